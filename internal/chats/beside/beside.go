@@ -34,9 +34,10 @@ func AsksElse(text string, yes consent.Yes, of consent.Card) bool {
 		return true
 	case yes.Names == consent.ItsAct:
 		names := newNames(of)
-		return names.onAnother(text, yes) || names.strays(text, yes) || yes.Points && asksWhich(text)
+		return names.onAnother(text, yes) || names.strays(text, yes.Does) || yes.Points && asksWhich(text)
 	}
-	return newNames(of).asksElse(text)
+	names := newNames(of)
+	return names.asksElse(text) || names.ofOtherCodes(text)
 }
 
 // Takes reports whether a message confirms a plan, right after its card and beside a text of the model; neither of a plan that

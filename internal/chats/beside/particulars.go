@@ -1,9 +1,13 @@
 package beside
 
 import (
+	"iter"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -13,62 +17,172 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// strays reports whether a text asks for something, or announces the act that a yes names, with a figure, a day, a number of things
-// or a manner that the plan does not have: “Shall I book it for 12:00?”, beside a booking for 10:30; «¿La hago mensual?». What the
-// plan has in another form counts as another one, because a second message costs less.
-func (n names) strays(text string, yes consent.Yes) bool {
+// strays reports whether a text asks for something, or announces what the plan does, with a particular that the plan does not have:
+// a figure, a day, an id, a name, a number of things, a manner or an addition. “Shall I book it for 12:00?” is no question about a
+// booking for 10:30, and «¿La hago mensual?» none about a yearly one. What the plan has in another form counts as another one, because
+// a second message costs less. does says which words are acts of the plan.
+func (n names) strays(text string, does func(word string) bool) bool {
+	if n.ofOtherCodes(text) {
+		return true
+	}
+	before := ""
 	for _, s := range sentencesOf(text) {
 		clauses := clausesOf(s.text)
-		switch {
-		case s.question, slices.ContainsFunc(clauses, isRequest), slices.ContainsFunc(clauses, isOrder):
-		case slices.ContainsFunc(clauses, func(c string) bool { return n.announces(c) && slices.ContainsFunc(strings.Fields(c), yes.Does) }):
-		default:
-			continue
+		words := strings.Fields(intent.Normalize(s.text))
+		if asks(s, clauses) && n.single() && (n.partly(strings.Fields(before)) || n.fixesElse(strings.Fields(intent.Normalize(before)))) && !strings.ContainsFunc(s.text, unicode.IsDigit) {
+			return true // “Sala Sur is free. Shall I book it?”
 		}
-		if words := strings.Fields(intent.Normalize(s.text)); len(figures.Missing(digits(s.text), n.counts, n.values...)) > 0 || n.single() && ofAll(words) || n.fixesElse(words) || s.question && n.addsElse(words, yes) {
+		before = s.text
+		switch {
+		case asks(s, clauses):
+			if n.lacks(digits(s.text)) || n.single() && ofAll(words, does) || n.fixesElse(words) || n.namesElse(s.text) || s.question && n.addsElse(words, does) {
+				return true
+			}
+		case slices.ContainsFunc(clauses, func(c string) bool {
+			return (n.announces(c) || offers(c)) && slices.ContainsFunc(strings.Fields(c), does)
+		}):
+			if n.lacks(digits(s.text)) || n.single() && ofAll(words, does) || n.fixesElse(words) || n.namesElse(s.text) {
+				return true
+			}
+		case promises().MatchString(s.text):
+			if n.namesElse(s.text) || slices.ContainsFunc(words, does) && n.fixesElse(words) || n.lacks(harmless().ReplaceAllString(digits(s.text), " ")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// asks reports whether a sentence asks or orders something of the reader.
+func asks(s spoken, clauses []string) bool {
+	return s.question || slices.ContainsFunc(clauses, isRequest) || slices.ContainsFunc(clauses, isOrder)
+}
+
+// lacks reports whether a text has a figure that the plan does not have.
+func (n names) lacks(text string) bool {
+	return len(figures.Missing(n.compared(text), n.counts, n.values...)) > 0
+}
+
+// compared returns a text without the last digits of a card, where one is sent by another id.
+func (n names) compared(text string) string {
+	if n.sends("card") || n.sends("tarjeta") {
+		return endings().ReplaceAllString(text, " ")
+	}
+	return text
+}
+
+// ofOtherCodes reports whether a text asks or announces something of an id that is not sent: “Order W9 is pending. Shall I cancel it?”
+func (n names) ofOtherCodes(text string) bool {
+	before := "" // the sentence before a question says what its “it” is
+	for _, s := range sentencesOf(text) {
+		clauses := clausesOf(s.text)
+		asked := asks(s, clauses)
+		if (asked || slices.ContainsFunc(clauses, n.announces) || promises().MatchString(s.text)) && n.codesElse(s.text) {
+			return true
+		}
+		if asked && n.single() && n.codesElse(before) && !strings.ContainsFunc(s.text, unicode.IsDigit) {
+			return true
+		}
+		before = s.text
+	}
+	return false
+}
+
+// codesElse reports whether a sentence has ids, and none that is sent.
+func (n names) codesElse(sentence string) bool {
+	codes := codesIn(sentence)
+	return len(codes) > 0 && !slices.ContainsFunc(codes, func(c string) bool { return n.codes[c] })
+}
+
+// codesIn returns the ids of a text: words with letters and digits, such as #W99 or gift_card_11, but for measures.
+func codesIn(text string) (out []string) {
+	for _, token := range codeTokens().FindAllString(unescaped(text), -1) {
+		token = strings.ToLower(strings.Trim(token, "#-_"))
+		if strings.ContainsFunc(token, unicode.IsLetter) && strings.ContainsFunc(token, unicode.IsDigit) && len(token) > 3 && !measures().MatchString(token) {
+			out = append(out, token)
+		}
+	}
+	return out
+}
+
+// unescaped returns a text that a path may have escaped.
+func unescaped(text string) string {
+	if plain, err := url.PathUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+// namesElse reports whether a sentence names somebody or something that the plan does not have: a name of which only a part is sent,
+// or one to, from or with which something is done.
+func (n names) namesElse(sentence string) bool {
+	if slices.ContainsFunc(codesIn(sentence), func(c string) bool { return n.codes[c] }) { // which says of what it is
+		return false
+	}
+	fields := strings.Fields(sentence)
+	for i, end := range namesIn(fields) {
+		sent, strange := n.parts(fields[i:end])
+		before := ""
+		if i > 0 {
+			before = intent.Normalize(fields[i-1])
+		}
+		if i > 1 && determining()[before] {
+			before = intent.Normalize(fields[i-2])
+		}
+		if i > 0 && strange && (sent || adding()[before]) {
 			return true
 		}
 	}
 	return false
 }
 
-// fixesElse reports whether some words fix how something is done, and the plan does not.
-func (n names) fixesElse(words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return fixing()[w] && !n.sends(w) })
-}
-
-// addsElse reports whether a question for the act that a yes names adds a thing that is not the plan's, or another act: “Shall I book
-// it with breakfast?”, “cancel it and charge the fee?”
-func (n names) addsElse(words []string, yes consent.Yes) bool {
-	at := slices.IndexFunc(words, yes.Does)
-	if at < 0 {
-		return false
-	}
-	rest := words[at+1:]
-	for i, w := range rest {
-		switch {
-		case conjoining()[w] && i+1 < len(rest):
-			if is, does := n.act(rest[i+1]); is && !does {
-				return true
-			}
-		case adding()[w]:
-			more := rest[i+1:]
-			if end := slices.IndexFunc(more, func(w string) bool { return ending()[w] || adding()[w] }); end >= 0 {
-				more = more[:end]
-			}
-			if things := n.things(more); len(things) > 0 && !slices.ContainsFunc(things, n.sends) {
-				return true
-			}
+// partly reports whether a sentence has a name of which only a part is sent.
+func (n names) partly(fields []string) bool {
+	for i, end := range namesIn(fields) {
+		if sent, strange := n.parts(fields[i:end]); sent && strange {
+			return true
 		}
 	}
 	return false
 }
 
-// digits returns a text with its small numbers in digits: “for three people”.
-func digits(text string) string {
-	return spelled().ReplaceAllStringFunc(text, func(word string) string {
-		return strconv.Itoa(2 + slices.Index(numerals, strings.ToLower(norm.NFC.String(word)))/2)
-	})
+// parts reports whether words of a name are sent, and whether some are not.
+func (n names) parts(name []string) (sent, strange bool) {
+	for _, field := range name {
+		for _, w := range n.things(strings.Fields(intent.Normalize(field))) {
+			sent, strange = sent || n.sends(w), strange || !n.sends(w)
+		}
+	}
+	return sent, strange
+}
+
+// namesIn returns where the names of a sentence begin and end: runs of words with a capital letter.
+func namesIn(fields []string) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for i := 0; i < len(fields); i++ {
+			end := i
+			for end < len(fields) && isName(fields[end]) {
+				end++
+			}
+			if end > i && !yield(i, end) {
+				return
+			}
+			i = end
+		}
+	}
+}
+
+// offers reports whether a clause offers to do something: “I can book it for 12:00”.
+func offers(clause string) bool {
+	return slices.ContainsFunc(offering, func(begin string) bool { return strings.HasPrefix(clause, begin+" ") })
+}
+
+var offering = []string{"i can", "we can", "i could", "we could", "id", "puedo", "podemos", "podria"}
+
+// isName reports whether a word begins with a capital letter.
+func isName(field string) bool {
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
+	return unicode.IsUpper(first) && len(field) > 1
 }
 
 // single reports whether the plan does one thing to one.
@@ -76,10 +190,16 @@ func (n names) single() bool {
 	return !slices.ContainsFunc(n.counts, func(count int) bool { return count > 1 })
 }
 
-// ofAll reports whether some words speak of all things of a kind: “all your memberships”, «todas tus reservas».
-func ofAll(words []string) bool {
+// ofAll reports whether some words speak of all things of a kind: “all your memberships”, «todas tus reservas», “move all of them”.
+func ofAll(words []string, does func(string) bool) bool {
 	for i, w := range words {
 		if !alls()[w] {
+			continue
+		}
+		if i > 0 && does(words[i-1]) {
+			return true
+		}
+		if w == "everything" { // “if everything looks correct”
 			continue
 		}
 		for _, next := range words[i+1:] {
@@ -94,18 +214,73 @@ func ofAll(words []string) bool {
 	return false
 }
 
+// fixesElse reports whether some words fix how something is done, and the plan does not.
+func (n names) fixesElse(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return fixing()[w] && !n.sends(w) })
+}
+
+// addsElse reports whether some words add a thing to the act that is not the plan's, or another act: “Shall I book it with breakfast?”,
+// “cancel it and charge the fee?”
+func (n names) addsElse(words []string, does func(string) bool) bool {
+	at := slices.IndexFunc(words, does)
+	if at < 0 {
+		return false
+	}
+	rest := words[at+1:]
+	for i, w := range rest {
+		more := rest[i+1:]
+		switch {
+		case conjoining()[w]:
+			next := slices.IndexFunc(more, func(w string) bool { return !clitics()[w] && !turning()[w] })
+			if next < 0 {
+				continue
+			}
+			if is, does := n.act(more[next]); is && !does {
+				return true
+			}
+		case adding()[w]:
+			if end := slices.IndexFunc(more, func(w string) bool { return ending()[w] || adding()[w] }); end >= 0 {
+				more = more[:end]
+			}
+			if things := slices.DeleteFunc(n.things(more), func(w string) bool { return usual()[w] }); len(things) > 0 && !slices.ContainsFunc(things, n.sends) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// digits returns a text with its small numbers in digits: “for three people”.
+func digits(text string) string {
+	return spelled().ReplaceAllStringFunc(text, func(word string) string {
+		return strconv.Itoa(2 + slices.Index(numerals, strings.ToLower(norm.NFC.String(word)))/2)
+	})
+}
+
 var (
-	alls = lazy.Words(`all both every each todos todas ambos ambas cada`)
+	codeTokens = lazy.Pattern(`[\pL\d_#-]*\d[\pL\d_#-]*`)
+	measures   = lazy.Pattern(`^\d+-?\pL{1,8}$|^\d{4}-\d\d|^\d+-(?:day|hour|minute|inch|pack|piece|person|year|month)`)
+	// promises matches what will come of something: “will be sent”, «se enviará».
+	promises = lazy.Pattern(`(?i)\b(?:will|would|can|going to|'ll)\s+(?:be|go|get|come|receive|arrive|have)\b|\pL{3,}(?:ará|erá|irá|arán|erán|irán)(?:[^\pL]|$)|\bquedaría`)
+	// harmless are figures that a text may tell beside those of the plan: what something costs, and how long it takes.
+	harmless = lazy.Pattern(`(?i)[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?(?:€|\$|£|usd\b|eur\b|pen\b|soles\b|dollars\b|euros\b)|\d+(?:\s?(?:-|–|to|a|y|and|or|o)\s?\d+)?\s+(?:(?:business|working|calendar)\s)?(?:days?|hours?|minutes?|weeks?|months?|d[ií]as?|horas?|minutos?|semanas?|meses)\b`)
+
+	// endings are the last digits of a card.
+	endings = lazy.Pattern(`(?i)\b(?:ending|ends|terminad[ao]|acabad[ao])\s+(?:in|with|en|con)\s+\*?\d{2,4}\b`)
+	usual   = lazy.Words(`original payment method methods details information option options`)
+
+	alls = lazy.Words(`all both every each todos todas ambos ambas cada everything`)
 	ofs  = lazy.Words(`of the your my these those de los las tus mis sus estos estas esos esas`)
 	// fixing are words that fix when, for how long, how often or how something is done.
-	fixing = lazy.Words(`today tonight tomorrow monday tuesday wednesday thursday friday saturday sunday weekend morning afternoon evening noon midnight immediately later
+	fixing = lazy.Words(`today tonight tomorrow monday tuesday wednesday thursday friday saturday sunday weekend morning afternoon evening noon midnight immediately later next every whole entire
 		hourly daily weekly fortnightly monthly quarterly yearly annual annually permanent permanently temporarily forever express urgent overnight partial partially twice double
 		dozen half
-		hoy manana noche lunes martes miercoles jueves viernes sabado domingo mediodia medianoche tarde inmediatamente luego
+		hoy manana noche lunes martes miercoles jueves viernes sabado domingo mediodia medianoche tarde inmediatamente luego proxima proximo cada entera entero
 		diario diaria semanal quincenal mensual bimestral trimestral semestral anual diariamente semanalmente mensualmente anualmente permanente permanentemente temporal temporalmente siempre urgente parcial parcialmente doble
 		docena medio media mitad`)
-	adding     = lazy.Words(`to from with without in into by via as a de desde con sin en como`)
-	conjoining = lazy.Words(`and y e`)
+	adding     = lazy.Words(`to from with without in into by via as plus including on using a de desde con sin en como incluyendo`)
+	conjoining = lazy.Words(`and y e then`)
+	turning    = lazy.Words(`and then also y luego tambien te se le les os me`)
 
 	// numerals are the numbers from two on, in both languages.
 	numerals = []string{"two", "dos", "three", "tres", "four", "cuatro", "five", "cinco", "six", "seis", "seven", "siete", "eight", "ocho", "nine", "nueve", "ten", "diez"}

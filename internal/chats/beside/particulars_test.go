@@ -20,6 +20,8 @@ func TestAYesIsNoneBesideAQuestionOfOtherParticulars(t *testing.T) {
 	kettle := card("POST", "/orders", "Order a product", `{"product":"kettle","color":"red"}`)
 	event := card("DELETE", "/events/{id}", "Delete an event", "/events/9", `{"name":"Dentist"}`)
 	bill := card("POST", "/invoices/{id}/pay", "Pay an invoice", "/invoices/3/pay", `{"method":"Mastercard"}`)
+	order := card("POST", "/orders/{order_id}/cancel", "Cancel a pending order", "/orders/%23W6779827/cancel", `{"reason":"no longer needed"}`)
+	refund := card("POST", "/orders/{order_id}/return", "Return some items of a delivered order", "/orders/%23W6779827/return", `{"payment_method_id":"paypal_1"}`)
 	two := consent.Card{Acts: []consent.Act{{Method: "DELETE", Path: "/orders/{id}", Summary: "Cancel an order", Sent: []string{"/orders/W1"}}, {Method: "DELETE", Path: "/orders/{id}", Summary: "Cancel an order", Sent: []string{"/orders/W2"}}}}
 	for _, c := range []struct {
 		card          consent.Card
@@ -56,7 +58,37 @@ func TestAYesIsNoneBesideAQuestionOfOtherParticulars(t *testing.T) {
 		{event, "Yes, delete the event", "Is that right?", true},
 		{event, "Yes, delete the event", "Do you want me to delete the whole series?", false},
 		{bill, "Yes, pay it", "Shall I pay it with your Visa?", false},
+		{room, "Yes, book it", "I can book the room for 12:00. Shall I go ahead?", false},
+		{room, "Yes, book the room", "The room will be booked for 12:00. Shall I go ahead?", false},
+		{room, "Yes, book it", "Shall I book the room plus catering?", false},
+		{room, "Yes, book it", "Shall I book the room every week?", false},
+		{sala, "Sí, resérvala", "La Sala Sur está libre. ¿La reservo?", false},
+		{sala, "Sí, resérvala", "La Sala Norte está libre. ¿La reservo?", true},
+		{money, "Yes, make the transfer", "The money will be transferred to Marta. Shall I?", false},
+		{money, "Yes, make the transfer", "The money will be transferred to Ana. Shall I?", true},
+		{order, "Yes, cancel the order", "Order #W9999999 is pending. Shall I cancel it?", false},
+		{order, "yes", "Order #W9999999 is pending. Shall I cancel it?", false},
+		{order, "yes", "I'll cancel order #W9999999. Shall I proceed?", false},
+		{order, "yes", "Order #W6779827 is pending. Shall I cancel it?", true},
+		{order, "Yes, cancel the order", "Your orders are #W6779827 and #W9999999. Shall I cancel #W6779827?", true},
+		{refund, "Yes, proceed with the return", "The refund will be issued to gift_card_11. Shall I proceed with the return?", false},
+		{refund, "Yes, proceed with the return", "The refund will be issued to your original payment method within 5 to 7 business days. Shall I proceed with the return?", true},
 		{two, "Yes, cancel both", "Shall I cancel the two orders?", true},
+		{room, "Yes, book it", "I can book the room for 12:00. Shall I go ahead?", false},
+		{room, "Yes, book the room", "The room will be booked for 12:00. Shall I go ahead?", false},
+		{room, "Yes, book it", "Shall I book the room plus catering?", false},
+		{room, "Yes, book it", "Shall I book the room every week?", false},
+		{sala, "Sí, resérvala", "La Sala Sur está libre. ¿La reservo?", false},
+		{sala, "Sí, resérvala", "La Sala Norte está libre. ¿La reservo?", true},
+		{money, "Yes, make the transfer", "The money will be transferred to Marta. Shall I?", false},
+		{money, "Yes, make the transfer", "The money will be transferred to Ana. Shall I?", true},
+		{order, "Yes, cancel the order", "Order #W9999999 is pending. Shall I cancel it?", false},
+		{order, "yes", "Order #W9999999 is pending. Shall I cancel it?", false},
+		{order, "yes", "I'll cancel order #W9999999. Shall I proceed?", false},
+		{order, "yes", "Order #W6779827 is pending. Shall I cancel it?", true},
+		{order, "Yes, cancel the order", "Your orders are #W6779827 and #W9999999. Shall I cancel #W6779827?", true},
+		{refund, "Yes, proceed with the return", "The refund will be issued to gift_card_11. Shall I proceed with the return?", false},
+		{refund, "Yes, proceed with the return", "The refund will be issued to your original payment method within 5 to 7 business days. Shall I proceed with the return?", true},
 		{two, "Yes, cancel both", "Shall I cancel the three orders?", false},
 	} {
 		if got := Takes(c.message, c.text, c.card); got != c.want {

@@ -22,18 +22,26 @@ type names struct {
 	sendsNo   bool                              // a value of it is a no
 	values    []string                          // what is sent, as it is written
 	counts    []int                             // of how many things the plan is
+	codes     map[string]bool                   // the ids that it sends
 }
 
 func newNames(of consent.Card) names {
-	n := names{sent: map[string]bool{}, all: map[string]bool{}, proceeds: consent.Proceeding(of), act: of.Act()}
+	n := names{sent: map[string]bool{}, all: map[string]bool{}, codes: map[string]bool{}, proceeds: consent.Proceeding(of), act: of.Act()}
 	n.counts = of.Counts()
+	for _, text := range of.Words() {
+		for _, code := range codesIn(text) {
+			n.codes[code] = true
+		}
+	}
 	for _, a := range of.Acts {
-		n.values = append(n.values, a.Sent...)
+		for _, text := range a.Sent {
+			n.values = append(n.values, unescaped(text))
+		}
 		n.sendsNo = n.sendsNo || slices.ContainsFunc(a.Sent, refusing().MatchString)
 	}
 	for _, text := range of.Words() {
-		addNames(n.sent, text)
-		addNames(n.all, text)
+		addNames(n.sent, unescaped(text))
+		addNames(n.all, unescaped(text))
 	}
 	for _, text := range of.Titled {
 		addNames(n.all, text)
@@ -80,7 +88,7 @@ func (n names) named(clause string) bool {
 }
 
 func isNamed(set map[string]bool, word string) bool {
-	return utf8.RuneCountInString(word) >= shortest && !meaningless()[word] && (set[word] || set[stemOf(word)])
+	return (utf8.RuneCountInString(word) >= shortest || hasDigit(word)) && !meaningless()[word] && (set[word] || set[stemOf(word)])
 }
 
 var meaningless = lazy.Words(`que los las una uno unos unas del por para con mas muy pero este esta esto ese esa eso estos estas ahora aqui ahi como quien cuando donde hay ser sera son era todo todos toda todas otro otra
