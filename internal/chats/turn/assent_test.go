@@ -42,6 +42,25 @@ var (
 	drops5     = `{"goal":"Borrar","steps":[{"mcp_id":"SERVER","method":"DELETE","path":"/bookings/5"}]}`
 )
 
+// TestAYesIsToTheRevisionThatIsShown: what the model said beside an earlier one asks nothing any more.
+func TestAYesIsToTheRevisionThatIsShown(t *testing.T) {
+	w := newWorld(t)
+	proposal := calls("propose_plan", `{"goal":"Reservar","steps":`+strings.ReplaceAll(bookNorth, "SERVER", w.Server.ID)+`}`)
+	proposal.Text = "La Norte cuesta 187.71 €. ¿Te cuento un chiste?"
+	w.model.answers = []any{proposal, calls("revise_plan", `{"steps":[{"id":"s1","title":"Reservar","mcp_id":"`+w.Server.ID+`","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`)}
+	if got := w.send(t, "reserva"); got.Run == nil {
+		t.Fatalf("%+v", got)
+	}
+	w.Pass(time.Second)
+	if got := w.send(t, "mejor la Sur"); got.Run == nil || got.Run.Plan.Revision != 2 {
+		t.Fatalf("%+v", got)
+	}
+	w.Pass(time.Second)
+	if got := w.send(t, "sí"); got.Kind != turn.KindQueued {
+		t.Errorf("%+v", got.Message)
+	}
+}
+
 // A bare yes beside a text of the model that asks something else, or that says that nothing happens, runs nothing, however
 // often it is said (guarantee I05). «confirmo» does.
 func TestYesBesideAnotherQuestionRunsNothing(t *testing.T) {

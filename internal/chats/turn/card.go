@@ -62,12 +62,13 @@ func (st chatState) cardIsLast(req Request) bool {
 	return shown && after == 0 && !req.sentBefore(shownAt)
 }
 
-// asksElse reports whether a text of the model beside the draft's cards, in them or since may have asked for the yes.
+// asksElse reports whether a text of the model beside the draft's cards, in them or since may have asked for the yes. What was said
+// beside an earlier revision is answered: the person wrote, and the plan changed.
 func (st chatState) asksElse(yes consent.Yes) bool {
 	p, of := st.draft.Plan, cardOf(*st.draft)
 	since, _, _ := st.card()
 	for i, m := range st.messages {
-		told := m.RunID == st.draft.ID || m.Role == conversation.RoleAssistant && i >= len(st.messages)-since
+		told := m.RunID == st.draft.ID && !m.At.Before(st.draft.UpdatedAt) || m.Role == conversation.RoleAssistant && i >= len(st.messages)-since
 		if told && m.Kind == conversation.KindText && beside.AsksElse(m.Content, yes, of) {
 			return true
 		}
