@@ -23,6 +23,7 @@ type step struct {
 	// it is done to.
 	sources, targets, objects map[string]bool
 	particles                 map[string]bool // the “off” of “Turn off a light”
+	higher                    bool            // a class is sent that is the highest of its kind: “upgrade it”
 	thing
 }
 
@@ -66,6 +67,9 @@ func newStep(a Act) step {
 		if s.kinds.meet(more.of) && (len(more.naming) == 0 || hasAny(s.called, more.naming)) {
 			s.kinds |= more.also
 		}
+	}
+	if s.kinds.meet(changes) && s.higher {
+		s.kinds |= upgrades
 	}
 	s.recipient = s.recipient && !s.kinds.meet(changes)         // a new address is what is changed
 	if s.kinds.meet(changes) && hasAny(s.values, cancelled()) { // {"status": "cancelled"}
@@ -160,6 +164,7 @@ func (s *step) sendValue(name string, value any) {
 		if hasAny(parts, s.object) || hasAny(parts, naming()) || hasAny(parts, amounts()) || name == "id" {
 			s.name(s.objects, v, mostOfAName)
 		}
+		s.higher = s.higher || hasAny(parts, grades()) && hasAny(setOf(wordsOf(v)), highest())
 		if hasAny(parts, sourcing()) {
 			s.name(s.sources, v, mostOfAName)
 		}
@@ -218,6 +223,9 @@ var (
 	codes   = lazy.Pattern(`^#?[\pL\d_-]*\d[\pL\d_-]*$`)
 	dated   = lazy.Pattern(`^\d{4}-\d\d|^\d\d?-\d\d?-\d`)
 	amounts = lazy.Words(`amount total price quantity monto importe cantidad precio`)
+
+	grades  = lazy.Words(`cabin class tier plan level grade category edition cabina clase nivel categoria edicion`)
+	highest = lazy.Words(`business first premium enterprise ultimate platinum unlimited deluxe vip ejecutiva primera platino ilimitado`)
 
 	paid     = lazy.Words(`payment pago`)
 	refunded = lazy.Words(`refund reembolso`)
