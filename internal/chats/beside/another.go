@@ -78,12 +78,6 @@ func (n names) another(words []string) bool {
 	return len(things) > 0 && !slices.ContainsFunc(things, n.sends) || slices.ContainsFunc(things, func(w string) bool { return hasDigit(w) && !n.sent[w] })
 }
 
-// does reports whether a word is an act of the plan.
-func (n names) does(word string) bool {
-	is, does := n.act(word)
-	return is && does
-}
-
 // things returns the words that may name a thing.
 func (n names) things(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool {

@@ -12,55 +12,77 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"piloto/internal/chats/consent"
-	"piloto/internal/chats/figures"
 	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
 )
 
+// told is a sentence of a text, as the plan is compared with it.
+type told struct {
+	text  string
+	words []string // in normal form
+
+	asks      bool // it asks or orders something of the reader
+	announces bool // it says that something will be done
+	acts      bool // and that is what the plan does
+	promises  bool // it says what will come of something
+}
+
+// toldIn returns the sentences of a text. does says which words are acts of the plan.
+func (n names) toldIn(text string, does func(word string) bool) (list []told) {
+	for _, s := range sentencesOf(text) {
+		t := told{text: s.text, words: strings.Fields(intent.Normalize(s.text)), asks: s.question, promises: promises().MatchString(s.text)}
+		for _, clause := range clausesOf(s.text) {
+			announces := n.announces(clause) || offers(clause)
+			t.asks = t.asks || isRequest(clause) || isOrder(clause)
+			t.announces = t.announces || announces
+			t.acts = t.acts || announces && slices.ContainsFunc(strings.Fields(clause), does)
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
 // strays reports whether a text asks for something, or announces what the plan does, with a particular that the plan does not have:
 // a figure, a day, an id, a name, a number of things, a manner or an addition. “Shall I book it for 12:00?” is no question about a
 // booking for 10:30, and «¿La hago mensual?» none about a yearly one. What the plan has in another form counts as another one, because
-// a second message costs less. does says which words are acts of the plan.
+// a second message costs less. The sentence before a question says what it is about: “Sala Sur is free. Shall I book it?”
 func (n names) strays(text string, does func(word string) bool) bool {
-	if n.ofOtherCodes(text) {
-		return true
+	before := told{}
+	for _, t := range n.toldIn(text, does) {
+		of := t.asks && n.single() && !hasDigit(t.text)
+		switch text := digits(t.text); {
+		case of && (n.partly(before.text) || n.fixesElse(before.words)):
+			return true
+		case t.asks || t.acts:
+			if n.lacks(text) || n.single() && ofAll(t.words, does) || n.fixesElse(t.words) || n.namesElse(t.text) || t.asks && n.addsElse(t.words, does) {
+				return true
+			}
+		case t.promises:
+			if n.lacks(harmless().ReplaceAllString(text, " ")) || slices.ContainsFunc(t.words, does) && n.fixesElse(t.words) || n.namesElse(t.text) {
+				return true
+			}
+		}
+		before = t
 	}
-	before := ""
-	for _, s := range sentencesOf(text) {
-		clauses := clausesOf(s.text)
-		words := strings.Fields(intent.Normalize(s.text))
-		if asks(s, clauses) && n.single() && (n.partly(strings.Fields(before)) || n.fixesElse(strings.Fields(intent.Normalize(before)))) && !strings.ContainsFunc(s.text, unicode.IsDigit) {
-			return true // “Sala Sur is free. Shall I book it?”
-		}
-		before = s.text
+	return n.ofOtherCodes(text)
+}
+
+// ofOtherCodes reports whether a text asks or announces something of an id that is not sent: “Order W9 is pending. Shall I cancel it?”
+func (n names) ofOtherCodes(text string) bool {
+	before := told{}
+	for _, t := range n.toldIn(text, func(string) bool { return false }) {
 		switch {
-		case asks(s, clauses):
-			if n.lacks(digits(s.text)) || n.single() && ofAll(words, does) || n.fixesElse(words) || n.namesElse(s.text) || s.question && n.addsElse(words, does) {
-				return true
-			}
-		case slices.ContainsFunc(clauses, func(c string) bool {
-			return (n.announces(c) || offers(c)) && slices.ContainsFunc(strings.Fields(c), does)
-		}):
-			if n.lacks(digits(s.text)) || n.single() && ofAll(words, does) || n.fixesElse(words) || n.namesElse(s.text) {
-				return true
-			}
-		case promises().MatchString(s.text):
-			if n.namesElse(s.text) || slices.ContainsFunc(words, does) && n.fixesElse(words) || n.lacks(harmless().ReplaceAllString(digits(s.text), " ")) {
-				return true
-			}
+		case (t.asks || t.announces || t.promises) && n.codesElse(t.text), t.asks && n.single() && !hasDigit(t.text) && n.codesElse(before.text):
+			return true
 		}
+		before = t
 	}
 	return false
 }
 
-// asks reports whether a sentence asks or orders something of the reader.
-func asks(s spoken, clauses []string) bool {
-	return s.question || slices.ContainsFunc(clauses, isRequest) || slices.ContainsFunc(clauses, isOrder)
-}
-
 // lacks reports whether a text has a figure that the plan does not have.
 func (n names) lacks(text string) bool {
-	return len(figures.Missing(n.compared(text), n.counts, n.values...)) > 0
+	return len(n.figures().Missing(n.compared(text))) > 0
 }
 
 // compared returns a text without the last digits of a card, where one is sent by another id.
@@ -69,23 +91,6 @@ func (n names) compared(text string) string {
 		return endings().ReplaceAllString(text, " ")
 	}
 	return text
-}
-
-// ofOtherCodes reports whether a text asks or announces something of an id that is not sent: “Order W9 is pending. Shall I cancel it?”
-func (n names) ofOtherCodes(text string) bool {
-	before := "" // the sentence before a question says what its “it” is
-	for _, s := range sentencesOf(text) {
-		clauses := clausesOf(s.text)
-		asked := asks(s, clauses)
-		if (asked || slices.ContainsFunc(clauses, n.announces) || promises().MatchString(s.text)) && n.codesElse(s.text) {
-			return true
-		}
-		if asked && n.single() && n.codesElse(before) && !strings.ContainsFunc(s.text, unicode.IsDigit) {
-			return true
-		}
-		before = s.text
-	}
-	return false
 }
 
 // codesElse reports whether a sentence has ids, and none that is sent.
@@ -137,7 +142,8 @@ func (n names) namesElse(sentence string) bool {
 }
 
 // partly reports whether a sentence has a name of which only a part is sent.
-func (n names) partly(fields []string) bool {
+func (n names) partly(sentence string) bool {
+	fields := strings.Fields(sentence)
 	for i, end := range namesIn(fields) {
 		if sent, strange := n.parts(fields[i:end]); sent && strange {
 			return true

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/figures"
 	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
 )
@@ -20,7 +21,7 @@ type names struct {
 	proceeds  func(words string) bool           // whether they are to go on with it
 	act       func(word string) (is, does bool) // whether a word is an act, and one of the plan
 	sendsNo   bool                              // a value of it is a no
-	values    []string                          // what is sent, as it is written
+	figures   func() figures.Sources            // those that are sent
 	counts    []int                             // of how many things the plan is
 	codes     map[string]bool                   // the ids that it sends
 }
@@ -33,12 +34,14 @@ func newNames(of consent.Card) names {
 			n.codes[code] = true
 		}
 	}
+	var values []string
 	for _, a := range of.Acts {
 		for _, text := range a.Sent {
-			n.values = append(n.values, unescaped(text))
+			values = append(values, unescaped(text))
 		}
 		n.sendsNo = n.sendsNo || slices.ContainsFunc(a.Sent, refusing().MatchString)
 	}
+	n.figures = sync.OnceValue(func() figures.Sources { return figures.Read(n.counts, values...) })
 	for _, text := range of.Words() {
 		addNames(n.sent, unescaped(text))
 		addNames(n.all, unescaped(text))

@@ -21,6 +21,14 @@ const (
 // are written as 0 to 9, and a long figure is cut. counts are numbers that may be said of the sources, such as how many
 // elements a list has.
 func Missing(text string, counts []int, sources ...string) []string {
+	return Read(counts, sources...).Missing(text)
+}
+
+// Sources are what several texts are compared with.
+type Sources struct{ known *record }
+
+// Read reads sources once, for several texts.
+func Read(counts []int, sources ...string) Sources {
 	known := newRecord()
 	for _, s := range sources {
 		known.read(s)
@@ -28,6 +36,12 @@ func Missing(text string, counts []int, sources ...string) []string {
 	for _, n := range counts {
 		known.counts[n], known.most = true, max(known.most, n)
 	}
+	return Sources{known}
+}
+
+// Missing returns the figures of a text that stand in none of the sources, as the function of that name does.
+func (s Sources) Missing(text string) []string {
+	known := s.known
 	var missing []string
 	text = plain(text)
 	for _, f := range inContext(text, scan(text)) {
