@@ -37,7 +37,7 @@ func AsksElse(text string, yes consent.Yes, of consent.Card) bool {
 		return names.onAnother(text, yes) || names.strays(text, yes.Does) || yes.Points && asksWhich(text)
 	}
 	names := newNames(of)
-	return names.asksElse(text) || names.ofOtherCodes(text)
+	return names.asksElse(text) || names.ofOtherCodes(text) || names.ofOtherFigures(text)
 }
 
 // Takes reports whether a message confirms a plan, right after its card and beside a text of the model; neither of a plan that

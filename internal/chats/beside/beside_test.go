@@ -93,6 +93,10 @@ func TestTakes(t *testing.T) {
 		{booking, "yes", "Travel insurance: No\nShall I proceed with the booking?", true},
 		{booking, "yes", "Booking: no\nShall I proceed with the booking?", false},
 		{order, "yes", "Reason: No\nShall I proceed with the cancellation?", false},
+		{order, "yes", "I'll cancel order W124. Shall I go ahead?", false},
+		{sala, "sí", "Reservo la Sala Norte a las 12:00. ¿Lo confirmas?", false},
+		{sala, "sí", "Reservo la Sala Norte a las 10:30 por 30 €. ¿Lo confirmas?", true},
+		{sala, "sí", "La reserva de la Sala Norte cuesta 35 €. ¿Lo confirmas?", true},
 		{order, "yes, tell a joke", "Shall I tell a joke?", false},
 		{order, "Oui, s'il vous plaît", "Shall I go ahead?", false},
 	} {
@@ -133,7 +137,7 @@ func FuzzAsksElse(f *testing.F) {
 var bare = consent.Yes{Meaning: intent.Assent}
 
 var sala = consent.Card{
-	Acts:   []consent.Act{{Method: "POST", Path: "/reservas", Summary: "Reserva una sala", Sent: []string{`{"sala": "Sala Norte", "dia": "2026-11-29", "precio": 30}`}}},
+	Acts:   []consent.Act{{Method: "POST", Path: "/reservas", Summary: "Reserva una sala", Sent: []string{`{"sala": "Sala Norte", "dia": "2026-11-29", "desde": "10:00", "llegada": "10:30", "precio": 30}`}}},
 	Titled: []string{"Reservar la Sala Norte", "Reserva la Sala Norte"},
 }
 

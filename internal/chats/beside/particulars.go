@@ -93,6 +93,14 @@ func (n names) compared(text string) string {
 	return text
 }
 
+// ofOtherFigures reports whether a text announces an act of the plan with a figure that it does not have: “I'll transfer 500. Shall I?”
+func (n names) ofOtherFigures(text string) bool {
+	does := func(w string) bool { is, does := n.act(w); return is && does }
+	return slices.ContainsFunc(n.toldIn(text, does), func(t told) bool {
+		return (t.asks || t.acts || t.promises && slices.ContainsFunc(t.words, does)) && n.lacks(harmless().ReplaceAllString(digits(t.text), " "))
+	})
+}
+
 // codesElse reports whether a sentence has ids, and none that is sent.
 func (n names) codesElse(sentence string) bool {
 	codes := codesIn(sentence)
