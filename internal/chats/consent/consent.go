@@ -58,8 +58,11 @@ type Yes struct {
 	Names Naming
 	// Points says that it names no value: «cancélalo» and «cancela el pedido» may mean the last thing of which somebody spoke.
 	Points bool
-	kinds  kinds
-	verbs  string // of documents, by which it names the plan
+	// Confirms says that it confirms in so many words: «confirmo la cancelación».
+	Confirms bool
+
+	kinds kinds
+	verbs string // of documents, by which it names the plan
 }
 
 // Naming is that by which a yes names a plan.

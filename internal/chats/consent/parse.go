@@ -66,7 +66,7 @@ func (p *parser) yes() Yes {
 	case !p.had[goes] && !p.had[confirms] && !p.had[yes] && p.acts == 0, !p.coversAll(), p.approves && !p.itself && !p.isGiven():
 		return Yes{}
 	case p.acts != 0:
-		return Yes{intent.Confirm, ItsAct, !p.grounded, p.kinds, strings.Join(p.verbs, " ")}
+		return Yes{intent.Confirm, ItsAct, !p.grounded, p.had[confirms] && !p.accepts, p.kinds, strings.Join(p.verbs, " ")}
 	case p.itself, p.had[confirms] && named == 0 && !p.anything && !p.accepts:
 		return Yes{Meaning: intent.Confirm, Names: Itself}
 	case p.anything, named != 0:
