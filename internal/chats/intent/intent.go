@@ -49,7 +49,7 @@ func (i Intent) Agrees() bool { return i == Assent || i == Confirm }
 func (i Intent) Refuses() bool { return i == Refusal || i == Cancel || i == Stop }
 
 // Named reports whether the message is about a plan or a run, whatever the last message is.
-// Without a plan or a run it gets a notice; a bare yes or no goes to the model.
+// Without a plan or a run it gets a notice, unless it answers a text; a bare yes or no goes to the model.
 func (i Intent) Named() bool { return i == Confirm || i == Cancel || i == Stop }
 
 // Classify returns the intent of a message. It never fails: an unknown text, of any size or

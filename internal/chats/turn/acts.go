@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -37,7 +38,12 @@ func (s *Service) draftWaits(ctx context.Context, account, chatID, but string) (
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return false, nil
 	}
-	return err == nil && r.Status == plan.Draft && s.Now().Before(r.Plan.ExpiresAt), err
+	return err == nil && stillWaits(r, s.Now()), err
+}
+
+// stillWaits reports whether a run is a draft that did not expire.
+func stillWaits(r plan.Run, at time.Time) bool {
+	return r.Status == plan.Draft && at.Before(r.Plan.ExpiresAt)
 }
 
 // facts are what the acts of a text are compared with: the runs of a chat, and what its model could read.

@@ -1,12 +1,14 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
+	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -187,9 +189,30 @@ func (q *inquiry) mark(m *conversation.Message) {
 // openQuestion reports whether a message answers a question of the model: it is the last one, and was there when the person wrote.
 // A message that is served again is in the chat already. In a chat of the router the question is to the customer.
 func (st chatState) openQuestion(req Request) bool {
-	before := slices.DeleteFunc(slices.Clone(st.messages), func(m conversation.Message) bool { return req.MessageID != "" && m.ID == req.MessageID })
-	q, asks := conversation.OpenQuestion(before)
+	q, asks := conversation.OpenQuestion(st.before(req))
 	return asks && !req.sentBefore(q.At)
+}
+
+// before returns the last messages of a chat before that of a request.
+func (st chatState) before(req Request) []conversation.Message {
+	return slices.DeleteFunc(slices.Clone(st.messages), func(m conversation.Message) bool { return req.MessageID != "" && m.ID == req.MessageID })
+}
+
+// answersText reports whether a message answers a text of the model, and no plan: since the person's message before, no plan
+// was shown, ended or taken back, or that text asks after it.
+func (st chatState) answersText(req Request) bool {
+	before := st.before(req)
+	at := len(before) - 1
+	if at < 0 || before[at].Role != conversation.RoleAssistant || before[at].Kind != conversation.KindText || req.sentBefore(before[at].At) {
+		return false
+	}
+	last := before[at]
+	for ; at >= 0 && before[at].Role != conversation.RoleUser; at-- {
+		if cmp.Or(before[at].RunID, before[at].FromRunID) != "" {
+			return last.RunID == "" && last.FromRunID == "" && intent.HasQuestionMark(last.Content)
+		}
+	}
+	return true
 }
 
 // Questions takes a person's message as the answer to a question. *job.Service implements it.

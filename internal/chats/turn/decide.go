@@ -96,10 +96,14 @@ func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation
 		}
 		return Reply{}, false, nil
 	}
-	if yes.Meaning.Agrees() {
-		return s.handleYes(ctx, req, chat, yes, st)
+	talks := chat.Company == 0 && st.answersText(req)
+	if talks && st.draft != nil && !stillWaits(*st.draft, s.Now()) {
+		st.draft = nil
 	}
-	return s.handleNo(ctx, req, chat, yes.Meaning, st)
+	if yes.Meaning.Agrees() {
+		return s.handleYes(ctx, req, chat, yes, st, talks)
+	}
+	return s.handleNo(ctx, req, chat, yes.Meaning, st, talks)
 }
 
 // loadState reads a chat's draft, its run and its last messages.
@@ -164,8 +168,8 @@ func (st chatState) card() (after int, at time.Time, ok bool) {
 	return 0, time.Time{}, false
 }
 
-// handleYes answers a yes.
-func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.Chat, yes consent.Yes, st chatState) (Reply, bool, error) {
+// handleYes answers a yes. One that answers a text while nothing waits or runs goes to the model.
+func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.Chat, yes consent.Yes, st chatState, talks bool) (Reply, bool, error) {
 	if r := st.runConfirmedBy(req); r != nil {
 		return s.queuedReply(req, chat, *r), true, nil
 	}
@@ -180,7 +184,7 @@ func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.
 		return s.assent(ctx, req, chat, yes, st)
 	case st.active != nil && !st.isRunning() && ours:
 		return asHandled(s.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(*st.active)))
-	case meaning == intent.Confirm:
+	case meaning == intent.Confirm && !talks:
 		return asHandled(s.notice(ctx, req, chat, "turn.none_pending"))
 	}
 	return Reply{}, false, nil
@@ -197,7 +201,7 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 	draft, bare, last := *st.draft, yes.Meaning == intent.Assent, st.cardIsLast(req)
 	ofCard := bare || yes.Names != consent.Itself // it needs the card as the last message
 	after, shownAt, onScreen := st.card()
-	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && ofCard && !last {
+	if expired := !stillWaits(draft, s.Now()); expired && ofCard && !last {
 		return Reply{}, false, nil // the yes refers to another message, and there is no draft to show
 	} else if expired {
 		return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))
@@ -332,8 +336,9 @@ func (s *Service) queuedReply(req Request, chat conversation.Chat, r plan.Run) R
 }
 
 // handleNo answers a no or a stop. When a chat has both a draft and a run, a cancel drops the
-// draft and a stop stops the run; the reply names the other one.
-func (s *Service) handleNo(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
+// draft and a stop stops the run; the reply names the other one. Without both, a cancel that answers a text, or begins the chat,
+// goes to the model.
+func (s *Service) handleNo(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState, talks bool) (Reply, bool, error) {
 	switch {
 	case meaning == intent.Refusal && st.cardIsLast(req):
 		return asHandled(s.drop(ctx, req, *st.draft, st.active))
@@ -352,6 +357,9 @@ func (s *Service) handleNo(ctx context.Context, req Request, chat conversation.C
 	}
 	if waits != "" {
 		return asHandled(s.notice(ctx, req, chat, "turn.waits_elsewhere", "goal", waits))
+	}
+	if meaning == intent.Cancel && (talks || len(st.before(req)) == 0) {
+		return Reply{}, false, nil
 	}
 	return asHandled(s.notice(ctx, req, chat, "turn.nothing_to_cancel"))
 }
