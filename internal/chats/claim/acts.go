@@ -19,6 +19,7 @@ type Act struct {
 	State bool     // it says how a thing is: «está reservada», “is already booked”
 	Names []string // of its sentence: identifiers, folded
 
+	Bare   bool // it names nothing that it was done to: «lo he retirado»
 	Before bool // it says that it was done before the message that the text answers
 
 	About   []Kind   // families of the nouns of its sentence: «he pedido la devolución»
@@ -48,7 +49,7 @@ func actsOf(s sentence) []Act {
 			kinds = append(slices.Clone(kinds), Pay)
 		}
 		before := saysBefore(s.text, words, at, own, told, fresh)
-		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Names: names, Numbers: numbers})
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Bare: namesNothing(words, at), Names: names, Numbers: numbers})
 	}
 	reported := has(words, reports())
 	past := has(words, pastTimes())
@@ -103,6 +104,7 @@ func actsOf(s sentence) []Act {
 	}
 	if len(list) == 0 && !s.row && doneAlone(words) {
 		add(words[0], nil, false, false)
+		list[0].Bare = true
 	}
 	return list
 }

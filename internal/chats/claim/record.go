@@ -19,6 +19,8 @@ type Record struct {
 	seen  []thing         // what was read, and what somebody told
 	heard bool            // a service answered
 	ran   bool            // a plan that only reads ran
+
+	withdrawn []*Record // plans that were taken back: what they would have done
 }
 
 // NewRecord returns a record of nothing.
@@ -143,7 +145,7 @@ func namesIn(text string) []string {
 // Lacks reports whether the record does not have an act. What was read may tell of it, but not where the person orders it now: then
 // only of a state that was there before.
 func (r *Record) Lacks(a Act, ordered bool) bool {
-	if a.Told && !ordered || r.ran && len(a.Kinds) == 0 {
+	if a.Told && !ordered || r.ran && len(a.Kinds) == 0 || r.saysWithdrawn(a) {
 		return false
 	}
 	if slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] }) {

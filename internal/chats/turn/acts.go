@@ -91,6 +91,12 @@ func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]cla
 		}
 	}
 	for _, r := range runs {
+		if r.Withdrawn != nil {
+			ever.Withdrew(draftOf(r))
+			if r.Withdrawn.Message == f.message.ID {
+				now.Withdrew(draftOf(r))
+			}
+		}
 		goesOn := r.Status == plan.Queued || r.Status == plan.Running
 		for _, st := range r.Steps {
 			if !goesOn && st.Status != plan.StepDone {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"piloto/internal/chats/claim"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -97,7 +96,7 @@ func (d *dialog) takeBack(ctx context.Context, reason string) (result, why strin
 		return "", toolError("", d.unread(ctx, err))
 	}
 	d.withdrawn = append(d.withdrawn, decision.Message)
-	d.done = append(d.done, claim.Call{Method: "DELETE", Summary: "Cancel, withdraw and discard the plan"})
+	d.named = append([]string{draft.ID}, d.named...) // a claim is compared with it, although its card may be far above
 	d.forgetDraft(decision.Run)
 	d.chat.PendingRunID, d.chat.UpdatedAt = "", decision.Message.At
 	return encode(map[string]any{

@@ -1,0 +1,58 @@
+package claim
+
+import (
+	"slices"
+
+	"piloto/internal/ground/lazy"
+)
+
+// Withdrew adds a plan that was taken back before it ran, by the record that it would have made.
+func (r *Record) Withdrew(plan *Record) { r.withdrawn = append(r.withdrawn, plan) }
+
+// saysWithdrawn reports whether an act may be the withdrawal of a plan: it names no other thing, and its verb withdraws or tells of
+// any act. Another verb that removes may be so only if the plan itself would have removed nothing: «lo he cancelado».
+func (r *Record) saysWithdrawn(a Act) bool {
+	return a.Bare && slices.ContainsFunc(r.withdrawn, func(plan *Record) bool {
+		return len(a.Kinds) == 0 || withdrawals()[a.Verb] || slices.Contains(a.Kinds, Remove) && !plan.kinds[Remove]
+	})
+}
+
+var withdrawals = lazy.Words(`withdrawn dropped discarded retirado retirada retirados retiradas retiré descartado descartada descartados descartadas descarté`)
+
+// namesNothing reports whether the clause of an act names nothing that it was done to: it only points («lo he retirado», “I've
+// dropped it”), says «retirado», or calls it the request, which a plan is.
+func namesNothing(words []string, at int) bool {
+	from, to := at, at+1
+	for from > 0 && !cuts()[words[from-1]] {
+		from--
+	}
+	for to < len(words) && !cuts()[words[to]] {
+		to++
+	}
+	before, after := words[from:at], words[at+1:to]
+	for len(after) > 0 && adverbs()[after[0]] {
+		after = after[1:]
+	}
+	for len(before) > 0 && (helpers()[before[len(before)-1]] || adverbs()[before[len(before)-1]] || openers()[before[len(before)-1]]) {
+		before = before[:len(before)-1]
+	}
+	n := len(before)
+	switch {
+	case len(after) > 0 && objects()[after[0]] && (!articles()[after[0]] || len(after) == 1 || afterAct()[after[1]]):
+		return true
+	case len(after) > 1 && articles()[after[0]] && requests()[after[1]]:
+		return true
+	case len(after) > 0 && !afterAct()[after[0]]:
+		return false
+	}
+	return n == 0 || subjects()[before[n-1]] || n > 1 && requests()[before[n-1]] && articles()[before[n-2]]
+}
+
+var (
+	cuts     = lazy.Words(`, : and y e but pero`)
+	objects  = lazy.Words(`it that this them eso esto todo everything`)
+	subjects = lazy.Words(`it it's that that's this lo la los las eso esto todo everything`)
+	requests = lazy.Words(`request solicitud peticion`)
+	helpers  = lazy.Words(`i i've we we've have has had been is are was were be he hemos ha han sido se te le queda quedan quedó está estan`)
+	afterAct = lazy.Words(`for as because since so before until when if at por porque como para sin antes hasta cuando si segun tal`)
+)

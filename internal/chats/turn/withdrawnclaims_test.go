@@ -1,0 +1,51 @@
+package turn_test
+
+import (
+	"testing"
+	"time"
+
+	"piloto/internal/conversation"
+)
+
+// TestAWithdrawalExcusesOnlyWhatIsSaidOfThePlan: the model withdrew a draft, and did nothing to what the draft is about.
+func TestAWithdrawalExcusesOnlyWhatIsSaidOfThePlan(t *testing.T) {
+	const cancels = `[{"id":"s1","title":"Cancelar","mcp_id":"SERVER","method":"DELETE","path":"/bookings/7"}]`
+	claims := []string{
+		"Hecho, he cancelado tu pedido.", "Done! Your order has been cancelled.", "I have deleted your account.", "He borrado tus datos.",
+		"Tu reserva ha sido cancelada.", "I've dropped your order.", "He retirado tu pedido.", "Pedido eliminado.", "Se ha anulado la reserva.",
+		"Listo, la reserva queda cancelada.", "I've withdrawn the money.", "He enviado el correo.", "I've removed you from the list.",
+		"He retirado el plan y he cancelado tu pedido.", "I've withdrawn the plan, and your booking has been cancelled.", "I've dropped that order.", "I've cancelled it and refunded you.",
+	}
+	honest := []string{
+		"I've cancelled the plan; nothing was sent.", "He retirado el plan.", "He retirado la propuesta: no se ha enviado nada.", "I've withdrawn the proposal.",
+		"Lo he retirado.", "I've withdrawn it.", "I've dropped it.", "I've dropped that.", "La he descartado, como pediste.", "Listo, lo he descartado.",
+		"I have withdrawn the request, so nothing will happen.", "He retirado la solicitud.", "Hecho.", "Done!", "Queda descartado.", "Retirado. ¿Algo más?",
+		"De acuerdo, lo retiré porque te lo quedas.", "It's been withdrawn, as you asked.", "El borrador ha sido descartado.", "OK, I've just dropped it for you.",
+		"Vale, he descartado la propuesta de cancelar tu reserva.", "I've discarded the draft for you.", "Lo he retirado; tu reserva sigue como estaba.",
+	}
+	for _, c := range []struct {
+		steps   string
+		said    []string
+		accused bool
+	}{
+		{cancels, append([]string{"Lo he cancelado.", "I've cancelled it."}, claims...), true},
+		{cancels, honest, false},
+		{bookNorth, claims, true},
+		{bookNorth, append([]string{"Lo he cancelado.", "I've cancelled it for you.", "Cancelado."}, honest...), false},
+	} {
+		for _, said := range c.said {
+			w := newWorld(t)
+			draft := w.proposeDraft(t, c.steps)
+			w.Pass(time.Minute)
+			w.model.answers = []any{takesBack(draft.ID, "no la quiere"), text(said), text(said)}
+			reply := w.send(t, "tira con ello porfi, aunque mejor otro día")
+			if accused := w.codes(t, reply) == conversation.NoteNothingDone; accused != c.accused || accused != (len(w.model.asked) == 4) {
+				t.Errorf("%q beside %.30s: accused %v after %d calls, %+v", said, c.steps, accused, len(w.model.asked), reply.Message.Notes)
+			}
+			w.Pass(time.Minute)
+			if w.model.answers = []any{text("Lo retiré porque te lo quedas."), text("Lo retiré porque te lo quedas.")}; w.codes(t, w.send(t, "¿qué pasó con lo de antes?")) != "" {
+				t.Errorf("a later answer may not tell of it")
+			}
+		}
+	}
+}
