@@ -146,3 +146,38 @@ func TestAShownPlanStillNamesWhatItDropped(t *testing.T) {
 		t.Errorf("%+v", again.Message)
 	}
 }
+
+// TestARevisionTellsWhatIsStillDropped: what a change puts back is named no more, and what it leaves out of the plan before is, whoever
+// changes the draft.
+func TestARevisionTellsWhatIsStillDropped(t *testing.T) {
+	const order = `{"id":"s1","title":"Cancelar el pedido","mcp_id":"SERVER","method":"DELETE","path":"/bookings/7"}`
+	tetera := strings.TrimPrefix(strings.TrimSuffix(kettle, "]"), "["+order+",")
+	for _, by := range []string{"the model", "a person"} {
+		w := newWorld(t)
+		before := w.proposeDraft(t, kettle)
+		w.model.answers = []any{calls("mcp_request", w.request("DELETE", "/bookings/7", ""))}
+		w.send(t, "otra cosa")
+		for _, c := range []struct{ steps, says string }{
+			{kettle, "Este plan sustituye a «Reservar»: todos sus pasos están también en este."},
+			{"[" + tetera + "]", "Quedan fuera: «Cancelar el pedido» (DELETE /bookings/7)."},
+			{"[" + order + "]", "Quedan fuera: «Devolver la tetera» (POST /bookings)."},
+		} {
+			if draft := w.Read(w.ChatNow().PendingRunID); by == "a person" {
+				if _, err := w.service.Revise(t.Context(), w.edit(t, draft, "", c.steps)); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				w.model.answers = []any{calls("revise_plan", withServer(`{"steps":`+c.steps+`}`, w))}
+				w.send(t, "cámbialo")
+			}
+			r := w.Read(w.ChatNow().PendingRunID)
+			if r.Dropped == nil || r.Dropped.RunID != before.ID {
+				t.Fatalf("%s: %+v", by, r.Dropped)
+			}
+			w.Pass(time.Hour)
+			if again := w.send(t, "confirmo"); again.Kind != turn.KindPlan || !strings.Contains(again.Message.Content, c.says) {
+				t.Errorf("%s: %s", by, again.Message.Content)
+			}
+		}
+	}
+}

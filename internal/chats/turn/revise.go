@@ -212,6 +212,10 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 	if err != nil {
 		return Reply{}, err
 	}
+	dropped, err := s.stillDropped(ctx, c.before, c.next)
+	if err != nil {
+		return Reply{}, err
+	}
 	var reply Reply
 	err = retry.Do(ctx, func() error {
 		r, err := s.Store.Run(ctx, c.before.Account, c.before.ID)
@@ -257,6 +261,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		if c.model != nil {
 			rev.Model = c.model.Model
 		}
+		r.Dropped = dropped
 		r.ReadFrom, r.Besides = union(r.ReadFrom, c.readFrom), union(r.Besides, c.askers)
 		next, err := s.Store.Revise(ctx, r, chat, rev, run.Record{
 			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Replaced: replaced, Shown: shown.Sighted(c.viewer, at),
@@ -269,6 +274,19 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		return nil
 	})
 	return reply, err
+}
+
+// stillDropped says what a draft's new plan leaves out of the draft in whose place it came; what was told before, where that one
+// is gone.
+func (s *Service) stillDropped(ctx context.Context, r plan.Run, next plan.Plan) (*plan.Dropped, error) {
+	if r.Dropped == nil {
+		return nil, nil
+	}
+	old, err := s.Store.Bare(ctx, r.Account, r.Dropped.RunID)
+	if errors.Is(err, plan.ErrRunNotFound) {
+		return r.Dropped, nil
+	}
+	return plan.DroppedFor(&old, next), err
 }
 
 // eventData returns the data of the revision's event.

@@ -55,6 +55,13 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	if len(r.Besides) > 0 {
 		t.update("besides = :besides", kv.Item{":besides": kv.List(r.Besides)})
 	}
+	if r.Dropped != nil {
+		raw, err := dropped.Encode(*r.Dropped)
+		if err != nil {
+			return r, err
+		}
+		t.update("dropped = :dropped", kv.Item{":dropped": kv.B(raw)})
+	}
 	t.remove, t.names = []string{"#plan"}, map[string]string{"#plan": "plan"} // of a row of format 1
 	t.need("digest = :before", kv.Item{":before": kv.S(string(r.Digest))})
 	t.due(rev.Plan.ExpiresAt)
