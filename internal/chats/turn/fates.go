@@ -23,7 +23,17 @@ const mostFates = 20
 // saidText is a text of the history, with what the prompt says of it.
 type saidText struct {
 	conversation.Message
-	fate fate
+	fate    fate
+	changed bool // the plan was changed after it
+}
+
+// line returns what the prompt says of a text; "" for nothing.
+func (m saidText) line(tag locale.Tag) string {
+	line := m.fate.line(tag)
+	if m.changed && line != "" {
+		line += " " + locale.Text(tag, "prompt.beside.changed")
+	}
+	return line
 }
 
 // fate is what became of a plan; "": the text stands beside none.
@@ -42,7 +52,7 @@ const (
 // settled reports whether the fate does not change any more.
 func (f fate) settled() bool { return f != fateActive && f != fate(plan.Draft) }
 
-// line returns what the prompt says of a text; "" for nothing.
+// line returns what the prompt says of a plan with the fate; "" for nothing.
 func (f fate) line(tag locale.Tag) string {
 	if f == "" {
 		return ""
@@ -67,8 +77,9 @@ func fateOf(r plan.Run, at time.Time) fate {
 	return fate(r.Status)
 }
 
-// withFates returns texts, the oldest first, with the fates of the plans that they stand beside. runs were read already.
-func (s *Service) withFates(ctx context.Context, account string, texts []conversation.Message, runs []plan.Run) ([]saidText, error) {
+// withFates returns texts, the oldest first, with the fates of the plans that they stand beside. messages are those of the chat
+// since the first text, and runs were read already.
+func (s *Service) withFates(ctx context.Context, account string, texts, messages []conversation.Message, runs []plan.Run) ([]saidText, error) {
 	var ids []string // the newest first
 	for _, m := range slices.Backward(texts) {
 		if m.RunID != "" && m.Kind == conversation.KindText && !slices.Contains(ids, m.RunID) && len(ids) < mostFates {
@@ -97,11 +108,24 @@ func (s *Service) withFates(ctx context.Context, account string, texts []convers
 		case m.RunID != "" && at < 0:
 			continue
 		case m.RunID != "":
-			one.fate = fates[at]
+			one.fate, one.changed = fates[at], changedAfter(m, messages)
 		}
 		said = append(said, one)
 	}
 	return said, nil
+}
+
+// changedAfter reports whether a plan was changed after a text that stands beside its card: another card of it follows, which is not
+// the same one shown again.
+func changedAfter(text conversation.Message, messages []conversation.Message) bool {
+	cards := 0
+	for _, m := range messages {
+		again := slices.ContainsFunc(m.Notes, func(n conversation.Note) bool { return n.Code == conversation.NoteNotConfirmed })
+		if m.Kind == conversation.KindPlan && m.RunID == text.RunID && m.Seq > text.Seq && !again {
+			cards++
+		}
+	}
+	return cards > 1
 }
 
 // readFate reads what became of a run. Only a draft and a run that was cancelled need more than their status.

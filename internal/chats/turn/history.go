@@ -77,7 +77,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	if h.runs, err = s.runsOf(ctx, req.Principal.Account, chat, messages); err != nil {
 		return h, err
 	}
-	said, err := s.withFates(ctx, req.Principal.Account, texts, h.runs)
+	said, err := s.withFates(ctx, req.Principal.Account, texts, messages, h.runs)
 	h.write(req.Locale, said, message)
 	return h, err
 }
@@ -109,7 +109,7 @@ func (h *chatHistory) write(tag locale.Tag, said []saidText, message conversatio
 		if len(m.Notes) > 0 && m.Kind != conversation.KindConclusion { // the model would imitate the note's text
 			h.history = append(h.history, llm.Message{Role: llm.System, Content: locale.Text(tag, "prompt.only_text")})
 		}
-		if line := m.fate.line(tag); line != "" {
+		if line := m.line(tag); line != "" {
 			h.history = append(h.history, llm.Message{Role: llm.System, Content: line})
 		}
 	}

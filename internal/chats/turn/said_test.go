@@ -95,3 +95,59 @@ func TestAClaimBesideAPlanKeepsItsLine(t *testing.T) {
 		t.Errorf("%s", said)
 	}
 }
+
+// TestATextBesideAnEarlierRevisionSaysThatItChanged: by the model or a person, whatever became of the plan then. A card that is shown
+// again is no change.
+func TestATextBesideAnEarlierRevisionSaysThatItChanged(t *testing.T) {
+	const first, second = "Reservo la Norte. ¿Lo confirmas?", "Entonces la Sur. ¿Lo confirmas?"
+	const south = `[{"id":"s1","title":"t","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]`
+	for name, c := range map[string]struct {
+		then func(t *testing.T, w *world, r plan.Run)
+		fate string
+		says bool
+	}{
+		"the model": {func(t *testing.T, w *world, _ plan.Run) {
+			answer := calls("revise_plan", withServer(`{"steps":`+south+`}`, w))
+			answer.Text = second
+			w.model.answers = []any{answer}
+			w.send(t, "mejor la sur")
+		}, "draft", true},
+		"a person": {func(t *testing.T, w *world, r plan.Run) {
+			if _, err := w.service.Revise(t.Context(), w.edit(t, r, "", south)); err != nil {
+				t.Fatal(err)
+			}
+		}, "draft", true},
+		"and cancelled": {func(t *testing.T, w *world, r plan.Run) {
+			if _, err := w.service.Revise(t.Context(), w.edit(t, r, "", south)); err != nil {
+				t.Fatal(err)
+			}
+			w.send(t, "cancela")
+		}, "refused", true},
+		"shown again": {func(t *testing.T, w *world, _ plan.Run) {
+			w.Pass(time.Hour)
+			w.send(t, "confirmo")
+		}, "draft", false},
+		"nothing": {func(*testing.T, *world, plan.Run) {}, "draft", false},
+	} {
+		w := newWorld(t)
+		answer := calls("propose_plan", withServer(booksNorth, w))
+		answer.Text = first
+		w.model.answers = []any{answer}
+		r := *w.send(t, "quiero una sala").Run
+		c.then(t, w, r)
+		w.model.answers = []any{text("Dime.")}
+		w.send(t, "¿cómo va eso?")
+		want := locale.Text(locale.Spanish, "prompt.beside."+c.fate)
+		if c.says {
+			want += " " + locale.Text(locale.Spanish, "prompt.beside.changed")
+		}
+		told := map[string]string{}
+		list := w.asked().Messages
+		for i, m := range list[:len(list)-1] {
+			told[m.Content] = list[i+1].Content
+		}
+		if told[first] != want || name == "the model" && told[second] != locale.Text(locale.Spanish, "prompt.beside.draft") {
+			t.Errorf("%s: %q, %q", name, told[first], told[second])
+		}
+	}
+}

@@ -57,7 +57,7 @@ func olderPart(tag locale.Tag, said []saidText) older {
 	for _, m := range part {
 		o.messages = append(o.messages, llm.Message{Role: roleOf(m.Message), Content: m.Content})
 		if m.fate != "" && m.fate.settled() { // a summary is not written again
-			o.messages = append(o.messages, llm.Message{Role: llm.System, Content: m.fate.line(tag)})
+			o.messages = append(o.messages, llm.Message{Role: llm.System, Content: m.line(tag)})
 		}
 	}
 	return o
