@@ -133,6 +133,20 @@ func TestConfirmingNothingIsAnsweredWithoutTheServer(t *testing.T) {
 	}
 }
 
+// TestAConfirmationAfterATextGoesToTheServer: only the server knows what it answers.
+func TestAConfirmationAfterATextGoesToTheServer(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("hola")
+	b.see(`.line.assistant[data-kind="text"]`)
+	b.say("confirmo")
+	b.until(`document.querySelectorAll(".line.user[id]").length === 2`)
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	if len(b.sends) != 2 || !strings.Contains(b.sends[1], "confirmo") {
+		t.Errorf("sent %q", b.sends)
+	}
+}
+
 func TestAnUnsentMessageStaysAboveNewerOnes(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("reserva")

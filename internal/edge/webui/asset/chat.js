@@ -191,8 +191,8 @@ async function send(chosen) {
   let chat;
   try {
     await loadWords();
-    const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard() && !document.querySelector(".card[data-status=waiting], [data-asks]");
-    if (nothingOpen && decides(text)) {
+    const begins = !document.querySelector('.line[id^="m-"], .line.job');
+    if (begins && decides(text)) {
       mine.classList.remove("sending");
       mine.after(el("li", { class: "line assistant", "data-local": true },
         el("span", { class: "avatar" }, icon("brand")), el("div", { class: "said" }, el("div", { class: "prose aside" }, t("none_pending")))));

@@ -1,6 +1,6 @@
-// The local guard: «confirmo», «cancela» or «detener» with nothing pending is answered
-// here, without asking the server. A bare «sí» or «no» is not: it answers whatever was
-// said last, and goes to the server. A yes, named or bare, to a plan of which steps were not on the screen shows
+// The local guard: «confirmo», «cancela» or «detener» that begins a chat is answered
+// here, without asking the server. After anything was said, only the server knows what it
+// answers, and a bare «sí» or «no» always goes to the server. A yes, named or bare, to a plan of which steps were not on the screen shows
 // these first, as the plan's button does. The guard reads a message as internal/chats/intent does, over the
 // same closed lists. A longer yes names what is sent, which only the server knows: each message with a phrase that agrees
 // may be one. Until the lists are here, or when they cannot be had, the server answers what is decided here otherwise, and
