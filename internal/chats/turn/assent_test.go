@@ -203,6 +203,32 @@ func TestYesToAnotherMessageRunsNothing(t *testing.T) {
 	}
 }
 
+// TestAConfirmationInSoManyWordsIsOneBelowATextToo: «confirmo la reserva» counts like «confirmo», unless a text since the card asks for
+// that act on another thing. «Sí, resérvala» may mean what was talked of since.
+func TestAConfirmationInSoManyWordsIsOneBelowATextToo(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, yes string
+		runs      bool
+	}{
+		"confirms":                {"Cambiarla no es posible. ¿La reservo?", "sí, confirmo la reserva, gracias", true},
+		"orders":                  {"Cambiarla no es posible. ¿La reservo?", "sí, resérvala", false},
+		"beside another question": {"¿Reservo también la Sala Sur?", "sí, confirmo la reserva", false},
+		"of another act":          {"Cambiarla no es posible. ¿La reservo?", "sí, confirmo la cancelación", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w)), text(c.text), text("Dime.")}
+			if card := w.send(t, "reserva la norte"); card.Run == nil {
+				t.Fatalf("%+v", card)
+			}
+			w.send(t, "¿se puede cambiar después?")
+			if got := w.send(t, c.yes); (got.Kind == turn.KindQueued) != c.runs || len(w.Started()) != map[bool]int{true: 1}[c.runs] {
+				t.Errorf("%s: %+v", got.Kind, got.Message)
+			}
+		})
+	}
+}
+
 func withServer(proposal string, w *world) string {
 	return strings.ReplaceAll(proposal, "SERVER", w.Server.ID)
 }

@@ -81,7 +81,7 @@ func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation
 		return Reply{}, true, err
 	}
 	yes := st.read(req, meaning)
-	if yes.Points && meaning != intent.Other && !st.cardIsLast(req) { // «sí, cancélalo»
+	if yes.Points && !yes.Confirms && meaning != intent.Other && !st.cardIsLast(req) { // «sí, cancélalo»
 		yes = consent.Yes{Meaning: meaning}
 	}
 	if yes.Meaning == intent.Other {
@@ -195,11 +195,11 @@ func asHandled(r Reply, err error) (Reply, bool, error) { return r, true, err }
 
 // assent confirms the draft that its viewer saw. A bare yes counts directly after the card, never for a plan that
 // destroys, and not beside a text that asks something else. One that names the plan by its act counts directly after the card,
-// too, because the talk may have gone on to another thing. One that names the plan itself, or its confirmation, counts while the
-// card is on the last screen. Otherwise assent shows the card again, and the next yes counts.
+// too, because the talk may have gone on to another thing. One that names the plan itself, or confirms in so many words, counts while
+// the card is on the last screen. Otherwise assent shows the card again, and the next yes counts.
 func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, yes consent.Yes, st chatState) (Reply, bool, error) {
 	draft, bare, last := *st.draft, yes.Meaning == intent.Assent, st.cardIsLast(req)
-	ofCard := bare || yes.Names != consent.Itself // it needs the card as the last message
+	ofCard := bare || yes.Names != consent.Itself && !yes.Confirms // it needs the card as the last message
 	after, shownAt, onScreen := st.card()
 	if expired := !stillWaits(draft, s.Now()); expired && ofCard && !last {
 		return Reply{}, false, nil // the yes refers to another message, and there is no draft to show
