@@ -1,7 +1,6 @@
 package claim
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,8 @@ type Act struct {
 	Told  bool     // it tells of it as past: “was cancelled” is a claim only where the person orders that
 	State bool     // it says how a thing is: «está reservada», “is already booked”
 	Names []string // of its sentence: identifiers, folded
+	On    []string // those of its clause that it was done to
+	Both  string   // “both orders”: what it was done to two of
 
 	Bare   bool // it names nothing that it was done to: «lo he retirado»
 	Before bool // it says that it was done before the message that the text answers
@@ -49,7 +50,7 @@ func actsOf(s sentence) []Act {
 			kinds = append(slices.Clone(kinds), Pay)
 		}
 		before := saysBefore(s.text, words, at, own, told, fresh)
-		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Bare: namesNothing(words, at), Names: names, Numbers: numbers})
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Bare: namesNothing(words, at), Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers})
 	}
 	reported := has(words, reports())
 	past := has(words, pastTimes())
@@ -393,34 +394,6 @@ func wordsOf(text string) []string {
 }
 
 var money = lazy.Pattern(`[€$£]|\b(eur|euros|usd|dollars|dolares|payment|pago|money|dinero)\b`)
-
-// numbersIn yields the words that have digits.
-func numbersIn(words []string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, w := range words {
-			if strings.ContainsFunc(w, unicode.IsDigit) && !yield(w) {
-				return
-			}
-		}
-	}
-}
-
-// identifier matches a word of letters and digits that is no amount and no ordinal: «#W9373487», «FDZ0T5», «59xx6w».
-var identifier = lazy.Pattern(`\b(?:[a-z]+\d[a-z\d]*|\d+[a-z]+\d[a-z\d]*)\b`)
-
-// things are nouns that a number names: «las reservas 7, 8 y 9».
-var numbered = lazy.Pattern(`(?:\b(?:reservas?|pedidos?|facturas?|citas?|tareas?|mesas?|salas?|tickets?|incidencias?|entradas?|habitacion(?:es)?|cuentas?|orders?|bookings?|reservations?|invoices?|appointments?|tasks?|rooms?|tables?|issues?|accounts?|items?)(?: (?:n\.?º|number|numero|no\.?))?|#) ?((?:#?\d+(?:, | y | e | and |, and )?)+)`)
-
-var digits = lazy.Pattern(`\d+`)
-
-// identifiers returns the identifiers of a folded sentence, and the numbers that name a thing.
-func identifiers(text string) []string {
-	names := slices.DeleteFunc(identifier().FindAllString(text, -1), func(w string) bool { return len(w) < 4 })
-	for _, found := range numbered().FindAllStringSubmatch(text, -1) {
-		names = append(names, digits().FindAllString(found[1], -1)...)
-	}
-	return names
-}
 
 func has(words []string, set map[string]bool) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return set[w] })

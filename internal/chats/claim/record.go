@@ -12,35 +12,49 @@ import (
 
 // Record is what a chat knows of acts: of what was done, and of what was read.
 type Record struct {
-	did   bool
-	kinds map[Kind]bool   // of what was done
-	words map[string]bool // of what was done and read, folded
-	told  map[string]bool // the beginnings of the words of what was done: the answer of a cancellation tells of a refund
-	seen  []thing         // what was read, and what somebody told
-	heard bool            // a service answered
-	ran   bool            // a plan that only reads ran
+	did    bool
+	kinds  map[Kind]bool   // of what was done
+	words  map[string]bool // of what was done and read, folded
+	acted  map[string]bool // words of what was done, without an s; of what was done before it, too
+	shapes map[string]bool // of the names in it
+	sent   int             // how many things that was done to, at least
+	told   map[string]bool // the beginnings of the words of what was done: the answer of a cancellation tells of a refund
+	seen   []thing         // what was read, and what somebody told
+	heard  bool            // a service answered
+	ran    bool            // a plan that only reads ran
 
 	withdrawn []*Record // plans that were taken back: what they would have done
 }
 
 // NewRecord returns a record of nothing.
 func NewRecord() *Record {
-	return &Record{kinds: map[Kind]bool{}, words: map[string]bool{}, told: map[string]bool{}}
+	return &Record{kinds: map[Kind]bool{}, words: map[string]bool{}, acted: map[string]bool{}, shapes: map[string]bool{}, told: map[string]bool{}}
 }
 
 // Did adds an act.
 func (r *Record) Did(c Call) {
 	r.did = true
-	for _, k := range kindsOf(c) {
+	r.Before(c)
+	kinds := kindsOf(c)
+	for _, k := range kinds {
 		r.kinds[k] = true
 	}
 	sent, answered := thingsIn(c.Sent), thingsIn(c.Answered)
 	for _, t := range slices.Concat(sent, answered) {
-		r.tell(t.tells)
 		r.know(maps.Keys(t.words))
 		r.know(maps.Keys(t.names))
 	}
+	for _, t := range sent {
+		r.tell(t.tells)
+		r.tell(t.means)
+	}
+	pays := slices.ContainsFunc(kinds, paying)
 	for _, t := range answered {
+		if !pays && !has(slices.Collect(maps.Keys(t.names)), charged()) && !has(slices.Collect(maps.Keys(t.words)), charged()) {
+			delete(t.tells, Pay)
+			delete(t.texts, Pay)
+		}
+		r.tell(t.tells)
 		r.tell(t.texts)
 	}
 	for _, text := range []string{c.Tool, c.Path, c.Summary} {
@@ -55,6 +69,11 @@ func (r *Record) Did(c Call) {
 		}
 	}
 }
+
+// paying reports whether acts of a family may pay. What was cancelled or changed only says how it was paid.
+func paying(k Kind) bool { return k == Any || k == Create || k == Pay || k == Exchange || k == Run }
+
+var charged = lazy.Words(`charged cobrado cobrada cobrados`)
 
 // tell adds what the request and the answer of an act say that it did besides.
 func (r *Record) tell(kinds map[Kind]bool) {
@@ -148,10 +167,11 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 	if a.Told && !ordered || r.ran && len(a.Kinds) == 0 || r.saysWithdrawn(a) {
 		return false
 	}
-	if slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] }) {
+	if slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] && !r.acted[name] }) {
 		return true
 	}
-	if r.did && r.excuses(a) {
+	missed := r.did && r.missed(a)
+	if r.did && !missed && r.excuses(a) {
 		return false
 	}
 	if a.Own || ordered && !a.State {
@@ -162,7 +182,7 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 		things = named
 	}
 	denied := func(t thing) bool { return len(a.Kinds) > 0 && a.is(t.empty) }
-	if a.State && !ordered && r.heard && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) && !slices.ContainsFunc(things, denied) {
+	if a.State && !ordered && r.heard && !missed && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) && !slices.ContainsFunc(things, denied) {
 		return false // how a thing is may be said in other words than its service has
 	}
 	return !slices.ContainsFunc(things, func(t thing) bool { return a.is(t.kinds) || t.words[stem(a.Verb)] })

@@ -18,10 +18,11 @@ type thing struct {
 	empty map[Kind]bool   // families of its members without a value: «"cancelled_at": null», «"paid": false»
 	tells map[Kind]bool   // families of participles and nouns in its names and its short values: «"refund": 30»
 	texts map[Kind]bool   // the same of its long values
+	means map[Kind]bool   // the same of names that say how a thing is paid: «"payment_method_id": "card_1"»
 }
 
 func newThing() thing {
-	return thing{map[string]bool{}, map[string]bool{}, map[Kind]bool{}, map[Kind]bool{}, map[Kind]bool{}, map[Kind]bool{}}
+	return thing{map[string]bool{}, map[string]bool{}, map[Kind]bool{}, map[Kind]bool{}, map[Kind]bool{}, map[Kind]bool{}, map[Kind]bool{}}
 }
 
 // thingsIn returns the objects of a JSON value, each with its own values, or what a text says.
@@ -96,7 +97,9 @@ func (t thing) name(name string, words []string, value any) {
 			continue
 		}
 		t.names[word] = true
-		if !has(words, ruling()) {
+		if has(words, meansWords()) {
+			t.put(t.means, tellsOf(word))
+		} else if !has(words, ruling()) {
 			t.put(t.tells, tellsOf(word))
 		}
 	}
@@ -130,6 +133,8 @@ var (
 	free   = lazy.Words(`reason reasons motive note notes comment comments remark text body content subject motivo nota notas comentario comentarios observaciones texto cuerpo asunto policy policies terms conditions politica condiciones terminos`)
 	ruling = lazy.Words(`policy policies terms conditions window deadline limit until allowed eligible eligibility possible can may fee fees options history refundable returnable cancellable cancelable politica condiciones plazo limite permitido`)
 )
+
+var meansWords = lazy.Words(`method methods metodo metodos history`)
 
 // tellsOf returns the families of a participle or of a noun.
 func tellsOf(word string) []Kind {

@@ -105,6 +105,8 @@ func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]cla
 			record(ever, r, st)
 			if goesOn || st.Reused == "" && !st.UpdatedAt.Before(f.message.At) {
 				record(now, r, st)
+			} else if step, ok := r.Plan.Step(st.StepID); ok && step.Method != "GET" && step.Method != "HEAD" {
+				now.Before(callOf(r, step))
 			}
 		}
 	}
