@@ -33,6 +33,7 @@ func actsOf(s sentence) []Act {
 	if s.quoted {
 		return nil
 	}
+	s.text = askedFor().ReplaceAllString(s.text, "")
 	words, fresh := said(s)
 	if len(words) == 0 {
 		return nil
@@ -52,25 +53,28 @@ func actsOf(s sentence) []Act {
 		before := saysBefore(s.text, words, at, own, told, fresh)
 		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Bare: namesNothing(words, at), Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers})
 	}
-	reported := has(words, reports())
+	reported := has(words, reports()) || seeing().MatchString(s.text)
 	past := has(words, pastTimes())
 	for i, w := range words {
 		at, told = i, false
 		before := clauseBefore(words, i)
-		if has(before, denials()) || isOfPlan(words, i) || supposed(words[:i]) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
+		if has(before, denials()) || isOfPlan(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
 		}
 		v, n := verbs(), nearest(before)
 		kinds, known := v.doneOf(w)
+		own := n.own || !known && v.past[w] != nil
 		switch {
+		case supposed(words, i, own, own || has(before[max(0, len(before)-1):], perfect())):
 		case known && n.own:
-			if !perceived()[w] && !(w == "confirmed" && i+1 < len(words) && words[i+1] == "that") && !ofText(words[i+1:]) {
+			if !perceived()[w] && !(w == "confirmed" && i+1 < len(words) && words[i+1] == "that") && !ownText(s.text, words, i, kinds) {
 				add(w, kinds, true, false)
 			}
+		case known && (n.state || n.passive && !has(before, perfect())) && ofAnyThing(words, i):
 		case known && !n.passive && likeStates()[w]: // «la tienda está abierta»
 		case known && i > 0 && (words[i-1] == "and" || words[i-1] == "y") && len(list) > 0 && list[len(list)-1].Own && !perceived()[w] && !nounLike()[w]:
 			add(w, kinds, true, false)
-		case !known && v.past[w] != nil && !ofText(words[i+1:]) && !has(before[max(0, len(before)-1):], subordinators()):
+		case !known && v.past[w] != nil && !ownText(s.text, words, i, v.past[w]) && !has(before[max(0, len(before)-1):], subordinators()):
 			add(w, v.past[w], true, false)
 		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past && !dated(words[i+1:]):
 			add(w, v.became[w], false, false)
@@ -273,22 +277,13 @@ func dated(after []string) bool {
 
 var months = lazy.Words(`enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
 
-// supposed reports whether a sentence is only about what would be, or what will.
-func supposed(words []string) bool {
-	return has(words, conditions()) || slices.ContainsFunc(words, func(w string) bool {
-		return len(w) > 5 && strings.HasSuffix(w, "ria") && verbs().base[strings.TrimSuffix(w, "ia")] != nil
-	})
-}
-
 var likeStates = lazy.Words(`abierto abierta abiertos abiertas`)
-
-var conditions = lazy.Words(`if when once until unless whether would after before tras despues si cuando hasta haya hayan hubiera hubieran fuera mientras`)
 
 // clauseBefore returns the words before one, from the beginning of its clause.
 func clauseBefore(words []string, at int) []string {
 	from := 0
 	for i := range at {
-		if words[i] == "," || words[i] == ";" || words[i] == ":" || words[i] == "but" || words[i] == "pero" {
+		if words[i] == "," || words[i] == ";" || words[i] == ":" || words[i] == "but" || words[i] == "pero" || words[i] == "so" || words[i] == "asi" {
 			from = i + 1
 		}
 	}
@@ -321,7 +316,7 @@ var nounLike = lazy.Words(`complete pedido pedidos puesto puestos cargo put run 
 // fragment reports whether a sentence is a report without a verb before its participle: «Order cancelled.», «Dominio renovado por un año».
 func fragment(words []string, at int) bool {
 	told := func(w string) bool { return verbs().became[w] != nil || verbs().past[w] != nil }
-	if nounLike()[words[at]] || at > 9 || slices.ContainsFunc(words[at+1:], told) || has(words[:at], finites()) || at+1 < len(words) && stopsFragment()[words[at+1]] {
+	if nounLike()[words[at]] || at > 9 || slices.ContainsFunc(words[at+1:], told) || has(words[:at], finites()) || adjective(words[at+1:]) || at+1 < len(words) && stopsFragment()[words[at+1]] {
 		return false
 	}
 	if at+2 < len(words) && words[at+1] == "en" && unicode.IsDigit([]rune(words[at+2])[0]) { // «la tarjeta terminada en 4412»
@@ -338,7 +333,7 @@ var (
 	afterFragment = lazy.Words(`for to from on at in with through until : ,`)
 )
 
-var finites = lazy.Words(`is are was were be been has have had will would can could may might must should do does did want need i we you to es son era fue fueron esta está estan ha han he hemos sera seran puede pueden hay tiene tienen tienes quieres necesito
+var finites = lazy.Words(`is are was were be been has have had will would can could may might must should do does did want need i we you to es son era fue fueron esta está estan ha han he hemos sera seran puede pueden cubre cubren incluye incluyen admite necesita necesitan hay tiene tienen tienes quieres necesito
 	which what who cual que como listo lista ready please let , : an before`)
 
 // goesNow reports whether a sentence that begins with a gerund says that something goes on: «Cancelling the order now».

@@ -155,7 +155,7 @@ func announces(words []string) bool {
 		if i+1 < len(words) {
 			two = w + " " + words[i+1]
 		}
-		if supposed(words[:i]) || has(words[:i], denials()) {
+		if supposed(words, i, false, false) || has(words[:i], denials()) {
 			continue
 		}
 		from := 0
