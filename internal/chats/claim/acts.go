@@ -51,7 +51,7 @@ func actsOf(s sentence) []Act {
 			kinds = append(slices.Clone(kinds), Pay)
 		}
 		before := saysBefore(s.text, words, at, own, told, fresh)
-		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Bare: namesNothing(words, at), Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers})
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers})
 	}
 	reported := has(words, reports()) || seeing().MatchString(s.text)
 	past := has(words, pastTimes())
@@ -76,7 +76,8 @@ func actsOf(s sentence) []Act {
 			add(w, kinds, true, false)
 		case !known && v.past[w] != nil && !ownText(s.text, words, i, v.past[w]) && !has(before[max(0, len(before)-1):], subordinators()):
 			add(w, v.past[w], true, false)
-		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past && !dated(words[i+1:]):
+		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past:
+			told = dated(words[i+1:])
 			add(w, v.became[w], false, false)
 		case !known && v.going[w] != nil && (n.goes || i == 0 && goesNow(words)):
 			add(w, v.going[w], true, false)
@@ -268,14 +269,6 @@ var subordinators = lazy.Words(`que si cuando if that when`)
 func succeeds(after []string) bool {
 	return len(after) > 0 && (after[0] == "successfully" || after[0] == "correctamente") || len(after) > 1 && after[0] == "con" && after[1] == "exito"
 }
-
-// dated reports whether the day of an act follows it: «se hizo el 3 de mayo», «se emitió en marzo». The day of what was reserved
-// has «para».
-func dated(after []string) bool {
-	return len(after) > 1 && (after[0] == "el" || after[0] == "en") && (unicode.IsDigit([]rune(after[1])[0]) || after[0] == "en" && months()[after[1]])
-}
-
-var months = lazy.Words(`enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
 
 var likeStates = lazy.Words(`abierto abierta abiertos abiertas`)
 

@@ -84,3 +84,42 @@ var (
 	prepositions = lazy.Words(`of for to from with in on at by and or de del para con por en al y o`)
 	verbal       = lazy.Words(`has have is was been request process now successfully already se ha ya queda quedo`)
 )
+
+// dated reports whether the day of an act follows it in its clause: «se hizo el 3 de mayo», «se emitió en marzo». The day of what was
+// reserved has «para».
+func dated(after []string) bool {
+	for i, w := range after {
+		if parts()[w] {
+			return false
+		}
+		if i+1 < len(after) && !(i > 0 && until()[after[i-1]]) && (w == "el" && unicode.IsDigit(rune(after[i+1][0])) || w == "en" && (months()[after[i+1]] || len(after[i+1]) == 4 && isNumber(after[i+1]))) {
+			return true
+		}
+	}
+	return false
+}
+
+var until = lazy.Words(`para hasta desde por sobre`)
+
+var months = lazy.Words(`enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
+
+// byAnother reports whether an act has an agent: «fue cancelado por la aerolínea», “was closed by support”. Who tells of one tells
+// of what was there before.
+func byAnother(words []string, at int) bool {
+	for i := at + 1; i < min(at+4, len(words)-1) && !parts()[words[i]]; i++ {
+		next, third := words[i+1], ""
+		if i+2 < len(words) {
+			third = words[i+2]
+		}
+		switch {
+		case words[i] == "by" && !noAgent()[next] && !unicode.IsDigit(rune(next[0])):
+			return true
+		case words[i] == "por" && (articles()[next] || owned()[next]) && !noAgent()[third] || words[i] == "por" && (next == "soporte" || next == "otra" || next == "otro" || next == "alguien"):
+			return true
+		}
+	}
+	return false
+}
+
+// noAgent are what follows “by” or «por el», and acts on nothing.
+var noAgent = lazy.Words(`you me us mistake accident email e-mail mail phone card sms text default now then today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday tarde manana noche momento importe total cantidad valor dia precio medio error`)

@@ -185,8 +185,17 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 	if a.State && !ordered && r.heard && !missed && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) && !slices.ContainsFunc(things, denied) {
 		return false // how a thing is may be said in other words than its service has
 	}
-	return !slices.ContainsFunc(things, func(t thing) bool { return a.is(t.kinds) || t.words[stem(a.Verb)] })
+	return !slices.ContainsFunc(things, func(t thing) bool {
+		return a.is(t.kinds) || t.words[stem(a.Verb)] || !ordered && len(named) > 0 && t.holds(a)
+	})
 }
+
+// holds reports whether a thing is all that an act says was assigned: “seats 12A and 12B have been assigned to you”.
+func (t thing) holds(a Act) bool {
+	return holding()[a.Verb] && !t.kinds[Wait] && !t.names["available"] && !t.names["disponible"] && !slices.ContainsFunc(a.Numbers, func(n string) bool { return !t.words[n] })
+}
+
+var holding = lazy.Words(`assigned asignado asignada asignados asignadas`)
 
 // excuses reports whether what was done may be told as an act. An act on a thing that has a family, as a refund, is of it.
 func (r *Record) excuses(a Act) bool {

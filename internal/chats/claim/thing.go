@@ -178,7 +178,7 @@ func (t thing) hear(words []string) {
 }
 
 // states are words of services that a text may translate as an act of a family, and that claim none themselves.
-var states = map[string][]Kind{"shipped": {Send}, "dispatched": {Send}, "delivered": {Send}, "entregado": {Send}, "expedido": {Send}, "closed": {Run}, "finished": {Run}, "pending": {Wait}, "pendiente": {Wait}, "open": {Wait}, "abierto": {Wait}, "abierta": {Wait}, "free": {Wait}, "libre": {Wait}, "terminado": {Run}, "terminada": {Run}, "done": {Run}, "hecho": {Run}, "hecha": {Run}, "complete": {Run}, "ready": {Run}}
+var states = map[string][]Kind{"delayed": {Change}, "shipped": {Send}, "dispatched": {Send}, "delivered": {Send}, "entregado": {Send}, "expedido": {Send}, "closed": {Run}, "finished": {Run}, "pending": {Wait}, "pendiente": {Wait}, "open": {Wait}, "abierto": {Wait}, "abierta": {Wait}, "free": {Wait}, "libre": {Wait}, "terminado": {Run}, "terminada": {Run}, "done": {Run}, "hecho": {Run}, "hecha": {Run}, "complete": {Run}, "ready": {Run}}
 
 // stem returns how a long word begins; the star keeps it from being a word.
 func stem(word string) string {
