@@ -79,7 +79,7 @@ func actsOf(s sentence) []Act {
 		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past:
 			told = dated(words[i+1:])
 			add(w, v.became[w], false, false)
-		case !known && v.going[w] != nil && (n.goes || i == 0 && goesNow(words)):
+		case !known && v.going[w] != nil && (n.goes || (i == 0 || i < 5 && words[i-1] == ",") && goesNow(words)):
 			add(w, v.going[w], true, false)
 		case known && (n.passive || n.state && closes(words, i) || n.quick && (slices.Contains(kinds, Run) || before[len(before)-1] != "ha" && before[len(before)-1] != "han") || succeeds(words[i+1:])) && !reported && !past:
 			add(w, kinds, false, n.state)
@@ -332,7 +332,7 @@ var finites = lazy.Words(`is are was were be been has have had will would can co
 // goesNow reports whether a sentence that begins with a gerund says that something goes on: «Cancelling the order now».
 func goesNow(words []string) bool { return has(words, nows()) }
 
-var nows = lazy.Words(`now ahora momento moment mismo speak`)
+var nows = lazy.Words(`now ahora momento moment mismo speak enseguida seguida inmediatamente`)
 
 // doneAlone reports whether a sentence is only «Done» or «Listo», or begins with it.
 func doneAlone(words []string) bool {

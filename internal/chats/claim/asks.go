@@ -8,20 +8,27 @@ import (
 )
 
 // pose is what a sentence wants of the person, or says that the model will do.
-type pose struct{ asks, offers, announces, data, refuses bool }
+type pose struct {
+	asks, offers, announces, data, refuses bool
+
+	now    bool // beside a refusal it announces what happens now
+	closes bool // it asks whether there is anything else
+}
 
 func poseOf(s sentence) (p pose) {
 	t := s.text
-	words := wordsOf(t)
+	words := wordsOf(noDenials.Replace(t))
 	p.refuses = refusals().MatchString(t)
 	var consent []int
 	if mentions(words, ofConsents()) {
 		consent = consents().FindStringIndex(t)
 	}
+	p.closes = s.question && closing().MatchString(t)
 	rest := t
 	if consent != nil {
 		rest = t[:consent[0]] + " " + t[consent[1]:]
 	}
+	rest = checksItself().ReplaceAllString(rest, "")
 	p.data = mentions(words, ofData()) && (wantsData().MatchString(rest) || confirmsData(t)) || s.question && (choices().MatchString(yesOrNo.Replace(t)) || (asksHow().MatchString(t) || consent == nil && wonders().MatchString(t)))
 	switch {
 	case p.data, !s.question && nobodys().MatchString(t), (consent != nil || s.question) && general().MatchString(t):
@@ -29,11 +36,22 @@ func poseOf(s sentence) (p pose) {
 		p.asks = true
 	case s.question && (wishes().MatchString(t) || offers(words)):
 		p.offers = true
-	case !s.question && announces(words), mentions(words, ofPlans()) && waits().MatchString(t) && !has(words, denials()):
+	case !s.question && (announces(words) || hasToWait().MatchString(t)), mentions(words, ofPlans()) && waits().MatchString(t) && !has(words, denials()):
 		p.announces = true
+		p.now = p.refuses && has(words[len(words)-len(clauseBefore(words, len(words))):], nows())
 	}
 	return p
 }
+
+// hasToWait matches what a person is told while the model does something.
+var hasToWait = lazy.Pattern(`(?:^|, )(?:give me|dame|deme) (?:just )?(?:a|one|un) (?:moment|second|sec|minute|momento|momentito|segundo|minuto|instante)\b` +
+	`|(?:^|, )(?:please |just |por favor,? )*(?:(?:wait|hold on|hang on|espera|espere|aguarda)(?: for)? )?(?:a|one|un) (?:moment|second|sec|minute|momentito|segundo|instante)(?:$|[ ,.!]+(?:please|por favor|while i|mientras|i'm|i'll)\b|[.!]+$)|\b(?:wait|hold on|hang on|espera|espere) (?:while i|mientras (?:te|lo|la|los|las|proceso))\b|\bme pongo (?:con|a) (?:ello|eso)\b`)
+
+// closing matches a question for anything else, which asks for nothing that an act needs.
+var closing = lazy.Pattern(`\b(?:algo mas|alguna otra|otra cosa|anything else|something else|anything more)\b`)
+
+// checksItself matches what the model says that it checks itself.
+var checksItself = lazy.Pattern(`\b(?:i'll|i will|let me|i'm going to) (?:now |just |first |quickly )?(?:check|verify|look up) your`)
 
 // mentions reports whether a word begins as one of a set. Each pattern below has a set of how its words begin, because a pattern of
 // many alternatives is slow, and most sentences have none of its words.
@@ -155,7 +173,7 @@ func announces(words []string) bool {
 		if i+1 < len(words) {
 			two = w + " " + words[i+1]
 		}
-		if supposed(words, i, false, false) || has(words[:i], denials()) {
+		if supposed(words, i, false, false) || has(clauseBefore(words, i), denials()) {
 			continue
 		}
 		from := 0
@@ -164,7 +182,9 @@ func announces(words []string) bool {
 			from = i + 1
 		case two == "i will", two == "we will", two == "i'm going", two == "voy a", two == "vamos a", two == "procedo a", two == "procederé a", two == "paso a", two == "let's proceed":
 			from = i + 2
-		case v.will[w] != nil:
+		case v.will[w] != nil, v.speaking[w] != nil && doesNow(words, i):
+			return true
+		case i == 0 && (w == "proceeding" || w == "procediendo"):
 			return true
 		case two == "hold on", two == "one moment", two == "un momento" && (i == 0 || words[i-1] != "hace") && (i+2 == len(words) || words[i+2] == "," || words[i+2] == "por"):
 			return true
@@ -174,15 +194,48 @@ func announces(words []string) bool {
 		}
 		next := words[min(from, len(words)):min(from+5, len(words))]
 		for n, w := range next {
-			if (w == "be" || w == "need" || w == "know" || w == "help" || w == "assist") && n < 2 {
+			if denials()[w] || (w == "be" || w == "need" || w == "know" || w == "help" || w == "assist") && n < 2 {
 				break
 			}
-			if v.base[w] != nil || v.going[w] != nil || goingOn()[w] {
+			if v.base[w] != nil || v.going[w] != nil || goingOn()[w] || (w == "do" || w == "take") && has(words[from:], nows()) {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// doesNow reports whether a Spanish present says what the model does at once: «ahora mismo te envío la factura», «perfecto, la
+// reservo». What it tells or writes itself is no act, and what has a condition is none yet.
+func doesNow(words []string, at int) bool {
+	w := words[at]
+	if !strings.HasSuffix(w, "o") || telling()[w] || has(words, conditions()) || ofText(words[at+1:]) || slices.Contains(words[at:], ":") {
+		return false
+	}
+	before := clauseBefore(words, at)
+	start := slices.IndexFunc(before, func(w string) bool { return !clitics()[w] && !nows()[w] && w != "en" && w != "mismo" })
+	if start >= 0 {
+		return false
+	}
+	last := ""
+	if len(before) > 0 {
+		last = before[len(before)-1]
+	}
+	ahead := at+1 < len(words) && (articles()[words[at+1]] || owned()[words[at+1]])
+	switch {
+	case has(words, nows()):
+		return unstressed()[last] || nows()[last] && ahead || last == "mismo" && ahead
+	case at > len(before) && at < 6 && (openers()[words[0]] || agreeing()[words[1]]):
+		return pronouns()[last] && len(words) <= at+3
+	}
+	return false
+}
+
+var (
+	agreeing   = lazy.Words(`acuerdo bien supuesto problema`)
+	telling    = lazy.Words(`confirmo informo indico resumo apunto paso anoto adjunto comparto`)
+	unstressed = lazy.Words(`me te se le les lo la los las`)
+	pronouns   = lazy.Words(`lo la los las`)
+)
 
 var goingOn = lazy.Words(`proceed check look retrieve find search fetch review verify calculate start begin go try gather locate consultar comprobar revisar buscar mirar verificar obtener recuperar calcular proceder empezar comenzar`)

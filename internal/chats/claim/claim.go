@@ -32,7 +32,7 @@ func (r Reading) Claims() bool {
 func Read(text string) Reading {
 	r := Reading{Announces: printsCall(strings.ToLower(text))}
 	var last pose // of the last sentence that wants something
-	refuses := false
+	refuses, now := false, false
 	asked := false // by the sentence before a list, whose rows may be answers
 	for _, s := range sentencesOf(text) {
 		if asked = asked && s.row; !asked {
@@ -41,11 +41,12 @@ func Read(text string) Reading {
 		asked = asked || s.question
 		p := poseOf(s)
 		r.Asks, r.Offers, r.Announces, refuses = r.Asks || p.asks, r.Offers || p.offers, r.Announces || p.announces, refuses || p.refuses
-		if p.asks || p.offers || p.data || p.announces {
+		if p.asks || p.offers || p.announces || p.data && !(p.closes && last.announces) {
 			last = p
 		}
+		now = now || p.announces && p.now
 	}
 	r.Asks = r.Asks && !last.data // the person is to say something else
-	r.Excused = last.data || refuses && !r.Asks
+	r.Excused = last.data || refuses && !r.Asks && !now
 	return r
 }
