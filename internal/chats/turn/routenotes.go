@@ -22,13 +22,14 @@ func (r *routing) asks(d agent.Decision) *inquiry {
 }
 
 // reconsiders reports whether the router's own model is asked once more, as the model of a turn is: its answer announces what
-// only an agent does, or tells of an act that the record does not have. It is not asked where there is no agent.
+// only an agent does, or tells of an act that the record does not have. It is not asked where there is no agent, nor for a question
+// with options: what that claims gets its note.
 func (r *routing) reconsiders(ctx context.Context, d agent.Decision) bool {
-	if d.Action != agent.Respond || len(r.agents) == 0 {
+	if d.Action != agent.Respond || len(r.agents) == 0 || r.asks(d) != nil {
 		return false
 	}
 	said := claim.Read(d.Response)
-	if r.chat.PendingRunID == "" && r.asks(d) == nil && said.Poses() {
+	if r.chat.PendingRunID == "" && said.Poses() {
 		return true
 	}
 	lacking, err := r.lacking(ctx, said.Acts)
