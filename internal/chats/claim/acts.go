@@ -41,10 +41,7 @@ func actsOf(s sentence) []Act {
 	var list []Act
 	names, numbers := identifiers(s.text), slices.Collect(numbersIn(words))
 	already := slices.Contains(words, "already") || slices.Contains(words, "ya")
-	var about []Kind
-	for _, w := range words {
-		about = append(about, verbs().noun[strings.TrimSuffix(w, "s")]...)
-	}
+	about := nounsIn(words)
 	at, told := 0, false
 	add := func(verb string, kinds []Kind, own, state bool) {
 		if slices.Contains(kinds, Send) && money().MatchString(s.text) { // “I've sent 50 € to Luis”
@@ -76,8 +73,8 @@ func actsOf(s sentence) []Act {
 			add(w, kinds, true, false)
 		case !known && v.past[w] != nil && !ownText(s.text, words, i, v.past[w]) && !has(before[max(0, len(before)-1):], subordinators()):
 			add(w, v.past[w], true, false)
-		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past:
-			told = dated(words[i+1:])
+		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past && !dated(words[i+1:]):
+			told = dayLater(words[i+1:])
 			add(w, v.became[w], false, false)
 		case !known && v.going[w] != nil && (n.goes || (i == 0 || i < 5 && words[i-1] == ",") && goesNow(words)):
 			add(w, v.going[w], true, false)
@@ -94,10 +91,8 @@ func actsOf(s sentence) []Act {
 			add(w, kinds, false, false)
 		case i > 2 && words[i-1] == "to" && words[i-2] == "able" && words[i-3] == "was" && v.base[w] != nil:
 			add(w, v.base[w], true, false)
-		case w == "of" && i > 1 && words[i-1] == "care" && words[i-2] == "taken":
-			add("taken care of", nil, false, false)
-		case w == "of" && i > 2 && words[i-1] == "care" && words[i-2] == "took" && (words[i-3] == "i" || words[i-3] == "we"):
-			add("took care of", nil, true, false)
+		case w == "of" && i > 1 && words[i-1] == "care" && (words[i-2] == "taken" || i > 2 && words[i-2] == "took" && (words[i-3] == "i" || words[i-3] == "we")):
+			add(words[i-2]+" care of", nil, words[i-2] == "took", false)
 		case w == "marcha" && i > 0 && words[i-1] == "en", w == "curso" && i > 0 && words[i-1] == "en":
 			add("en "+w, nil, false, true)
 		case (w == "alta" || w == "baja") && i > 1 && words[i-1] == "de" && (words[i-2] == "di" || words[i-2] == "dimos" || words[i-2] == "dado" && gave(nearest(words[:i-2]))):
@@ -113,6 +108,14 @@ func actsOf(s sentence) []Act {
 		list[0].Bare = true
 	}
 	return list
+}
+
+// nounsIn returns the families of the nouns of a sentence.
+func nounsIn(words []string) (about []Kind) {
+	for _, w := range words {
+		about = append(about, verbs().noun[strings.TrimSuffix(w, "s")]...)
+	}
+	return about
 }
 
 // said returns what a sentence states, and whether it begins as the report of what was just done: «Listo, ya la reservé».
@@ -309,7 +312,7 @@ var nounLike = lazy.Words(`complete pedido pedidos puesto puestos cargo put run 
 // fragment reports whether a sentence is a report without a verb before its participle: «Order cancelled.», «Dominio renovado por un año».
 func fragment(words []string, at int) bool {
 	told := func(w string) bool { return verbs().became[w] != nil || verbs().past[w] != nil }
-	if nounLike()[words[at]] || at > 9 || slices.ContainsFunc(words[at+1:], told) || has(words[:at], finites()) || adjective(words[at+1:]) || at+1 < len(words) && stopsFragment()[words[at+1]] {
+	if nounLike()[words[at]] || at > 9 || slices.ContainsFunc(words[at+1:], told) || has(words[:at], finites()) || ofAnyThing(words, at) || words[0] == "para" || words[0] == "for" || adjective(words[at+1:]) || at+1 < len(words) && stopsFragment()[words[at+1]] {
 		return false
 	}
 	if at+2 < len(words) && words[at+1] == "en" && unicode.IsDigit([]rune(words[at+2])[0]) { // «la tarjeta terminada en 4412»

@@ -85,14 +85,27 @@ var (
 	verbal       = lazy.Words(`has have is was been request process now successfully already se ha ya queda quedo`)
 )
 
-// dated reports whether the day of an act follows it in its clause: «se hizo el 3 de mayo», «se emitió en marzo». The day of what was
-// reserved has «para».
+// dated reports whether the day of an act follows it: «se hizo el 3 de mayo», «se emitió en marzo», or its month or year, later on.
 func dated(after []string) bool {
 	for i, w := range after {
 		if parts()[w] {
 			return false
 		}
-		if i+1 < len(after) && !(i > 0 && until()[after[i-1]]) && (w == "el" && unicode.IsDigit(rune(after[i+1][0])) || w == "en" && (months()[after[i+1]] || len(after[i+1]) == 4 && isNumber(after[i+1]))) {
+		if i+1 < len(after) && w == "en" && (months()[after[i+1]] || len(after[i+1]) == 4 && isNumber(after[i+1])) {
+			return true
+		}
+	}
+	return len(after) > 1 && (after[0] == "el" || after[0] == "en") && unicode.IsDigit(rune(after[1][0]))
+}
+
+// dayLater reports whether a day follows an act in its clause, which may be that of the act: «se actualizó a la 2.1 el 9 de
+// septiembre». The day of what was reserved has «para».
+func dayLater(after []string) bool {
+	for i, w := range after {
+		if parts()[w] {
+			return false
+		}
+		if i > 0 && i+1 < len(after) && w == "el" && unicode.IsDigit(rune(after[i+1][0])) && !until()[after[i-1]] {
 			return true
 		}
 	}

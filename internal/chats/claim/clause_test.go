@@ -49,6 +49,7 @@ func TestRulesAreNoReports(t *testing.T) {
 		"Late fees are waived for members.", "Los billetes comprados con puntos no se devuelven.", "Un producto devuelto se abona en la misma tarjeta.", "Para reservar se necesita una tarjeta registrada.", "Items bought on sale can't be returned.",
 		"Un turno cambiado sin aviso cuenta como falta.", "La garantía cubre piezas reparadas durante seis meses.", "Los asientos reservados con menores van siempre juntos.", "On Mondays the gym is closed.", "Refunds are issued to the original card.",
 		"Orders shipped by sea take three weeks.", "Los libros renovados por correo tienen una semana más.", "Cada lunes la sala queda bloqueada por la limpieza.", "A returned item is refunded in five days.",
+		"La factura emitida en marzo incluye el seguro.", "El paquete enviado a Lima tardará tres días.", "Any card blocked by the bank stays blocked.", "Para pagos realizados con tarjeta, el reembolso tarda 5 días.",
 	} {
 		if r := Read(text); r.Claims() {
 			t.Errorf("%q claims %+v", text, r.Acts)

@@ -73,7 +73,7 @@ func ofAnyThing(words []string, at int) bool {
 }
 
 var (
-	always     = lazy.Words(`each every always usually normally cada siempre normalmente habitualmente mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends`)
+	always     = lazy.Words(`each every always usually normally any cualquier cada siempre normalmente habitualmente mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends`)
 	weekdays   = lazy.Words(`lunes martes miercoles jueves viernes sabados domingos`)
 	certain    = lazy.Words(`your you my our his her their its both all now two three four and tu tus su sus te ya ahora`)
 	indefinite = lazy.Words(`a an un una`)
@@ -85,15 +85,16 @@ func adjective(after []string) bool {
 		if parts()[w] || w == "and" || w == "y" {
 			return false
 		}
-		if afterVerbs()[w] && !(i > 0 && (articles()[after[i-1]] || owned()[after[i-1]] || after[i-1] == "de" || after[i-1] == "to")) {
+		future := len(w) > 4 && (strings.HasSuffix(w, "rá") || strings.HasSuffix(w, "ran"))
+		if (future || afterVerbs()[w]) && !(i > 0 && (articles()[after[i-1]] || owned()[after[i-1]] || after[i-1] == "de" || after[i-1] == "to")) {
 			return true
 		}
 	}
 	return false
 }
 
-var afterVerbs = lazy.Words(`is are was were be will would can could may might must should do does has have take takes count counts ship ships get gets cost costs go goes no not never nunca cannot can't couldn't isn't aren't don't doesn't won't
-	es son era está estan sera seran puede pueden debe deben tiene tienen se va van cuenta cuentan cuesta cuestan`)
+var afterVerbs = lazy.Words(`is are was were be will would can could may might must should do does has have take takes count counts ship ships get gets cost costs go goes stays remains includes include no not never nunca cannot can't couldn't isn't aren't don't doesn't won't
+	es son era está estan sera seran puede pueden debe deben tiene tienen se va van cuenta cuentan cuesta cuestan tarda tardan incluye incluyen`)
 
 // ownText reports whether what the model says that it did is of its own text: it adds up, writes, shows below, and is wrong there.
 func ownText(text string, words []string, at int, kinds []Kind) bool {
@@ -122,7 +123,7 @@ func ownText(text string, words []string, at int, kinds []Kind) bool {
 
 var (
 	writing   = lazy.Words(`written wrote escrito escribí`)
-	madeAlone = lazy.Words(`mistake mistakes error errors typo slip assumption list summary table comparison calculation poem lista resumen tabla comparacion calculo suposicion poema`)
+	madeAlone = lazy.Words(`mistake mistakes error errors typo slip assumption list summary table comparison calculation poem notes notas lista resumen tabla comparacion calculo suposicion poema`)
 	showing   = lazy.Words(`attached added listed included adjuntado anadido puesto listado incluido`)
 	places    = lazy.Words(`above below arriba abajo debajo`)
 	wrongs    = lazy.Words(`wrong incorrect mistaken equivocado equivocada equivocados equivocadas incorrecto incorrecta incorrectos incorrectas erroneo erronea`)
