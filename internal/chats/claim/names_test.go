@@ -86,8 +86,14 @@ func TestTheMeansOfPaymentOfAThingPayNothing(t *testing.T) {
 		did   Call
 		lacks bool
 	}{
-		{"También he pagado tu factura pendiente.", cancel, true}, {"I've also paid your bill.", cancel, true}, {"También he pagado tu factura pendiente.", change, true}, {"I've also paid your bill.", listed, true},
-		{"I've refunded 30 € to your card.", cancel, false}, {"I've charged 30 € to your card.", book, false}, {"I've charged your card.", paid, false}, {"A fee of 20 € has been charged.", fee, false},
+		{"También he pagado tu factura pendiente.", cancel, true},
+		{"I've also paid your bill.", cancel, true},
+		{"También he pagado tu factura pendiente.", change, true},
+		{"I've also paid your bill.", listed, true},
+		{"I've refunded 30 € to your card.", cancel, false},
+		{"I've charged 30 € to your card.", book, false},
+		{"I've charged your card.", paid, false},
+		{"A fee of 20 € has been charged.", fee, false},
 	} {
 		r := NewRecord()
 		r.Did(c.did)
