@@ -60,7 +60,7 @@ func onIn(words []string, at int, names []string) (on []string) {
 }
 
 // sources stand before what an act is not on.
-var sources = lazy.Words(`from instead desde vez except excepto salvo than replacing`)
+var sources = lazy.Words(`from instead desde vez except excepto salvo than replacing next beside near junto lado`)
 
 // numberedAs returns the noun of a number in a list of them: “invoices 7 and 8”.
 func numberedAs(before []string) string {
@@ -95,17 +95,33 @@ func clauseOf(words []string, at int) (from, to int) {
 		}
 		from = start
 	}
+	last := to // before the last sign
 	for to < len(words) {
 		end := to + 1
 		for end < len(words) && !cuts(words[end]) {
 			end++
 		}
-		if contrasts()[words[to]] || says(words[to+1:end]) {
+		if contrasts()[words[to]] {
 			break
+		}
+		if part := words[to+1 : end]; says(part) {
+			if (words[to] == "and" || words[to] == "y") && namesFirst(part) { // “…; rooms 205 and 206 are taken”
+				to = last
+			}
+			break
+		}
+		if words[to] == "," || words[to] == ":" {
+			last = to
 		}
 		to = end
 	}
 	return from, to
+}
+
+// namesFirst reports whether a part of a sentence has a name before its verb.
+func namesFirst(part []string) bool {
+	at := slices.IndexFunc(part, func(w string) bool { return strings.ContainsFunc(w, unicode.IsDigit) })
+	return at >= 0 && !says(part[:at])
 }
 
 var (

@@ -38,6 +38,10 @@ func TestAnActIsOnTheThingThatItNames(t *testing.T) {
 		{"I've moved reservation FQ8APE from flight HAT002 to HAT138.", seat, `{"flights":["HAT002","HAT138"]}`, false},
 		{"He cambiado tu reserva FQ8APE del vuelo HAT002 al HAT138.", seat, `{"flights":["HAT002","HAT138"]}`, false},
 		{"I've changed your reservation FQ8APE, with flights HAT138 and GRU100.", seat, `{"flights":["GRU100"]}`, false},
+		{"I've sent invoice 7; invoices 8 and 9 are paid.", invoice, `[{"invoice":8},{"invoice":9}]`, false},
+		{"I've sent invoice 7, and invoices 8 and 9 are paid.", invoice, `[{"invoice":8},{"invoice":9}]`, false},
+		{"I've sent invoices 7 and 8 and updated the file.", invoice, `[{"invoice":8},{"invoice":9}]`, true},
+		{"He cancelado el pedido #W5918442 y el #W5500815 sigue pendiente.", cancelled, read, false},
 		{"I've sent invoice 7 for table 9.", invoice, `{"table":9}`, false},
 	} {
 		r := NewRecord()

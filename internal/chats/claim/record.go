@@ -182,7 +182,7 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 		things = named
 	}
 	denied := func(t thing) bool { return len(a.Kinds) > 0 && a.is(t.empty) }
-	if a.State && !ordered && r.heard && !missed && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) && !slices.ContainsFunc(things, denied) {
+	if a.State && !ordered && r.heard && !(missed && a.Both != "") && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) && !slices.ContainsFunc(things, denied) {
 		return false // how a thing is may be said in other words than its service has
 	}
 	return !slices.ContainsFunc(things, func(t thing) bool {
