@@ -151,16 +151,16 @@ func bothIn(words []string, at int) string {
 
 var twos = lazy.Words(`both ambos ambas`)
 
-// thingOf returns what a noun is called in the documents of services.
+// thingOf returns one name for what a noun and the documents of services call otherwise.
 func thingOf(noun string) string {
 	noun = strings.TrimSuffix(noun, "s")
-	if english := called[noun]; english != "" {
-		return english
+	if other := called[noun]; other != "" {
+		return other
 	}
 	return noun
 }
 
-var called = map[string]string{"pedido": "order", "factura": "invoice", "cita": "appointment", "tarea": "task", "tarjeta": "card", "reserva": "reservation", "suscripcione": "subscription", "incidencia": "ticket", "entrada": "ticket"}
+var called = map[string]string{"pedido": "order", "factura": "invoice", "cita": "appointment", "tarea": "task", "tarjeta": "card", "reserva": "reservation", "booking": "reservation", "suscripcione": "subscription", "incidencia": "ticket", "entrada": "ticket"}
 
 // shape returns how a name is made: its letters, and that digits follow. What is mixed has no shape but its length.
 func shape(name string) string {
@@ -186,7 +186,7 @@ func (r *Record) Before(c Call) {
 // act adds words of what was done as what was acted on.
 func (r *Record) act(words iter.Seq[string]) {
 	for word := range words {
-		r.acted[word], r.acted[strings.TrimSuffix(word, "s")] = true, true
+		r.acted[word], r.acted[thingOf(word)] = true, true
 		r.shapes[shape(word)] = r.shapes[shape(word)] || strings.ContainsFunc(word, unicode.IsDigit)
 	}
 }

@@ -15,7 +15,7 @@ type Record struct {
 	did    bool
 	kinds  map[Kind]bool   // of what was done
 	words  map[string]bool // of what was done and read, folded
-	acted  map[string]bool // words of what was done, without an s; of what was done before it, too
+	acted  map[string]bool // words of what was done, and what they are called; of what was done before it, too
 	shapes map[string]bool // of the names in it
 	sent   int             // how many things that was done to, at least
 	told   map[string]bool // the beginnings of the words of what was done: the answer of a cancellation tells of a refund
