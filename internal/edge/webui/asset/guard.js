@@ -85,7 +85,7 @@ const gap = /[\s\p{P}]|(?![\u0000-\u00ff\ufffc\ufffd])\p{So}/gu;
 const once = (text) =>
   text.normalize("NFKC").toLowerCase().normalize("NFKD").replace(silent, "").replace(gap, " ").replace(/ +/g, " ").trim().normalize("NFKC");
 
-const asks = (text) => text.includes("\u037e") || /[?¿؟‽⸮⸘❓❔\u{16D84}]/u.test(text.normalize("NFKC"));
+const asks = (text) => text.includes("\u037e") || /[?¿؟‽⸮⸘❓❔\u{16844}]/u.test(text.normalize("NFKC"));
 const quotes = (text) => /["“”„«»‹›`\\＂「」『』]/u.test(text.trim()) || /^['‘/]/u.test(text.trim());
 const frown = /[:;=]['’-]?[([{/|]|\[\s*\]/u;
 const contradicts = (text) => frown.test(text) || [...text.normalize("NFKC")].some((c) => emoji.test(c) && !lists.agree.has(c));
