@@ -37,7 +37,7 @@ func AsksElse(text string, yes consent.Yes, of consent.Card) bool {
 		return names.onAnother(text, yes) || names.strays(text, yes.Does) || yes.Points && asksWhich(text)
 	}
 	names := newNames(of)
-	return names.asksElse(text) || names.ofOtherCodes(text) || names.ofOtherFigures(text)
+	return names.asksElse(text) || names.strays(text, names.does)
 }
 
 // Takes reports whether a message confirms a plan, right after its card and beside a text of the model; neither of a plan that
@@ -51,6 +51,7 @@ func (n names) asksElse(text string) bool {
 	asked, strange := 0, false
 	for _, s := range sentencesOf(text) {
 		clauses := clausesOf(s.text)
+		clauses = slices.DeleteFunc(clauses, func(c string) bool { return thanking().MatchString(c) })
 		if len(clauses) == 0 {
 			if s.question && strings.TrimSpace(s.text) != "" { // signs alone
 				return true
@@ -97,6 +98,9 @@ func (n names) asksElse(text string) bool {
 	}
 	return strange
 }
+
+// thanking matches a clause that only thanks: “Thank you for the details”.
+var thanking = lazy.Pattern(`^(?:thank you|thanks|gracias)(?: for (?:the|your|that|those|this) \pL+| por (?:la|los|las|tu|tus|el) \pL+)?$`)
 
 var markup = regexp.MustCompile(`<[^<>]*>`)
 
@@ -165,8 +169,11 @@ func sentencesOf(text string) []spoken {
 		now.Reset()
 		opened = false
 	}
-	for _, r := range text {
+	runes := []rune(text)
+	for i, r := range runes {
 		switch {
+		case r == '.' && (isWithin(runes, i) || abbreviations()[lastWord(now.String())]): // 200.00, Dr. Ruiz
+			now.WriteRune(r)
 		case r == '¿':
 			end(opened)
 			opened = true
@@ -183,6 +190,18 @@ func sentencesOf(text string) []spoken {
 	end(opened)
 	return list
 }
+
+// isWithin reports whether a sign stands between two digits.
+func isWithin(text []rune, i int) bool {
+	return i > 0 && i+1 < len(text) && unicode.IsDigit(text[i-1]) && unicode.IsDigit(text[i+1])
+}
+
+func lastWord(text string) string {
+	text = strings.ToLower(text)
+	return text[strings.LastIndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })+1:]
+}
+
+var abbreviations = lazy.Words(`dr dra sr sra srta mr mrs ms st prof`)
 
 // clausesOf returns the clauses of a sentence in normal form, without an appended "yes or no".
 func clausesOf(sentence string) []string {

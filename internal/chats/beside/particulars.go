@@ -51,14 +51,18 @@ func (n names) strays(text string, does func(word string) bool) bool {
 	for _, t := range n.toldIn(text, does) {
 		of := t.asks && n.single() && !hasDigit(t.text)
 		switch text := digits(t.text); {
-		case of && (n.partly(before.text) || n.fixesElse(before.words)):
+		case of && (n.partly(before.text) || n.timesElse(before.words)):
 			return true
 		case t.asks || t.acts:
-			if n.lacks(text) || n.single() && ofAll(t.words, does) || n.fixesElse(t.words) || n.namesElse(t.text) || t.asks && n.addsElse(t.words, does) {
+			fixes := n.fixesElse
+			if t.acts {
+				fixes = n.timesElse
+			}
+			if n.lacks(text) || n.single() && ofAll(t.words, does) || fixes(t.words) || n.namesElse(t.text, t.acts) || t.asks && n.addsElse(t.words, does) {
 				return true
 			}
 		case t.promises:
-			if n.lacks(harmless().ReplaceAllString(text, " ")) || slices.ContainsFunc(t.words, does) && n.fixesElse(t.words) || n.namesElse(t.text) {
+			if n.lacks(harmless().ReplaceAllString(text, " ")) || slices.ContainsFunc(t.words, does) && n.fixesElse(t.words) || n.namesElse(t.text, false) {
 				return true
 			}
 		}
@@ -85,20 +89,20 @@ func (n names) lacks(text string) bool {
 	return len(n.figures().Missing(n.compared(text))) > 0
 }
 
-// compared returns a text without the last digits of a card, where one is sent by another id.
+// compared returns a text with its times in one form, «a las 10.30», and without the last digits of a card, where one is sent by
+// another id.
 func (n names) compared(text string) string {
+	text = dotted().ReplaceAllString(text, "$1 $2:$3")
 	if n.sends("card") || n.sends("tarjeta") {
 		return endings().ReplaceAllString(text, " ")
 	}
 	return text
 }
 
-// ofOtherFigures reports whether a text announces an act of the plan with a figure that it does not have: “I'll transfer 500. Shall I?”
-func (n names) ofOtherFigures(text string) bool {
-	does := func(w string) bool { is, does := n.act(w); return is && does }
-	return slices.ContainsFunc(n.toldIn(text, does), func(t told) bool {
-		return (t.asks || t.acts || t.promises && slices.ContainsFunc(t.words, does)) && n.lacks(harmless().ReplaceAllString(digits(t.text), " "))
-	})
+// does reports whether a word is an act of the plan, and not its confirmation.
+func (n names) does(word string) bool {
+	is, does := n.act(word)
+	return is && does && !strings.HasPrefix(word, "confirm")
 }
 
 // codesElse reports whether a sentence has ids, and none that is sent.
@@ -111,7 +115,7 @@ func (n names) codesElse(sentence string) bool {
 func codesIn(text string) (out []string) {
 	for _, token := range codeTokens().FindAllString(unescaped(text), -1) {
 		token = strings.ToLower(strings.Trim(token, "#-_"))
-		if strings.ContainsFunc(token, unicode.IsLetter) && strings.ContainsFunc(token, unicode.IsDigit) && len(token) > 3 && !measures().MatchString(token) {
+		if strings.ContainsFunc(token, unicode.IsLetter) && strings.ContainsFunc(token, unicode.IsDigit) && len(token) > 2 && !measures().MatchString(token) {
 			out = append(out, token)
 		}
 	}
@@ -127,8 +131,8 @@ func unescaped(text string) string {
 }
 
 // namesElse reports whether a sentence names somebody or something that the plan does not have: a name of which only a part is sent,
-// or one to, from or with which something is done.
-func (n names) namesElse(sentence string) bool {
+// or one to, from or with which something is done, or for which it is announced.
+func (n names) namesElse(sentence string, announced bool) bool {
 	if slices.ContainsFunc(codesIn(sentence), func(c string) bool { return n.codes[c] }) { // which says of what it is
 		return false
 	}
@@ -142,7 +146,7 @@ func (n names) namesElse(sentence string) bool {
 		if i > 1 && determining()[before] {
 			before = intent.Normalize(fields[i-2])
 		}
-		if i > 0 && strange && (sent || adding()[before]) {
+		if i > 0 && strange && (sent || adding()[before] || announced && favouring()[before]) {
 			return true
 		}
 	}
@@ -164,6 +168,9 @@ func (n names) partly(sentence string) bool {
 func (n names) parts(name []string) (sent, strange bool) {
 	for _, field := range name {
 		for _, w := range n.things(strings.Fields(intent.Normalize(field))) {
+			if usual()[w] || generic()[w] && !n.sends(w) {
+				continue
+			}
 			sent, strange = sent || n.sends(w), strange || !n.sends(w)
 		}
 	}
@@ -233,6 +240,11 @@ func (n names) fixesElse(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return fixing()[w] && !n.sends(w) })
 }
 
+// timesElse is fixesElse of an announcement, which may call a day that is sent “tomorrow”.
+func (n names) timesElse(words []string) bool {
+	return n.fixesElse(slices.DeleteFunc(slices.Clone(words), func(w string) bool { return n.dated && relative()[w] }))
+}
+
 // addsElse reports whether some words add a thing to the act that is not the plan's, or another act: “Shall I book it with breakfast?”,
 // “cancel it and charge the fee?”
 func (n names) addsElse(words []string, does func(string) bool) bool {
@@ -277,11 +289,18 @@ var (
 	// promises matches what will come of something: “will be sent”, «se enviará».
 	promises = lazy.Pattern(`(?i)\b(?:will|would|can|going to|'ll)\s+(?:be|go|get|come|receive|arrive|have)\b|\pL{3,}(?:ará|erá|irá|arán|erán|irán)(?:[^\pL]|$)|\bquedaría`)
 	// harmless are figures that a text may tell beside those of the plan: what something costs, and how long it takes.
-	harmless = lazy.Pattern(`(?i)[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?(?:€|\$|£|usd\b|eur\b|pen\b|soles\b|dollars\b|euros\b)|\d+(?:\s?(?:-|–|to|a|y|and|or|o)\s?\d+)?\s+(?:(?:business|working|calendar)\s)?(?:days?|hours?|minutes?|weeks?|months?|d[ií]as?|horas?|minutos?|semanas?|meses)\b`)
+	harmless = lazy.Pattern(`(?i)[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?(?:€|\$|£|usd\b|eur\b|pen\b|soles\b|dollars\b|euros\b)|\d+[.,]\d\d\b|\d+(?:\s?(?:-|–|to|a|y|and|or|o)\s?\d+)?\s+(?:(?:business|working|calendar)\s)?(?:days?|hours?|minutes?|weeks?|months?|d[ií]as?|horas?|minutos?|semanas?|meses)\b`)
 
+	dotted = lazy.Pattern(`(?i)\b(las?|at|from|desde|hasta)\s+(\d{1,2})\.(\d\d)\b`)
 	// endings are the last digits of a card.
 	endings = lazy.Pattern(`(?i)\b(?:ending|ends|terminad[ao]|acabad[ao])\s+(?:in|with|en|con)\s+\*?\d{2,4}\b`)
-	usual   = lazy.Words(`original payment method methods details information option options`)
+	// usual are words of any request, and months, which are compared with their days.
+	usual = lazy.Words(`original payment method methods details information option options yes si confirmation confirmacion
+		january february march april may june july august september october november december enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre`)
+	// generic are words of names that say what something is, and that a document may have in another language.
+	generic = lazy.Words(`sala salon room mesa table habitacion suite hotel calle street avenida avenue plaza square pista court vuelo flight pedido order reserva booking cuenta account doctor doctora clinica clinic tienda store shop tarjeta card`)
+	// relative are days as one calls them on another.
+	relative = lazy.Words(`today tonight tomorrow hoy manana`)
 
 	alls = lazy.Words(`all both every each todos todas ambos ambas cada everything`)
 	ofs  = lazy.Words(`of the your my these those de los las tus mis sus estos estas esos esas`)
@@ -293,6 +312,7 @@ var (
 		diario diaria semanal quincenal mensual bimestral trimestral semestral anual diariamente semanalmente mensualmente anualmente permanente permanentemente temporal temporalmente siempre urgente parcial parcialmente doble
 		docena medio media mitad`)
 	adding     = lazy.Words(`to from with without in into by via as plus including on using a de desde con sin en como incluyendo`)
+	favouring  = lazy.Words(`for para`)
 	conjoining = lazy.Words(`and y e then`)
 	turning    = lazy.Words(`and then also y luego tambien te se le les os me`)
 

@@ -22,6 +22,7 @@ func TestAYesIsNoneBesideAQuestionOfOtherParticulars(t *testing.T) {
 	bill := card("POST", "/invoices/{id}/pay", "Pay an invoice", "/invoices/3/pay", `{"method":"Mastercard"}`)
 	order := card("POST", "/orders/{order_id}/cancel", "Cancel a pending order", "/orders/%23W6779827/cancel", `{"reason":"no longer needed"}`)
 	refund := card("POST", "/orders/{order_id}/return", "Return some items of a delivered order", "/orders/%23W6779827/return", `{"payment_method_id":"paypal_1"}`)
+	vet := card("POST", "/appointments", "Book an appointment", `{"pet":"Luna","vet":"Dr. Ortega"}`)
 	two := consent.Card{Acts: []consent.Act{{Method: "DELETE", Path: "/orders/{id}", Summary: "Cancel an order", Sent: []string{"/orders/W1"}}, {Method: "DELETE", Path: "/orders/{id}", Summary: "Cancel an order", Sent: []string{"/orders/W2"}}}}
 	for _, c := range []struct {
 		card          consent.Card
@@ -73,6 +74,19 @@ func TestAYesIsNoneBesideAQuestionOfOtherParticulars(t *testing.T) {
 		{order, "Yes, cancel the order", "Your orders are #W6779827 and #W9999999. Shall I cancel #W6779827?", true},
 		{refund, "Yes, proceed with the return", "The refund will be issued to gift_card_11. Shall I proceed with the return?", false},
 		{refund, "Yes, proceed with the return", "The refund will be issued to your original payment method within 5 to 7 business days. Shall I proceed with the return?", true},
+		{money, "Yes, make the transfer", "I'll transfer 50.00 to Ana. Shall I go ahead?", true},
+		{money, "Yes, make the transfer", "I'll transfer 500.00 to Ana. Shall I go ahead?", false},
+		{money, "yes please", "I'll transfer the money to Marta. Shall I go ahead?", false},
+		{money, "yes please", "I'll transfer the money monthly. Shall I go ahead?", false},
+		{money, "yes please", "I'll transfer the money tomorrow. Shall I go ahead?", false},
+		{money, "yes please", "I'll transfer all your money. Shall I go ahead?", false},
+		{money, "yes please", "I'll transfer 50 to Ana. Shall I go ahead?", true},
+		{room, "yes", "I'll book it for tomorrow at 10:30. Shall I go ahead?", true},
+		{room, "yes", "Thank you for the details. I'll book the room. Shall I go ahead?", true},
+		{room, "yes", "I'll book the room on Thursday, December 3. Shall I go ahead?", true},
+		{room, "yes", "I'll book the room on Friday. Shall I go ahead?", false},
+		{vet, "Yes, book the appointment", "I'll book the appointment with Dr. Ruiz. Shall I go ahead?", false},
+		{vet, "Yes, book the appointment", "I'll book the appointment with Dr. Ortega. Shall I go ahead?", true},
 		{two, "Yes, cancel both", "Shall I cancel the two orders?", true},
 		{room, "Yes, book it", "I can book the room for 12:00. Shall I go ahead?", false},
 		{room, "Yes, book the room", "The room will be booked for 12:00. Shall I go ahead?", false},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -24,6 +25,7 @@ type names struct {
 	figures   func() figures.Sources            // those that are sent
 	counts    []int                             // of how many things the plan is
 	codes     map[string]bool                   // the ids that it sends
+	dated     bool                              // it sends a day
 }
 
 func newNames(of consent.Card) names {
@@ -41,6 +43,12 @@ func newNames(of consent.Card) names {
 		}
 		n.sendsNo = n.sendsNo || slices.ContainsFunc(a.Sent, refusing().MatchString)
 	}
+	for _, day := range isoDays().FindAllString(strings.Join(values, " "), -1) {
+		if at, err := time.Parse(time.DateOnly, day); err == nil {
+			n.dated = true
+			addNames(n.sent, at.Weekday().String()+" "+weekdays[at.Weekday()])
+		}
+	}
 	n.figures = sync.OnceValue(func() figures.Sources { return figures.Read(n.counts, values...) })
 	for _, text := range of.Words() {
 		addNames(n.sent, unescaped(text))
@@ -51,6 +59,11 @@ func newNames(of consent.Card) names {
 	}
 	return n
 }
+
+var (
+	isoDays  = lazy.Pattern(`\b\d{4}-\d\d-\d\d`)
+	weekdays = [...]string{"domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"}
+)
 
 func addNames(set map[string]bool, text string) {
 	for word := range strings.FieldsSeq(intent.Normalize(text)) {
