@@ -161,3 +161,18 @@ var acts = sync.OnceValue(func() map[string]word {
 	}
 	return out
 })
+
+// thingsToo are nouns of acts that are things, too, each with what it is called in the other language: they name a plan only where its
+// document or its values have them. “The appointment” is no flight, although both are booked.
+var thingsToo = sync.OnceValue(func() map[string][]string {
+	of := map[string][]string{}
+	for _, list := range []string{
+		"order pedido encargo", "appointment cita", "purchase compra", "delivery dispatch entrega envio", "notification notificacion", "email mail correo",
+		"registration registro", "opening apertura", "post publicacion", "alta", "baja",
+	} {
+		for _, word := range strings.Fields(list) {
+			of[word] = strings.Fields(list)
+		}
+	}
+	return of
+})

@@ -220,6 +220,9 @@ func hasAny(set, of map[string]bool) bool {
 var (
 	sentenceEnds = lazy.Pattern(`[.!?]\s|\n`)
 
+	// describing matches how a description begins that speaks of its tool.
+	describing = lazy.Pattern(`(?i)^(?:this (?:tool|operation|endpoint|function)|(?:use this (?:tool )?|allows you |lets you |used |tool )to|(?:esta herramienta|esta operacion|permite))\s+`)
+
 	codes   = lazy.Pattern(`^#?[\pL\d_-]*\d[\pL\d_-]*$`)
 	dated   = lazy.Pattern(`^\d{4}-\d\d|^\d\d?-\d\d?-\d`)
 	amounts = lazy.Words(`amount total price quantity monto importe cantidad precio`)
@@ -247,7 +250,12 @@ func (s *step) kindsOf(a Act) kinds {
 	case isRead(a.Method):
 		return reads
 	}
-	said := []kinds{s.headOf(summary), s.headOf(wordsOf(a.Tool))}
+	said := []kinds{s.headOf(summary), 0}
+	if tool := wordsOf(a.Tool); len(tool) > 0 && len(summary) > 0 && tool[0] == summary[0] { // the “issue” of transfer_issue is a thing
+		said[1] = said[0]
+	} else {
+		said[1] = s.headOf(tool)
+	}
 	if len(s.own) > 0 && said[0] == 0 || len(summary) > 0 && unnaming()[summary[0]] || said[0].meet(reads) {
 		return 0 // its verb is not known, or is of another meaning here: “Check out a cart”
 	}
@@ -302,7 +310,7 @@ func (s *step) kindsOfDelete(a Act, summary []string) kinds {
 
 // documented returns the words of what a document says that an operation does, which may be in the third person: “Creates an event”.
 func documented(summary string) []string {
-	words := wordsOf(summary)
+	words := wordsOf(describing().ReplaceAllString(summary, ""))
 	if len(words) > 1 && acts()[words[0]].form&verb == 0 {
 		for _, one := range singulars(words[0])[1:] {
 			if acts()[one].form&verb != 0 && (glue()[words[1]] || isOrder(one)) {

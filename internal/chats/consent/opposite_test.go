@@ -42,6 +42,10 @@ func TestAnotherActIsNoYes(t *testing.T) {
 		{act("POST", "/tarjetas/{id}/desbloqueo", "Desbloquear una tarjeta"), []string{"Sí, bloquéala", "Sí, bloquea la tarjeta"}},
 		{act("POST", "/orders/{id}/cancel", "Cancel an order"), []string{"Sí, lo autorizo", "I authorize it"}},
 		{act("DELETE", "/files/{id}/share", "Stop sharing a file"), []string{"Yes, delete the file", "Yes, share it"}},
+		{act("POST", "/flights/bookings", "Book a flight"), []string{"Yes, book the appointment", "Confirmo la cita"}},
+		{act("POST", "/devoluciones", "Solicitar una devolución"), []string{"Confirmo el pedido", "Sí, haz la compra"}},
+		{act("POST", "/parcels", "Send a parcel"), []string{"Confirmo la notificación", "Yes, send the email"}},
+		{act("DELETE", "/mensajes/{id}", "Borrar un mensaje", "/mensajes/7"), []string{"Confirmo la baja"}},
 		{act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`), []string{"Yes, delete the user"}},
 		{act("POST", "/accounts/{id}/direct-debits", "Create a direct debit mandate"), []string{"Sí, crea el registro", "Yes, create the account", "Sí, ábrela"}},
 	} {
@@ -70,6 +74,9 @@ func TestAVerbOfADocumentIsItsAct(t *testing.T) {
 		"Sí, bloquéala":               act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
 		"Sí, bloquea la tarjeta":      act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
 		"sí, congélalo":               act("POST", "/pedidos/{id}/congelar", "Congela un pedido"),
+		"Yes, transfer the issue":     {Tool: "transfer_issue", Summary: "Transfer an issue to another repository", Sent: []string{`{"issue":"41"}`}},
+		"Yes, freeze the account":     {Tool: "freeze_account", Summary: "This tool freezes an account", Sent: []string{`{"account":"7"}`}},
+		"Sí, cancela el pedido":       act("POST", "/orders/{id}/cancel", "Cancel an order", "/orders/W7/cancel"),
 		"Yes, delete the users":       act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`),
 	} {
 		yes := Read(message, Card{Acts: []Act{a}})

@@ -229,7 +229,13 @@ func (p *parser) named(word string) uint64 {
 	of := p.where(func(s step) bool {
 		return slices.ContainsFunc(all, func(w string) bool { return s.called[w] || s.values[w] })
 	})
-	if k := nounOf(word); of == 0 && k != 0 {
+	for _, w := range all {
+		for _, alike := range thingsToo()[w] {
+			of |= p.where(func(s step) bool { return s.called[alike] || s.values[alike] })
+		}
+	}
+	isThing := slices.ContainsFunc(all, func(w string) bool { return thingsToo()[w] != nil })
+	if k := nounOf(word); of == 0 && k != 0 && !isThing {
 		of = p.where(func(s step) bool { return k.meet(s.kinds | s.nouns) })
 	}
 	return of
