@@ -62,7 +62,7 @@ func (n names) strays(text string, does func(word string) bool) bool {
 				return true
 			}
 		case t.promises:
-			if n.lacks(harmless().ReplaceAllString(text, " ")) || slices.ContainsFunc(t.words, does) && n.fixesElse(t.words) || n.namesElse(t.text, false) {
+			if depends(t.words) || n.lacks(harmless().ReplaceAllString(text, " ")) || slices.ContainsFunc(t.words, does) && n.fixesElse(t.words) || n.namesElse(t.text, false) {
 				return true
 			}
 		}
@@ -82,6 +82,12 @@ func (n names) ofOtherCodes(text string) bool {
 		before = t
 	}
 	return false
+}
+
+// depends reports whether a sentence begins with a condition that is not about the person or the plan: “If Irene is not at home, it will
+// be left with a neighbour”.
+func depends(words []string) bool {
+	return len(words) > 2 && (words[0] == "if" || words[0] == "si" || words[0] == "unless") && !ofThem()[words[1]]
 }
 
 // lacks reports whether a text has a figure that the plan does not have.
@@ -299,6 +305,8 @@ var (
 		january february march april may june july august september october november december enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre`)
 	// generic are words of names that say what something is, and that a document may have in another language.
 	generic = lazy.Words(`sala salon room mesa table habitacion suite hotel calle street avenida avenue plaza square pista court vuelo flight pedido order reserva booking cuenta account doctor doctora clinica clinic tienda store shop tarjeta card`)
+	ofThem  = lazy.Words(`you youd youre you've we i everything all this that it its so not necessary needed possible approved confirmed there any the a an your
+		todo te le les lo la los las es estas esta necesitas necesita tienes tiene confirmas confirma hay no prefieres deseas quieres quiere algo tu su el`)
 	// relative are days as one calls them on another.
 	relative = lazy.Words(`today tonight tomorrow hoy manana`)
 

@@ -87,6 +87,8 @@ func TestAYesIsNoneBesideAQuestionOfOtherParticulars(t *testing.T) {
 		{room, "yes", "I'll book the room on Friday. Shall I go ahead?", false},
 		{vet, "Yes, book the appointment", "I'll book the appointment with Dr. Ruiz. Shall I go ahead?", false},
 		{vet, "Yes, book the appointment", "I'll book the appointment with Dr. Ortega. Shall I go ahead?", true},
+		{money, "Yes, make the transfer", "If Marta agrees, it will be sent. Shall I make the transfer?", false},
+		{money, "Yes, make the transfer", "If everything is right, it will be sent. Shall I make the transfer?", true},
 		{two, "Yes, cancel both", "Shall I cancel the two orders?", true},
 		{room, "Yes, book it", "I can book the room for 12:00. Shall I go ahead?", false},
 		{room, "Yes, book the room", "The room will be booked for 12:00. Shall I go ahead?", false},
