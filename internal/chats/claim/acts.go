@@ -20,8 +20,10 @@ type Act struct {
 	On    []string // those of its clause that it was done to
 	Both  string   // “both orders”: what it was done to two of
 
-	Bare   bool // it names nothing that it was done to: «lo he retirado»
-	Before bool // it says that it was done before the message that the text answers
+	Bare      bool   // it names nothing that it was done to: «lo he retirado»
+	Withdraws bool   // it takes back a plan: «he retirado la cancelación»
+	Taken     []Kind // families of the noun of what it takes back; none: a plan
+	Before    bool   // it says that it was done before the message that the text answers
 
 	About   []Kind   // families of the nouns of its sentence: «he pedido la devolución»
 	Of      []Kind   // families of what it was done to, where the verb tells of any: “the refund has been processed”
@@ -48,7 +50,8 @@ func actsOf(s sentence) []Act {
 			kinds = append(slices.Clone(kinds), Pay)
 		}
 		before := saysBefore(s.text, words, at, own, told, fresh)
-		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers})
+		taken, withdraws := takenBack(words, at)
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers})
 	}
 	reported := has(words, reports()) || seeing().MatchString(s.text)
 	past := has(words, pastTimes())
@@ -230,10 +233,10 @@ var perceived = lazy.Words(`lined decided need feed seed speed checked found loo
 
 var denials = lazy.Words(`not never no nor cannot can't couldn't haven't hasn't isn't aren't wasn't weren't didn't don't doesn't won't without nothing none nobody unable yet nunca sin aun todavia ningun ninguna ninguno nada nadie tampoco jamas`)
 
-// isOfPlan reports whether what is done is done to a draft, which is no act at a service: “I've prepared the plan”. What is sent
-// or paid is not, and neither is “your plan”.
+// isOfPlan reports whether what is done is done to a draft, which is no act at a service: “I've prepared the plan”. What is sent,
+// paid or withdrawn is not, and neither is “your plan”.
 func isOfPlan(words []string, at int) bool {
-	if kinds := verbs().done[words[at]]; slices.Contains(kinds, Run) || slices.Contains(kinds, Send) || slices.Contains(kinds, Pay) {
+	if kinds := verbs().done[words[at]]; withdrawals()[words[at]] || slices.Contains(kinds, Run) || slices.Contains(kinds, Send) || slices.Contains(kinds, Pay) {
 		return false
 	}
 	cut := func(w string) bool {

@@ -24,6 +24,7 @@ type Record struct {
 	ran    bool            // a plan that only reads ran
 
 	withdrawn []*Record // plans that were taken back: what they would have done
+	ended     []*Record // plans that ended otherwise before they ran
 }
 
 // NewRecord returns a record of nothing.
@@ -166,6 +167,9 @@ func namesIn(text string) []string {
 func (r *Record) Lacks(a Act, ordered bool) bool {
 	if a.Told && !ordered || r.ran && len(a.Kinds) == 0 || r.saysWithdrawn(a) {
 		return false
+	}
+	if r.saysNoneWithdrawn(a) {
+		return true
 	}
 	if slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] && !r.acted[name] }) {
 		return true

@@ -16,7 +16,7 @@ func TestAClaimBesideAnotherWordIsOne(t *testing.T) {
 			t.Errorf("%q claims nothing", text)
 		}
 	}
-	for _, text := range []string{"He preparado el plan para cancelar el pedido.", "I've prepared the plan and you can review it.", "He retirado el plan.", "He corregido el borrador."} {
+	for _, text := range []string{"He preparado el plan para cancelar el pedido.", "I've prepared the plan and you can review it.", "He corregido el borrador."} {
 		if Read(text).Claims() {
 			t.Errorf("%q claims %+v", text, Read(text).Acts)
 		}

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"slices"
+	"strings"
 
 	"piloto/internal/ground/lazy"
 )
@@ -9,15 +10,53 @@ import (
 // Withdrew adds a plan that was taken back before it ran, by the record that it would have made.
 func (r *Record) Withdrew(plan *Record) { r.withdrawn = append(r.withdrawn, plan) }
 
+// Ended adds a plan that ended before it ran, whoever ended it, by the record that it would have made.
+func (r *Record) Ended(plan *Record) { r.ended = append(r.ended, plan) }
+
 // saysWithdrawn reports whether an act may be the withdrawal of a plan: it names no other thing, and its verb withdraws or tells of
 // any act. Another verb that removes may be so only if the plan itself would have removed nothing: «lo he cancelado».
 func (r *Record) saysWithdrawn(a Act) bool {
+	if a.Withdraws && slices.ContainsFunc(slices.Concat(r.withdrawn, r.ended), func(plan *Record) bool { return a.ofPlan(plan) }) {
+		return true
+	}
 	return a.Bare && slices.ContainsFunc(r.withdrawn, func(plan *Record) bool {
 		return len(a.Kinds) == 0 || withdrawals()[a.Verb] || slices.Contains(a.Kinds, Remove) && !plan.kinds[Remove]
 	})
 }
 
-var withdrawals = lazy.Words(`withdrawn dropped discarded retirado retirada retirados retiradas retiré descartado descartada descartados descartadas descarté`)
+// ofPlan reports whether what an act withdraws is called a plan, or as an act of a plan is.
+func (a Act) ofPlan(plan *Record) bool {
+	return len(a.Taken) == 0 || slices.ContainsFunc(a.Taken, func(k Kind) bool { return plan.kinds[k] })
+}
+
+// saysNoneWithdrawn reports whether an act can only be the withdrawal of a plan, and no plan was withdrawn: of what is called a
+// plan, or of a cancellation, which no other act takes back.
+func (r *Record) saysNoneWithdrawn(a Act) bool {
+	return a.Withdraws && (len(a.Taken) == 0 || slices.Contains(a.Taken, Remove)) && !r.told[stem(a.Verb)]
+}
+
+// takenBack returns the families of the noun that a withdrawal is of, or none where it is of a plan.
+func takenBack(words []string, at int) (taken []Kind, withdraws bool) {
+	if !withdrawals()[words[at]] {
+		return nil, false
+	}
+	from, to := at, at
+	for from > 0 && !cuts()[words[from-1]] {
+		from--
+	}
+	for to < len(words) && !cuts()[words[to]] {
+		to++
+	}
+	for i := from; i < to; i++ {
+		if planWords()[words[i]] && (i == 0 || !owned()[words[i-1]]) && (i+1 == to || !periods()[words[i+1]]) {
+			return nil, true
+		}
+		taken = append(taken, verbs().noun[strings.TrimSuffix(words[i], "s")]...)
+	}
+	return taken, len(taken) > 0
+}
+
+var withdrawals = lazy.Words(`withdrawn withdrew dropped discarded retirado retirada retirados retiradas retiré descartado descartada descartados descartadas descarté`)
 
 // namesNothing reports whether the clause of an act names nothing that it was done to: it only points («lo he retirado», “I've
 // dropped it”), says «retirado», or calls it the request, which a plan is.

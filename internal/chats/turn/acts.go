@@ -96,6 +96,9 @@ func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]cla
 			if r.Withdrawn.Message == f.message.ID {
 				now.Withdrew(draftOf(r))
 			}
+		} else if neverRan(r) {
+			ever.Ended(draftOf(r))
+			now.Ended(draftOf(r))
 		}
 		goesOn := r.Status == plan.Queued || r.Status == plan.Running
 		for _, st := range r.Steps {
@@ -119,6 +122,12 @@ func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]cla
 		asked := slices.ContainsFunc(ordered, func(k claim.Kind) bool { return len(a.Kinds) == 0 || slices.Contains(a.Kinds, k) })
 		return !now.Lacks(a, asked) || (!asked || a.Before) && (f.longer || !ever.Lacks(a, asked))
 	}), nil
+}
+
+// neverRan reports whether a run ended, and nothing of it was done.
+func neverRan(r plan.Run) bool {
+	return (r.Status == plan.Cancelled || r.Status == plan.Expired || r.Status == plan.Superseded) &&
+		!slices.ContainsFunc(r.Steps, func(st plan.StepState) bool { return st.Status != plan.StepPending && st.Status != plan.StepCancelled })
 }
 
 // mostSaid bounds the acts that a note names.

@@ -29,9 +29,12 @@ func TestAWithdrawalExcusesOnlyWhatIsSaidOfThePlan(t *testing.T) {
 		accused bool
 	}{
 		{cancels, append([]string{"Lo he cancelado.", "I've cancelled it."}, claims...), true},
-		{cancels, honest, false},
+		{cancels, append([]string{
+			"Of course: I have withdrawn the cancellation, your order stays.", "He retirado la cancelación: tu pedido sigue.", "The cancellation has been withdrawn.", "La cancelación queda retirada.",
+			"I've dropped the pending cancellation.", "He retirado el plan de cancelación.", "I've withdrawn your cancellation request, so your order stays.",
+		}, honest...), false},
 		{bookNorth, claims, true},
-		{bookNorth, append([]string{"Lo he cancelado.", "I've cancelled it for you.", "Cancelado."}, honest...), false},
+		{bookNorth, append([]string{"Lo he cancelado.", "I've cancelled it for you.", "Cancelado.", "He retirado la reserva que te propuse."}, honest...), false},
 	} {
 		for _, said := range c.said {
 			w := newWorld(t)
@@ -45,6 +48,29 @@ func TestAWithdrawalExcusesOnlyWhatIsSaidOfThePlan(t *testing.T) {
 			w.Pass(time.Minute)
 			if w.model.answers = []any{text("Lo retiré porque te lo quedas."), text("Lo retiré porque te lo quedas.")}; w.codes(t, w.send(t, "¿qué pasó con lo de antes?")) != "" {
 				t.Errorf("a later answer may not tell of it")
+			}
+		}
+	}
+}
+
+// TestAWithdrawalThatIsNoneIsAccused: the draft ran meanwhile, or waits still.
+func TestAWithdrawalThatIsNoneIsAccused(t *testing.T) {
+	const cancels = `[{"id":"s1","title":"Cancelar","mcp_id":"SERVER","method":"DELETE","path":"/bookings/7"}]`
+	said := []string{"I have withdrawn the cancellation; your order stays.", "He retirado la cancelación.", "The cancellation has been withdrawn.", "I've withdrawn the plan.", "He descartado la propuesta."}
+	for _, ran := range []bool{true, false} {
+		for _, claimed := range said {
+			w := newWorld(t)
+			draft := w.proposeDraft(t, cancels)
+			if ran {
+				if err := w.Confirm(draft); err != nil {
+					t.Fatal(err)
+				}
+				w.Execute(draft.ID)
+			}
+			w.Pass(time.Minute)
+			w.model.answers = []any{text(claimed), text(claimed)}
+			if got := w.codes(t, w.send(t, "mejor déjalo")); got != conversation.NoteNothingDone {
+				t.Errorf("%q, ran %v: %q", claimed, ran, got)
 			}
 		}
 	}

@@ -60,9 +60,10 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 		return nil, nil
 	}
 	said := claim.Read(text)
-	if draft := draftOf(r); said.Asks {
-		said.Acts = slices.DeleteFunc(said.Acts, func(a claim.Act) bool { return draft.Drafts(a, r.Plan.Replaces != "") })
-	}
+	draft := draftOf(r)
+	said.Acts = slices.DeleteFunc(said.Acts, func(a claim.Act) bool { // the plan may come in the place of another
+		return a.Withdraws || said.Asks && draft.Drafts(a, r.Plan.Replaces != "")
+	})
 	notes, err := d.notesOf(ctx, claim.Reading{Acts: said.Acts}) // the plan waits
 	if err != nil {
 		return nil, err
