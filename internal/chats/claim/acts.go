@@ -90,7 +90,7 @@ func actsOf(s sentence) []Act {
 		case known && slices.Contains(before, "ya") && !reported && (slices.Contains(before, "tienes") || slices.Contains(before, "tiene")):
 			add(w, kinds, false, true)
 		case n.past && known && !reported:
-			told = true
+			told = !fresh && !(doneWords()[words[0]] && words[1] == ":") // “Done: the order was cancelled”
 			add(w, kinds, false, false)
 		case i > 2 && words[i-1] == "to" && words[i-2] == "able" && words[i-3] == "was" && v.base[w] != nil:
 			add(w, v.base[w], true, false)

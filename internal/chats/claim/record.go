@@ -95,7 +95,7 @@ func (r *Record) know(words iter.Seq[string]) {
 // Read adds an answer of a service.
 func (r *Record) Read(text string) {
 	r.heard = r.heard || text != ""
-	r.Told(text)
+	r.see(text)
 }
 
 // Ran adds what a step of a plan that only reads answered. “Done” is true then, and no act is.
@@ -104,8 +104,19 @@ func (r *Record) Ran(text string) {
 	r.Read(text)
 }
 
-// Told adds what somebody told the model.
+// Told adds what somebody told the model. What they asked says nothing: “is it cancelled?”.
 func (r *Record) Told(text string) {
+	if strings.Contains(text, "?") && inText(text) == nil {
+		states, asks := withoutQuestions(text)
+		for _, word := range namesIn(asks) {
+			r.words[word] = true
+		}
+		text = states
+	}
+	r.see(text)
+}
+
+func (r *Record) see(text string) {
 	things := thingsIn(text)
 	for _, t := range things {
 		for word := range t.words {
@@ -113,6 +124,21 @@ func (r *Record) Told(text string) {
 		}
 	}
 	r.seen = append(r.seen, things...)
+}
+
+// withoutQuestions returns what a text states, also before it asks, and what it asks.
+func withoutQuestions(text string) (states, asks string) {
+	for _, s := range sentencesOf(text) {
+		from := len(s.text)
+		if first, _, _ := strings.Cut(s.text, " "); s.question {
+			from = max(0, strings.LastIndex(s.text, ", ")) // “my flight is cancelled, what now?”
+			if perfects()[first] || asked(first) || first == "se" {
+				from = 0
+			}
+		}
+		states, asks = states+s.text[:from]+". ", asks+s.text[from:]+" "
+	}
+	return states, asks
 }
 
 // Call is what a document says of a request, and what it says itself.
@@ -165,7 +191,8 @@ func namesIn(text string) []string {
 // Lacks reports whether the record does not have an act. What was read may tell of it, but not where the person orders it now: then
 // only of a state that was there before.
 func (r *Record) Lacks(a Act, ordered bool) bool {
-	if a.Told && !ordered || r.ran && len(a.Kinds) == 0 || r.saysWithdrawn(a) {
+	dropped := r.dropped(a)
+	if a.Told && !ordered && !dropped || r.ran && len(a.Kinds) == 0 || r.saysWithdrawn(a) {
 		return false
 	}
 	if r.saysNoneWithdrawn(a) {
@@ -186,7 +213,7 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 		things = named
 	}
 	denied := func(t thing) bool { return len(a.Kinds) > 0 && a.is(t.empty) }
-	if a.State && !ordered && r.heard && !(missed && a.Both != "") && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) && !slices.ContainsFunc(things, denied) {
+	if a.State && !ordered && !(dropped && len(named) == 0) && r.heard && !(missed && a.Both != "") && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) && !slices.ContainsFunc(things, denied) {
 		return false // how a thing is may be said in other words than its service has
 	}
 	return !slices.ContainsFunc(things, func(t thing) bool {

@@ -24,6 +24,11 @@ func (r *Record) saysWithdrawn(a Act) bool {
 	})
 }
 
+// dropped reports whether an act is one of a plan that ended before it ran, and of nothing that was done. The person had ordered it.
+func (r *Record) dropped(a Act) bool {
+	return len(a.Kinds) > 0 && !a.Before && !a.is(r.kinds) && slices.ContainsFunc(slices.Concat(r.withdrawn, r.ended), func(plan *Record) bool { return a.is(plan.kinds) })
+}
+
 // ofPlan reports whether what an act withdraws is called a plan, or as an act of a plan is.
 func (a Act) ofPlan(plan *Record) bool {
 	return len(a.Taken) == 0 || slices.ContainsFunc(a.Taken, func(k Kind) bool { return plan.kinds[k] })

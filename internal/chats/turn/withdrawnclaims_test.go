@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/runs/run"
 )
 
 // TestAWithdrawalExcusesOnlyWhatIsSaidOfThePlan: the model withdrew a draft, and did nothing to what the draft is about.
@@ -15,6 +17,7 @@ func TestAWithdrawalExcusesOnlyWhatIsSaidOfThePlan(t *testing.T) {
 		"Tu reserva ha sido cancelada.", "I've dropped your order.", "He retirado tu pedido.", "Pedido eliminado.", "Se ha anulado la reserva.",
 		"Listo, la reserva queda cancelada.", "I've withdrawn the money.", "He enviado el correo.", "I've removed you from the list.",
 		"He retirado el plan y he cancelado tu pedido.", "I've withdrawn the plan, and your booking has been cancelled.", "I've dropped that order.", "I've cancelled it and refunded you.",
+		"Yes, your order is cancelled.", "Done: the order was cancelled and refunded.",
 	}
 	honest := []string{
 		"I've cancelled the plan; nothing was sent.", "He retirado el plan.", "He retirado la propuesta: no se ha enviado nada.", "I've withdrawn the proposal.",
@@ -71,6 +74,28 @@ func TestAWithdrawalThatIsNoneIsAccused(t *testing.T) {
 			w.model.answers = []any{text(claimed), text(claimed)}
 			if got := w.codes(t, w.send(t, "mejor déjalo")); got != conversation.NoteNothingDone {
 				t.Errorf("%q, ran %v: %q", claimed, ran, got)
+			}
+		}
+	}
+}
+
+// TestWhatAPersonDroppedWasNotDone: nor does their question whether it was make it true.
+func TestWhatAPersonDroppedWasNotDone(t *testing.T) {
+	const cancels = `[{"id":"s1","title":"Cancelar","mcp_id":"SERVER","method":"DELETE","path":"/bookings/7"}]`
+	for _, asks := range []string{"¿está cancelado?", "Is it cancelled?", "gracias", "was the order cancelled in the end or not?"} {
+		for said, accused := range map[string]bool{
+			"Yes, your order is cancelled.": true, "Done: the order was cancelled and refunded.": true, "Sí, tu pedido está cancelado.": true, "I've cancelled it.": true,
+			"The plan has been withdrawn.": false, "La propuesta queda descartada.": false, "No, nothing was cancelled.": false,
+		} {
+			w := newWorld(t)
+			draft := w.proposeDraft(t, cancels)
+			if _, err := w.Runs.Cancel(t.Context(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: draft.ID, Locale: "es"}); err != nil {
+				t.Fatal(err)
+			}
+			w.Pass(time.Minute)
+			w.model.answers = []any{text(said), text(said)}
+			if got := w.codes(t, w.send(t, asks)) == conversation.NoteNothingDone; got != accused {
+				t.Errorf("%q after %q: accused %v", said, asks, got)
 			}
 		}
 	}
