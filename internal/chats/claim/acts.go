@@ -58,7 +58,7 @@ func actsOf(s sentence) []Act {
 	for i, w := range words {
 		at, told = i, false
 		before := clauseBefore(words, i)
-		if has(before, denials()) || isOfPlan(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
+		if has(before, denials()) || deniedAfter(words[i+1:]) || isOfPlan(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
 		}
 		v, n := verbs(), nearest(before)
@@ -231,7 +231,7 @@ var perceived = lazy.Words(`lined decided need feed seed speed checked found loo
 	revisado comprobado visto leido encontrado buscado consultado mirado entendido recibido verificado comparado preparado redactado calculado resumido pensado dicho explicado mencionado intentado podido querido tenido sido estado ido
 	analizado dejado localizado propuesto obtenido recuperado supuesto contado olvidado equivocado hablado planteado`)
 
-var denials = lazy.Words(`not never no nor cannot can't couldn't haven't hasn't isn't aren't wasn't weren't didn't don't doesn't won't without nothing none nobody unable yet nunca sin aun todavia ningun ninguna ninguno nada nadie tampoco jamas`)
+var denials = lazy.Words(`not never no nor neither cannot can't couldn't haven't hasn't isn't aren't wasn't weren't didn't don't doesn't won't without nothing none nobody unable yet nunca sin aun todavia ningun ninguna ninguno nada nadie tampoco jamas`)
 
 // isOfPlan reports whether what is done is done to a draft, which is no act at a service: “I've prepared the plan”. What is sent,
 // paid or withdrawn is not, and neither is “your plan”.

@@ -128,3 +128,17 @@ var (
 	places    = lazy.Words(`above below arriba abajo debajo`)
 	wrongs    = lazy.Words(`wrong incorrect mistaken equivocado equivocada equivocados equivocadas incorrecto incorrecta incorrectos incorrectas erroneo erronea`)
 )
+
+// deniedAfter reports whether a denial follows a verb at once, or after whom it was done to: “I've made no changes”, «he borrado
+// cero registros», “I've sent you nothing”.
+func deniedAfter(after []string) bool {
+	if len(after) > 1 && persons()[after[0]] {
+		after = after[1:]
+	}
+	return len(after) > 0 && noneOf()[after[0]]
+}
+
+var (
+	persons = lazy.Words(`you him her them me us absolutely exactly absolutamente`)
+	noneOf  = lazy.Words(`no nothing none neither zero cero nada ningun ninguna ninguno`)
+)
