@@ -58,7 +58,7 @@ func actsOf(s sentence) []Act {
 	for i, w := range words {
 		at, told = i, false
 		before := clauseBefore(words, i)
-		if has(before, denials()) || deniedAfter(words[i+1:]) || isOfPlan(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
+		if has(before, denials()) || deniedAfter(words[i+1:]) || toCome(before, w) || isOfPlan(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
 		}
 		v, n := verbs(), nearest(before)

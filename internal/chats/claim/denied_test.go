@@ -22,3 +22,17 @@ func TestADenialMayFollowItsVerb(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWillBeIsNoPast: of a verb whose past is its base.
+func TestWhatWillBeIsNoPast(t *testing.T) {
+	for _, text := range []string{"I'll reset it for you. Which account is it?", "I'll set it as soon as you tell me the temperature.", "They'll put it there.", "We need to reset the router.", "I will reset it.", "You can put it anywhere.", "I'll also reset it."} {
+		if r := Read(text); r.Claims() {
+			t.Errorf("%q claims %+v", text, r.Acts)
+		}
+	}
+	for _, text := range []string{"I've reset it.", "I reset your password.", "Your password has been reset.", "I've set it to 22."} {
+		if !Read(text).Claims() {
+			t.Errorf("%q claims nothing", text)
+		}
+	}
+}

@@ -142,3 +142,13 @@ var (
 	persons = lazy.Words(`you him her them me us absolutely exactly absolutamente`)
 	noneOf  = lazy.Words(`no nothing none neither zero cero nada ningun ninguna ninguno`)
 )
+
+// toCome reports whether a word that is a past and a base is a base, after what takes one: “I'll reset it”, “you need to put it there”.
+func toCome(before []string, w string) bool {
+	for len(before) > 0 && adverbs()[before[len(before)-1]] {
+		before = before[:len(before)-1]
+	}
+	return verbs().base[w] != nil && verbs().done[w] != nil && len(before) > 0 && takesBase()[before[len(before)-1]]
+}
+
+var takesBase = lazy.Words(`i'll we'll you'll they'll he'll she'll it'll will would can could may might must should shall to`)
