@@ -25,3 +25,20 @@ func TestWhatTheModelSaysItDoesNowIsAnnounced(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatAHouseWillDoIsNotAnnounced: what “we” send or open later, at a time or in a case, is no act of the model.
+func TestWhatAHouseWillDoIsNotAnnounced(t *testing.T) {
+	for _, text := range []string{
+		"We'll email you when it's ready.", "Te enviaremos un recordatorio.", "We'll open at 8 tomorrow.", "Mañana abriremos a las 8.", "Te avisaremos si hay cambios.", "De nada. Te enviaremos un recordatorio.",
+		"You're welcome. We'll email you the receipt.", "We'll remind you the day before.", "Sí, te enviaremos un SMS el día anterior.", "We will process it once the item arrives.", "Nosotros te avisaremos si hay cambios.", "We'll refund you within 5 days.",
+	} {
+		if r := Read(text); r.Poses() {
+			t.Errorf("%q poses as a plan: %+v", text, r)
+		}
+	}
+	for _, text := range []string{"I'll email you the invoice now.", "We'll cancel your order.", "Cancelaremos tu pedido.", "Ahora mismo te enviaremos la factura.", "We'll send it right now.", "Te enviaré la factura.", "I'll email it to you.", "Vamos a reservar la sala."} {
+		if !Read(text).Poses() {
+			t.Errorf("%q poses as nothing", text)
+		}
+	}
+}

@@ -175,7 +175,7 @@ func announces(words []string) bool {
 		if i+1 < len(words) {
 			two = w + " " + words[i+1]
 		}
-		if supposed(words, i, false, false) || has(clauseBefore(words, i), denials()) {
+		if supposed(words, i, false, false) || has(clauseBefore(words, i), denials()) || (w == "we'll" || two == "we will" || v.will[w] != nil && strings.HasSuffix(w, "emos")) && ofHouse(words, i) {
 			continue
 		}
 		from := 0
@@ -206,6 +206,16 @@ func announces(words []string) bool {
 	}
 	return false
 }
+
+// ofHouse reports whether what “we” will do is what a house does later: it writes, it opens, or it waits for something first.
+func ofHouse(words []string, at int) bool {
+	return !has(words, nows()) && (has(words[at:min(at+4, len(words))], writes()) || has(words[at:], conditions()) || has(words[at:], within()))
+}
+
+var (
+	writes = lazy.Words(`email send notify remind message text contact call open close enviaremos mandaremos avisaremos notificaremos recordaremos informaremos llamaremos abriremos cerraremos escribiremos`)
+	within = lazy.Words(`within days hours dias horas anterior`)
+)
 
 // doesNow reports whether a Spanish present says what the model does at once: «ahora mismo te envío la factura», «perfecto, la
 // reservo». What it tells or writes itself is no act, and what has a condition is none yet.
