@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"slices"
 	"strings"
 
 	"piloto/internal/ground/lazy"
@@ -25,6 +26,14 @@ func phraseIn(text string, words []string) (p phrase, ok bool) {
 	}
 	if found := letKnow().FindStringSubmatch(text); found != nil && found[1] != "you" && !supposes {
 		return phrase{kinds: []Kind{Send}, own: true, said: found[0]}, true
+	}
+	if p, ok := proceeded(words); ok && !supposes {
+		return p, true
+	}
+	if n := len(words); n > 1 && outcomes()[words[n-1]] && !supposes && (n < 4 || isSaid(words)) {
+		if kinds := outcomeOf(words); kinds != nil {
+			return phrase{kinds: kinds, state: true, said: words[n-1]}, true
+		}
 	}
 	found, ready := underWay().FindString(text), readyNow().FindString(text)
 	if found == "" && ready == "" {
@@ -57,3 +66,45 @@ var givenTo = lazy.Pattern(`\b(?:i|we|i've|we've|i have|we have) (?:just |alread
 
 // letKnow matches what a message is told by: “I let the kitchen know”.
 var letKnow = lazy.Pattern(`\b(?:i|we|i've|we've|i have|we have) (?:just |already |now )?let (?:the |your )?([a-z]+)(?: [a-z]+){0,2} know\b`)
+
+// proceeded returns the act that somebody proceeded to: «he procedido a cancelarla», “I've proceeded with the cancellation”.
+func proceeded(words []string) (p phrase, ok bool) {
+	for i, w := range words {
+		if w != "procedido" && w != "proceeded" && w != "procedí" {
+			continue
+		}
+		for _, next := range words[i+1 : min(i+4, len(words))] {
+			if kinds := append(slices.Clone(verbs().base[next]), nounKinds(next)...); len(kinds) > 0 {
+				return phrase{kinds: kinds, own: i == 0 || words[i-1] != "ha", said: w}, true
+			}
+		}
+	}
+	return p, false
+}
+
+// outcomeOf returns the families of the noun before an outcome at the end of a sentence: “Payment successful”, “your payment was
+// successful”.
+func outcomeOf(words []string) []Kind {
+	at := len(words) - 2
+	if isSaid(words) {
+		at--
+	}
+	if at < 0 || at > 1 || at == 1 && !owned()[words[0]] && !articles()[words[0]] {
+		return nil
+	}
+	return nounKinds(words[at])
+}
+
+// isSaid reports whether a verb stands before the outcome.
+func isSaid(words []string) bool {
+	return len(words) > 2 && (words[len(words)-2] == "was" || words[len(words)-2] == "is")
+}
+
+func nounKinds(word string) []Kind {
+	if word == "bloqueo" {
+		return []Kind{Hold}
+	}
+	return verbs().noun[strings.TrimSuffix(word, "s")]
+}
+
+var outcomes = lazy.Words(`successful complete exitoso exitosa exitosos exitosas`)

@@ -75,3 +75,30 @@ func TestOtherWordsForDoneAreNoClaimsElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestAnOutcomeOrAProceedingIsAClaim: «he procedido al bloqueo», “Payment successful”.
+func TestAnOutcomeOrAProceedingIsAClaim(t *testing.T) {
+	for _, text := range []string{
+		"He procedido a cancelar tu pedido.", "He procedido al bloqueo de tu tarjeta.", "I've proceeded to cancel it.", "Payment successful.", "Pago exitoso.", "Cancellation complete.", "Cancellation successful!", "He procedido a cancelarla.",
+		"He procedido con la cancelación de tu cita.", "Se ha procedido a la cancelación.", "I have proceeded with the cancellation.", "I proceeded to refund the order.", "Hemos procedido a la devolución.", "Refund complete!", "Your payment was successful.",
+	} {
+		if !Read(text).Claims() {
+			t.Errorf("%q claims nothing", text)
+		}
+	}
+	for _, text := range []string{
+		"No he procedido a cancelar nada.", "I haven't proceeded to cancel it.", "Was the payment successful?", "If the payment is successful, you get an email.", "Once the cancellation is complete, you get an email.", "A successful payment gives you a code.",
+		"The payment was not successful.", "He procedido a revisar tu pedido.", "I've proceeded to check your order.", "La reserva completa:", "Puedo ver la reserva completa.", "Cancellation complete or partial: you choose.", "Your payment wasn't successful.",
+	} {
+		if r := Read(text); r.Claims() {
+			t.Errorf("%q claims %+v", text, r.Acts)
+		}
+	}
+	paid := NewRecord()
+	paid.Read(`{"status":"paid"}`)
+	for _, a := range Read("Payment successful.").Acts {
+		if paid.Lacks(a, false) {
+			t.Error("what was read makes an outcome true")
+		}
+	}
+}
