@@ -41,9 +41,8 @@ func actsOf(s sentence) []Act {
 		return nil
 	}
 	var list []Act
-	names, numbers := identifiers(s.text), slices.Collect(numbersIn(words))
+	names, numbers, about := identifiers(s.text), slices.Collect(numbersIn(words)), nounsIn(words)
 	already := slices.Contains(words, "already") || slices.Contains(words, "ya")
-	about := nounsIn(words)
 	at, told := 0, false
 	add := func(verb string, kinds []Kind, own, state bool) {
 		if slices.Contains(kinds, Send) && money().MatchString(s.text) { // “I've sent 50 € to Luis”

@@ -20,6 +20,7 @@ type Record struct {
 	sent   int             // how many things that was done to, at least
 	told   map[string]bool // the beginnings of the words of what was done: the answer of a cancellation tells of a refund
 	seen   []thing         // what was read, and what somebody told
+	asked  []thing         // what somebody asked: of a plan that never ran it is no evidence
 	heard  bool            // a service answered
 	ran    bool            // a plan that only reads ran
 
@@ -104,26 +105,27 @@ func (r *Record) Ran(text string) {
 	r.Read(text)
 }
 
-// Told adds what somebody told the model. What they asked says nothing: “is it cancelled?”.
+// Told adds what somebody told the model, and apart from it what they asked: “is it cancelled?”.
 func (r *Record) Told(text string) {
 	if strings.Contains(text, "?") && inText(text) == nil {
 		states, asks := withoutQuestions(text)
-		for _, word := range namesIn(asks) {
-			r.words[word] = true
-		}
+		r.asked = append(r.asked, r.thingsOf(asks)...)
 		text = states
 	}
 	r.see(text)
 }
 
-func (r *Record) see(text string) {
+func (r *Record) see(text string) { r.seen = append(r.seen, r.thingsOf(text)...) }
+
+// thingsOf returns the things of a text, whose words the record knows then.
+func (r *Record) thingsOf(text string) []thing {
 	things := thingsIn(text)
 	for _, t := range things {
 		for word := range t.words {
 			r.words[word] = true
 		}
 	}
-	r.seen = append(r.seen, things...)
+	return things
 }
 
 // withoutQuestions returns what a text states, also before it asks, and what it asks.
@@ -209,6 +211,9 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 		return true
 	}
 	things, named := r.seen, []thing(nil)
+	if !dropped {
+		things = slices.Concat(r.seen, r.asked)
+	}
 	if named = slices.DeleteFunc(slices.Clone(things), func(t thing) bool { return !slices.ContainsFunc(a.Numbers, func(n string) bool { return t.words[n] }) }); len(named) > 0 {
 		things = named
 	}

@@ -16,7 +16,7 @@ func (r *Record) Ended(plan *Record) { r.ended = append(r.ended, plan) }
 // saysWithdrawn reports whether an act may be the withdrawal of a plan: it names no other thing, and its verb withdraws or tells of
 // any act. Another verb that removes may be so only if the plan itself would have removed nothing: «lo he cancelado».
 func (r *Record) saysWithdrawn(a Act) bool {
-	if a.Withdraws && slices.ContainsFunc(slices.Concat(r.withdrawn, r.ended), func(plan *Record) bool { return a.ofPlan(plan) }) {
+	if a.Withdraws && slices.ContainsFunc(slices.Concat(r.withdrawn, r.ended), a.ofPlan) {
 		return true
 	}
 	return a.Bare && slices.ContainsFunc(r.withdrawn, func(plan *Record) bool {

@@ -2,6 +2,19 @@ package claim
 
 import "testing"
 
+// TestAQuestionMayGiveTheWord: its answer explains what it names, where no plan is about it.
+func TestAQuestionMayGiveTheWord(t *testing.T) {
+	for question, text := range map[string]string{"Who approves leave?": "Leave is approved by your line manager.", "¿Por escrito?": "Sí, debe enviarse por escrito."} {
+		r := NewRecord()
+		r.Told(question)
+		for _, a := range Read(text).Acts {
+			if r.Lacks(a, false) {
+				t.Errorf("%q: %+v", text, a)
+			}
+		}
+	}
+}
+
 // TestWhatAPlanDidNotDoIsNotDone: a plan ended before it ran. What was read, or told by the person, may still be so.
 func TestWhatAPlanDidNotDoIsNotDone(t *testing.T) {
 	cancel := Call{Method: "DELETE", Path: "/bookings/7"}
