@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,9 +36,13 @@ func (a Act) ofPlan(plan *Record) bool {
 }
 
 // saysNoneWithdrawn reports whether an act can only be the withdrawal of a plan, and no plan was withdrawn: of what is called a
-// plan, or of a cancellation, which no other act takes back.
+// plan, or of a cancellation, which no other act takes back. A service may have drafts and plans, too.
 func (r *Record) saysNoneWithdrawn(a Act) bool {
-	return a.Withdraws && (len(a.Taken) == 0 || slices.Contains(a.Taken, Remove)) && !r.told[stem(a.Verb)]
+	if !a.Withdraws || r.told[stem(a.Verb)] {
+		return false
+	}
+	removed := r.kinds[Remove] && slices.ContainsFunc(slices.Collect(maps.Keys(planWords())), func(w string) bool { return r.told[stem(w)] })
+	return slices.Contains(a.Taken, Remove) || len(a.Taken) == 0 && !removed
 }
 
 // takenBack returns the families of the noun that a withdrawal is of, or none where it is of a plan.

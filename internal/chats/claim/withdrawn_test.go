@@ -50,3 +50,14 @@ func TestWhatAPlanDidNotDoIsNotDone(t *testing.T) {
 		}
 	}
 }
+
+// TestAServiceMayHaveDrafts: what was removed there is no plan of ours.
+func TestAServiceMayHaveDrafts(t *testing.T) {
+	for text, lacks := range map[string]bool{"I've discarded the draft.": false, "He descartado el borrador.": false, "I've withdrawn the cancellation.": true} {
+		r := NewRecord()
+		r.Did(Call{Method: "DELETE", Path: "/mail/drafts/7"})
+		if got := r.Lacks(Read(text).Acts[0], false); got != lacks {
+			t.Errorf("%q: lacks %v", text, got)
+		}
+	}
+}
