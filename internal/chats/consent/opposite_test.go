@@ -46,6 +46,8 @@ func TestAnotherActIsNoYes(t *testing.T) {
 		{act("POST", "/devoluciones", "Solicitar una devolución"), []string{"Confirmo el pedido", "Sí, haz la compra"}},
 		{act("POST", "/parcels", "Send a parcel"), []string{"Confirmo la notificación", "Yes, send the email"}},
 		{act("DELETE", "/mensajes/{id}", "Borrar un mensaje", "/mensajes/7"), []string{"Confirmo la baja"}},
+		{act("POST", "/suscripciones/{id}/reanudar", "Reanuda una suscripción"), []string{"Sí, confirmo la pausa", "Sí, confirmo la suscripción"}},
+		{act("POST", "/cards/{id}/unfreeze", "Unfreeze a card"), []string{"Yes, go ahead with the freeze"}},
 		{act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`), []string{"Yes, delete the user"}},
 		{act("POST", "/accounts/{id}/direct-debits", "Create a direct debit mandate"), []string{"Sí, crea el registro", "Yes, create the account", "Sí, ábrela"}},
 	} {
@@ -67,17 +69,22 @@ func TestAnotherActIsNoYes(t *testing.T) {
 // TestAVerbOfADocumentIsItsAct: what a document says in words of its own may be said in them.
 func TestAVerbOfADocumentIsItsAct(t *testing.T) {
 	for message, a := range map[string]Act{
-		"Yes, freeze the card":        act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
-		"Yes, turn off the light":     act("POST", "/lights/{id}/off", "Turn off a light"),
-		"Yes, turn it off, thanks":    act("POST", "/lights/{id}/off", "Turn off a light"),
-		"Yes, go ahead and freeze it": act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
-		"Sí, bloquéala":               act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
-		"Sí, bloquea la tarjeta":      act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
-		"sí, congélalo":               act("POST", "/pedidos/{id}/congelar", "Congela un pedido"),
-		"Yes, transfer the issue":     {Tool: "transfer_issue", Summary: "Transfer an issue to another repository", Sent: []string{`{"issue":"41"}`}},
-		"Yes, freeze the account":     {Tool: "freeze_account", Summary: "This tool freezes an account", Sent: []string{`{"account":"7"}`}},
-		"Sí, cancela el pedido":       act("POST", "/orders/{id}/cancel", "Cancel an order", "/orders/W7/cancel"),
-		"Yes, delete the users":       act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`),
+		"Yes, freeze the card":                      act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
+		"Yes, turn off the light":                   act("POST", "/lights/{id}/off", "Turn off a light"),
+		"Yes, turn it off, thanks":                  act("POST", "/lights/{id}/off", "Turn off a light"),
+		"Yes, go ahead and freeze it":               act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
+		"Sí, bloquéala":                             act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
+		"Sí, bloquea la tarjeta":                    act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
+		"sí, congélalo":                             act("POST", "/pedidos/{id}/congelar", "Congela un pedido"),
+		"Sí, confirmo la pausa":                     act("POST", "/suscripciones/{id}/pausar", "Pausa una suscripción"),
+		"Yes, go ahead with the freeze":             act("PUT", "/cards/{id}", "Freeze a card"),
+		"Sí, rechaza la solicitud":                  act("POST", "/permisos/{id}/rechazar", "Rechaza una solicitud de permiso"),
+		"Yes, send the invoice to pia@lux.example":  act("POST", "/invoices/{id}/send", "Send an invoice", `{"to":"pia@lux.example"}`),
+		"Yes, book the appointment with Dr. Ortega": act("POST", "/appointments", "Book an appointment", `{"vet":"Dr. Ortega"}`),
+		"Yes, transfer the issue":                   {Tool: "transfer_issue", Summary: "Transfer an issue to another repository", Sent: []string{`{"issue":"41"}`}},
+		"Yes, freeze the account":                   {Tool: "freeze_account", Summary: "This tool freezes an account", Sent: []string{`{"account":"7"}`}},
+		"Sí, cancela el pedido":                     act("POST", "/orders/{id}/cancel", "Cancel an order", "/orders/W7/cancel"),
+		"Yes, delete the users":                     act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`),
 	} {
 		yes := Read(message, Card{Acts: []Act{a}})
 		if yes.Meaning != intent.Confirm || yes.Names != ItsAct {

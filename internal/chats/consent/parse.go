@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"piloto/internal/chats/intent"
+	"piloto/internal/ground/lazy"
 )
 
 // parser reads one message. Sets of steps are bits by their places.
@@ -41,13 +42,16 @@ func parse(message string, card Card) Yes {
 		return Yes{}
 	}
 	p.every = 1<<len(p.steps) - 1
-	for part := range strings.FieldsFuncSeq(message, func(r rune) bool { return strings.ContainsRune(".,;:!¡…()—–\n", r) }) {
+	for part := range strings.FieldsFuncSeq(inWords().ReplaceAllString(message, "$1$2 "), func(r rune) bool { return strings.ContainsRune(".,;:!¡…()—–\n", r) }) {
 		if supposes(part) || !p.clause(fieldsOf(part)) {
 			return Yes{}
 		}
 	}
 	return p.yes()
 }
+
+// inWords matches a point that ends nothing: of an address, and of “Dr.”.
+var inWords = lazy.Pattern(`(?i)(\b(?:dr|dra|sr|sra|mr|mrs|ms))\.|([\pL\d])\.\b`)
 
 // tellsPast reports a word like «cancelé», which without its accent would be an order.
 func tellsPast(message string) bool {
@@ -227,7 +231,7 @@ func (p *parser) where(holds func(step) bool) (of uint64) {
 func (p *parser) named(word string) uint64 {
 	all := singulars(word)
 	of := p.where(func(s step) bool {
-		return slices.ContainsFunc(all, func(w string) bool { return s.called[w] || s.values[w] })
+		return slices.ContainsFunc(all, func(w string) bool { return s.called[w] || s.values[w] || s.own[w] })
 	})
 	for _, w := range all {
 		for _, alike := range thingsToo()[w] {

@@ -29,6 +29,7 @@ func (p *parser) part(words []string, ordered bool) bool {
 		p.order(&t)
 	} else {
 		t.does = p.nounHead(words)
+		p.outcome(&t)
 	}
 	t.of |= p.where(func(s step) bool { return s.kinds.meet(t.does) })
 	if t.does != 0 && t.of == 0 {
@@ -66,6 +67,16 @@ func (p *parser) order(t *part) {
 		p.verbs = append(p.verbs, t.words[0])
 	}
 	t.says = t.does != 0 || t.of != 0
+}
+
+// outcome reads a noun that the document has as its verb: «la pausa», of «Pausa una suscripción».
+func (p *parser) outcome(t *part) {
+	named := slices.DeleteFunc(slices.Clone(t.words), func(w string) bool { return glue()[w] })
+	if t.does != 0 || len(named) == 0 || !p.isOwn(named[0]) {
+		return
+	}
+	t.of = p.where(func(s step) bool { return s.own[named[0]] })
+	p.verbs = append(p.verbs, named[0])
 }
 
 // refusals are the reasons why a thing has no place in a yes, each with a sentence that it refuses.

@@ -194,7 +194,7 @@ func (p *parser) notThePlans(t telling, does, ordered kinds) bool {
 	switch {
 	case t.doubled, t.detail && ordered&^approves != 0, t.plan && does.meet(undoing) && !t.called:
 		return true
-	case ordered&^approves == 0:
+	case ordered&^approves == 0, ordered.meet(rejects) && t.called: // a request that is rejected
 		return false
 	}
 	return t.stands && !(t.called && t.names) || t.acts.meet(p.does()&undoing)
