@@ -193,6 +193,24 @@ func (b *browser) until(expression string) {
 	}
 }
 
+// lastSent returns the last message that reached the server, and waits until one that has some words did: the page shows what a
+// person wrote before that.
+func (b *browser) lastSent(words string) (last string) {
+	b.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		b.mu.Lock()
+		if n := len(b.sends); n > 0 {
+			last = b.sends[n-1]
+		}
+		b.mu.Unlock()
+		if strings.Contains(last, words) {
+			return last
+		}
+	}
+	b.Fatalf("the last message that was sent is %q", last)
+	return ""
+}
+
 func (b *browser) picture(name string) {
 	b.Helper()
 	if *shots == "" {

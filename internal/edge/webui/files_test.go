@@ -182,10 +182,8 @@ func TestFilesAreAttached(t *testing.T) {
 	b.say("¿qué hay aquí?")
 	b.until(`document.getElementById("attached").hidden`)
 	b.until(`document.querySelector(".line.user .bubble")?.textContent.includes("Adjuntos: precios.csv, gran_de.bin, paste.txt")`)
-	b.mu.Lock()
 	var sent struct{ Message string }
-	err := json.Unmarshal([]byte(b.sends[len(b.sends)-1]), &sent)
-	b.mu.Unlock()
+	err := json.Unmarshal([]byte(b.lastSent("hay aquí")), &sent)
 	if err != nil || sent.Message != "¿qué hay aquí?\n\nAdjuntos: precios.csv, gran_de.bin, paste.txt" {
 		t.Errorf("%q, %v", sent.Message, err)
 	}
