@@ -51,7 +51,7 @@ func (n names) strays(text string, does func(word string) bool) bool {
 	for _, t := range n.toldIn(text, does) {
 		of := t.asks && n.single() && !hasDigit(t.text)
 		switch text := digits(t.text); {
-		case of && (n.partly(before.text) || n.timesElse(before.words)):
+		case of && (n.partly(before.text) || n.timesElse(before.words) || n.codesElse(before.text)), (t.asks || t.announces || t.promises) && n.codesElse(t.text):
 			return true
 		case t.asks || t.acts:
 			fixes := n.fixesElse
@@ -65,19 +65,6 @@ func (n names) strays(text string, does func(word string) bool) bool {
 			if depends(t.words) || n.lacks(harmless().ReplaceAllString(text, " ")) || slices.ContainsFunc(t.words, does) && n.fixesElse(t.words) || n.namesElse(t.text, false) {
 				return true
 			}
-		}
-		before = t
-	}
-	return n.ofOtherCodes(text)
-}
-
-// ofOtherCodes reports whether a text asks or announces something of an id that is not sent: “Order W9 is pending. Shall I cancel it?”
-func (n names) ofOtherCodes(text string) bool {
-	before := told{}
-	for _, t := range n.toldIn(text, func(string) bool { return false }) {
-		switch {
-		case (t.asks || t.announces || t.promises) && n.codesElse(t.text), t.asks && n.single() && !hasDigit(t.text) && n.codesElse(before.text):
-			return true
 		}
 		before = t
 	}
