@@ -5,8 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"syscall"
 )
 
@@ -38,7 +42,31 @@ func Find(ctx context.Context, folder string) (a Address, err error) {
 		}
 		return a, err
 	}
-	return a, json.Unmarshal(text.Bytes(), &a)
+	if err := json.Unmarshal(text.Bytes(), &a); err != nil {
+		return Address{}, err
+	}
+	if !isHere(a.Origin) {
+		return Address{}, fmt.Errorf("what answers for %s says that it is %.200q, which is not on this machine", folder, a.Origin)
+	}
+	return a, nil
+}
+
+// isHere reports whether an origin is at an address of this machine. What is sent to the process of a folder goes nowhere
+// else, whoever answers on its control socket.
+func isHere(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" || u.User != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	if ip == nil || ip.IsLoopback() {
+		return ip != nil
+	}
+	own, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
+	})
 }
 
 // isNoProcess reports whether an error of the control socket means that no process has the folder.

@@ -79,13 +79,20 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 			return nil, fmt.Errorf("%s is missing, and %s is there: the folder had data; nothing was changed%s", path,
 				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+emptyAdvice, shellWord(folder)))
 		}
+		if err := keepFromGit(folder); err != nil { // before it has a secret
+			return nil, err
+		}
 	}
 	store, err := disk.Open(path, disk.WithLogger(log))
 	if err != nil {
 		return nil, withAdvice(folder, err)
 	}
 	// The data file is published last, so an interrupted restore is complete once it exists.
-	if err := os.RemoveAll(filepath.Join(folder, restoringFolder)); err != nil {
+	err = os.RemoveAll(filepath.Join(folder, restoringFolder))
+	if err == nil {
+		err = keepFromGit(folder) // of an earlier version
+	}
+	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil

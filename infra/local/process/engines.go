@@ -15,6 +15,9 @@ type engines struct {
 	control *control
 }
 
+// DataFile is the name of the file with all rows of a data folder.
+const DataFile = dataFile
+
 const (
 	dataFile      = "piloto.db"
 	secretsFile   = "secrets.json" // under the lock of the data file

@@ -90,7 +90,7 @@ func leftoverFiles(folder string) (files []string, err error) {
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {
 		switch {
-		case e.Name() == lostFound && e.IsDir():
+		case e.Name() == lostFound && e.IsDir(), e.Name() == ignoreFile:
 		case e.Name() == objectsFolder && e.IsDir():
 			contents, err := objectNames(folder)
 			if err != nil {
@@ -155,6 +155,9 @@ func restoreNewFolder(ctx context.Context, archive *os.File, folder string) (m m
 	}
 	defer func() { _ = tmp.Close() }()
 	defer func() { _ = os.RemoveAll(tmp.Name()) }()
+	if err := keepFromGit(tmp.Name()); err != nil {
+		return m, err
+	}
 	if m, err = unpack(ctx, archive, tmp.Name()); err != nil {
 		return m, err
 	}
@@ -197,8 +200,14 @@ func restoreExistingFolder(ctx context.Context, archive *os.File, folder string)
 	if err := os.Mkdir(parts, 0o700); err != nil {
 		return m, err
 	}
+	if err := keepFromGit(parts); err != nil {
+		return m, err
+	}
 	if m, err = unpack(ctx, archive, parts); err == nil {
 		err = writeFileList(parts, m)
+	}
+	if err == nil {
+		err = keepFromGit(folder)
 	}
 	var put []string
 	for _, name := range publishOrder(m) {
