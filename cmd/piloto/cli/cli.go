@@ -50,12 +50,14 @@ type app struct {
 	terminal atomic.Pointer[term.State] // as it was before a secret was asked for; nil: nobody asks for one
 	global   globals
 	hooks    []sandbox.Hook // after an edit, of the configuration
+	args     []string       // of this command, as they were written
 	signals  chan os.Signal
 }
 
 // globals are the flags of every command.
 type globals struct {
 	at, profile, data, lang, config string
+	dataNamed                       bool // the person named data
 	json, quiet, noColour, noStream bool
 	verbose                         int
 
@@ -74,7 +76,7 @@ func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) 
 
 // run runs the command until it ends, or until a signal. The second signal ends it at once.
 func (a *app) run(args []string) Code {
-	a.tag = a.language()
+	a.tag, a.args = a.language(), args
 	out := &counted{to: a.out}
 	a.out = out
 	ctx, stop := context.WithCancelCause(context.Background())

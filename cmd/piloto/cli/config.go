@@ -71,6 +71,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if err := errors.Join(wrong...); err != nil {
 		return usage(err)
 	}
+	a.global.dataNamed = cmd.Flags().Changed("data")
 	return a.settle()
 }
 

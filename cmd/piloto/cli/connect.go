@@ -41,7 +41,11 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 		}
 		return use(ctx, client.New(origin, token, string(a.tag)))
 	}
-	found, err := process.Find(ctx, a.global.data)
+	data, err := a.dataFolder()
+	if err != nil {
+		return err
+	}
+	found, err := process.Find(ctx, data)
 	switch {
 	case err == nil:
 		if err := a.needsOwnFolder(); err != nil {
@@ -51,8 +55,8 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 	case !errors.Is(err, process.ErrNoProcess):
 		return err
 	}
-	if _, err := os.Stat(a.global.data); err != nil && a.global.at != here {
-		return &exitError{code: Unreachable, text: a.text("cli.nowhere", "data", a.global.data)}
+	if _, err := os.Stat(data); err != nil && a.global.at != here {
+		return &exitError{code: Unreachable, text: a.text("cli.nowhere", "data", data)}
 	}
 	used := false
 	err = a.open(ctx, func(ctx context.Context, c *client.Client) error {
@@ -63,7 +67,7 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 		return err
 	}
 	for range 20 { // another command may have opened the folder meanwhile
-		if found, findErr := process.Find(ctx, a.global.data); findErr == nil {
+		if found, findErr := process.Find(ctx, data); findErr == nil {
 			return use(ctx, client.New(found.Origin, found.Token, string(a.tag)))
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -126,12 +130,17 @@ func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.
 	if err != nil {
 		return usage(err)
 	}
+	data, err := a.makeData()
+	if err != nil {
+		return err
+	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	ready := make(chan process.Address, 1)
 	ended := make(chan error, 1)
 	o := process.Options{
-		Addr: freeAddress(ctx), Data: a.global.data, Log: log, Ready: func(at process.Address) { ready <- at },
+		Addr: freeAddress(ctx), Data: data, Log: log,
+		Ready: func(at process.Address) { a.keepData(data); ready <- at },
 	}
 	go func() { ended <- process.Serve(serving, o, settings, io.Discard) }()
 	select {

@@ -66,24 +66,34 @@ func (a *app) doctorCommand() *cobra.Command {
 // examine looks at everything.
 func (a *app) examine(ctx context.Context) []finding {
 	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
-	list = append(list, a.examineFolder())
-	at, err := process.Find(ctx, a.global.data)
-	running := err == nil
-	switch {
-	case running:
-		list = append(list, finding{What: "process", OK: true, Text: "runs on " + at.Origin})
-		list = append(list, a.examineDeployment(ctx, client.New(at.Origin, at.Token, string(a.tag)))...)
-	case errors.Is(err, process.ErrNoProcess):
-		list = append(list, finding{What: "process", OK: true, Text: "none has the data folder", Do: "piloto up --data " + quote(a.global.data)})
-		list = append(list, examinePort(ctx))
-	default:
-		list = append(list, finding{What: "process", Text: a.worded(err).Error()})
+	data, err := a.dataFolder()
+	if err != nil {
+		list = append(list, finding{What: "data", Text: a.worded(err).Error()})
+	} else {
+		list = append(list, a.examineFolder())
+		list = append(list, a.examineProcess(ctx, data)...)
 	}
 	list = append(list, a.examineProvider(ctx)...)
 	if origin, token, err := a.target(); err != nil {
 		list = append(list, finding{What: "login", Text: a.worded(err).Error()})
 	} else if origin != here {
 		list = append(list, a.examineDeployment(ctx, client.New(origin, token, string(a.tag)))...)
+	}
+	return list
+}
+
+// examineProcess looks at the process that has the data folder.
+func (a *app) examineProcess(ctx context.Context, data string) (list []finding) {
+	at, err := process.Find(ctx, data)
+	switch {
+	case err == nil:
+		list = append(list, finding{What: "process", OK: true, Text: "runs on " + at.Origin})
+		list = append(list, a.examineDeployment(ctx, client.New(at.Origin, at.Token, string(a.tag)))...)
+	case errors.Is(err, process.ErrNoProcess):
+		list = append(list, finding{What: "process", OK: true, Text: "none has the data folder", Do: "piloto up --data " + quote(data)})
+		list = append(list, examinePort(ctx))
+	default:
+		list = append(list, finding{What: "process", Text: a.worded(err).Error()})
 	}
 	return list
 }

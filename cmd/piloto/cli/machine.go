@@ -62,19 +62,22 @@ Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, 
 (docs/one-machine.md). Without a key a small demonstration model answers.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Data = a.global.data
 			if o.AWS != "" && !process.OnThisMachine(o.AWS) {
 				return usage(fmt.Errorf("--aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS))
+			}
+			settings, err := process.SettingsFrom(a.getenv)
+			if err != nil {
+				return usage(err)
+			}
+			if o.Data, err = a.makeData(); err != nil {
+				return err
 			}
 			var also io.Writer
 			if a.global.verbose > 0 {
 				also = a.out
 			}
 			o.Log = process.NewLog(o.Data, also)
-			settings, err := process.SettingsFrom(a.getenv)
-			if err != nil {
-				return usage(err)
-			}
+			o.Ready = func(process.Address) { a.keepData(o.Data) }
 			return process.Serve(cmd.Context(), o, settings, a.out)
 		},
 	}
@@ -93,7 +96,11 @@ func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup FILE", Short: "Write all of the data folder to a new file, also while a process has it", Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return process.Backup(cmd.Context(), a.global.data, args[0], a.out)
+			data, err := a.dataFolder()
+			if err != nil {
+				return err
+			}
+			return process.Backup(cmd.Context(), data, args[0], a.out)
 		},
 	}
 }
@@ -102,7 +109,15 @@ func (a *app) restoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore FILE", Short: "Make the data folder, which must have nothing, from a backup", Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return process.Restore(cmd.Context(), args[0], a.global.data, a.out)
+			data, err := a.dataFolder()
+			if err != nil {
+				return err
+			}
+			if err := process.Restore(cmd.Context(), args[0], data, a.out); err != nil {
+				return err
+			}
+			a.keepData(data)
+			return nil
 		},
 	}
 }
@@ -111,7 +126,11 @@ func (a *app) openCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "open", Short: "Print an address that signs in, once, to the process that has the data folder", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return process.SignIn(cmd.Context(), a.global.data, a.out)
+			data, err := a.dataFolder()
+			if err != nil {
+				return err
+			}
+			return process.SignIn(cmd.Context(), data, a.out)
 		},
 	}
 }
@@ -119,14 +138,26 @@ func (a *app) openCommand() *cobra.Command {
 func (a *app) rotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate-key", Short: "Have receipts signed with a new key from the next start on", Args: none,
-		RunE: func(*cobra.Command, []string) error { return process.RotateKey(a.global.data, a.out) },
+		RunE: func(*cobra.Command, []string) error {
+			data, err := a.dataFolder()
+			if err != nil {
+				return err
+			}
+			return process.RotateKey(data, a.out)
+		},
 	}
 }
 
 func (a *app) olderCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "accept-older", Short: "Go on from the commit before where the newest of the data file is damaged", Args: none,
-		RunE: func(*cobra.Command, []string) error { return process.AcceptOlder(a.global.data, a.out) },
+		RunE: func(*cobra.Command, []string) error {
+			data, err := a.dataFolder()
+			if err != nil {
+				return err
+			}
+			return process.AcceptOlder(data, a.out)
+		},
 	}
 }
 
@@ -138,6 +169,9 @@ func (a *app) enginesCommand() *cobra.Command {
 			o.Data = a.global.data
 			if !cmd.Flags().Changed("data") { // never the data of a deployment
 				o.Data = ".localaws"
+				if err := a.ownEngines(o.Data); err != nil {
+					return err
+				}
 			}
 			if err := o.Check(); err != nil {
 				return usage(err)

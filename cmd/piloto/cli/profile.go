@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/url"
@@ -25,16 +24,26 @@ type profile struct {
 	Token  string `json:"token"`
 }
 
-// profileFile returns the path of the file.
-func (a *app) profileFile() (string, error) {
+// configFolder returns the folder of this command in the configuration of the person. It is never in the current folder,
+// which may be somebody else's.
+func (a *app) configFolder() (string, error) {
 	folder := a.getenv("XDG_CONFIG_HOME")
 	if folder == "" {
 		var err error
 		if folder, err = os.UserConfigDir(); err != nil {
-			return "", fmt.Errorf("there is no place for tokens: %w; set XDG_CONFIG_HOME", err)
+			return "", errNoPlace
 		}
 	}
-	return filepath.Join(folder, "piloto", "credentials.json"), nil
+	if !filepath.IsAbs(folder) {
+		return "", errNoPlace
+	}
+	return filepath.Join(folder, "piloto"), nil
+}
+
+// profileFile returns the path of the file.
+func (a *app) profileFile() (string, error) {
+	folder, err := a.configFolder()
+	return filepath.Join(folder, "credentials.json"), err
 }
 
 // readProfiles reads the stored deployments. A file that others can read is refused.
@@ -70,19 +79,24 @@ func (a *app) writeProfiles(p profiles) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".credentials-") // with mode 0600
+	return writePrivate(file, append(text, '\n'))
+}
+
+// writePrivate writes a file whole or not at all, for its owner alone, and makes its folder.
+func writePrivate(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-") // with mode 0600
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.Write(append(text, '\n'))
+	_, err = tmp.Write(text)
 	if err == nil {
 		err = tmp.Sync()
 	}

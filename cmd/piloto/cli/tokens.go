@@ -38,7 +38,11 @@ func (a *app) tokenTask(do, use, about string, args cobra.PositionalArgs, task *
 			} else if origin != here {
 				return usage(errors.New(a.text("cli.tokens_here", "url", origin)))
 			}
-			return process.Tokens(cmd.Context(), a.global.data, t, a.out)
+			data, err := a.dataFolder()
+			if err != nil {
+				return err
+			}
+			return process.Tokens(cmd.Context(), data, t, a.out)
 		},
 	}
 }

@@ -85,9 +85,6 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 	return m, nil
 }
 
-// dataFolder is the usual name of the data folder, which is hidden in every workspace.
-const dataFolder = ".piloto"
-
 // keepDataApart refuses a data folder of another name inside of the workspace: it holds tokens and keys.
 func (a *app) keepDataApart(root string) error {
 	data, err := real(a.global.data)

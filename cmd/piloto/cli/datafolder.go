@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"piloto/infra/local/process"
+)
+
+// dataFolder is the usual name of the data folder, which is hidden in every workspace. Only a folder of this name is ever
+// opened without being named.
+const dataFolder = ".piloto"
+
+// dataFolder returns the data folder for a command that uses it or the process that has it. One that nobody named must be
+// new, or noted: a .piloto that came with a folder has agents, providers and a token of somebody else. The error says how to
+// name it.
+func (a *app) dataFolder() (string, error) {
+	return a.global.data, a.checkOwned(a.global.data, process.DataFile, a.global.dataNamed)
+}
+
+// checkOwned refuses a folder that nobody named, and that this person did not make here.
+func (a *app) checkOwned(folder, data string, named bool) error {
+	switch {
+	case strings.TrimSpace(folder) == "":
+		return usage(refusal("cli.wrong.no_data"))
+	case named || isNew(folder) || a.notes().have(folder, data):
+		return nil
+	}
+	whole, err := filepath.Abs(folder)
+	if err != nil {
+		return usage(err)
+	}
+	return usage(refusal("cli.wrong.not_opened", "folder", whole, "command", a.again("--data", folder)))
+}
+
+// makeData returns the data folder for a command that opens it. A new one is made and noted first, before anything is in it,
+// so that another command finds it as this person's.
+func (a *app) makeData() (string, error) {
+	folder, err := a.dataFolder()
+	if err != nil || filepath.Base(folder) != dataFolder || !isNew(folder) {
+		return folder, err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	if err := a.notes().put(folder, process.DataFile); err != nil && !a.global.dataNamed {
+		a.say(a.text("cli.not_noted", "why", a.worded(err).Error(), "command", "--data "+shellWord(folder)))
+	}
+	return folder, nil
+}
+
+// keepData notes a data folder that this command opened, so that it need not be named again.
+func (a *app) keepData(folder string) {
+	if filepath.Base(folder) != dataFolder {
+		return
+	}
+	known := a.notes().have(folder, process.DataFile)
+	if err := a.notes().put(folder, process.DataFile); err == nil && !known && a.global.dataNamed {
+		whole, err := filepath.Abs(folder)
+		if err == nil {
+			a.say(a.text("cli.noted", "folder", whole))
+		}
+	}
+}
+
+// again returns this command, with flags before its own, as it is pasted into a shell.
+func (a *app) again(flags ...string) string {
+	words := append([]string{os.Args[0]}, flags...)
+	words = append(words, a.args...)
+	for i, w := range words {
+		words[i] = shellWord(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord returns a text as one word of a command line.
+func shellWord(text string) string {
+	word, err := syntax.Quote(text, syntax.LangBash)
+	if err != nil { // a NUL, which no argument has
+		return quote(text)
+	}
+	return word
+}
+
+// ownEngines checks the usual folder of the command engines in the same way, and makes and notes a new one.
+func (a *app) ownEngines(folder string) error {
+	if err := a.checkOwned(folder, "", false); err != nil || !isNew(folder) {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := a.notes().put(folder, ""); err != nil {
+		a.say(a.text("cli.not_noted", "why", a.worded(err).Error(), "command", "--data "+folder))
+	}
+	return nil
+}
