@@ -50,6 +50,7 @@ type app struct {
 	terminal atomic.Pointer[term.State] // as it was before a secret was asked for; nil: nobody asks for one
 	global   globals
 	hooks    []sandbox.Hook // after an edit, of the configuration
+	unnamed  []string       // the flags that a configuration set which nobody named, of those in bounds
 	args     []string       // of this command, as they were written
 	signals  chan os.Signal
 }

@@ -77,24 +77,6 @@ func TestConfigurationIsStrict(t *testing.T) {
 	}
 }
 
-// TestFileThatOnlyLiesThereSaysNotWhereSecretsGo: a repository that somebody fetched has such a file.
-func TestFileThatOnlyLiesThereSaysNotWhereSecretsGo(t *testing.T) {
-	a, _, _ := newApp(nil, "")
-	t.Chdir(t.TempDir())
-	for key := range configurable(a.root()) {
-		key = strings.ReplaceAll(key, "_", "-")
-		if err := os.WriteFile(configFile, []byte(strings.ReplaceAll(key, "-", "_")+": x\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := readConfig(a.root(), configFile, false); (err == nil) != slices.Contains(harmless, key) {
-			t.Errorf("%s of a file that nobody named: %v", key, err)
-		}
-		if _, err := readConfig(a.root(), "none.yaml", false); err != nil {
-			t.Errorf("a file that is not there: %v", err)
-		}
-	}
-}
-
 func TestTokensAreForTheirOwnerAlone(t *testing.T) {
 	folder := t.TempDir()
 	a, _, _ := newApp(map[string]string{"XDG_CONFIG_HOME": folder}, "")

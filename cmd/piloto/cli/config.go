@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,10 +26,6 @@ const maxConfig = 1 << 20
 // hooksKey is the setting with the hooks after an edit: a list of objects.
 const hooksKey = "post-edit"
 
-// harmless are the settings that a file may set which only lies in the current folder, such as that of a repository that
-// somebody fetched. All others decide where requests and secrets go, what asks, or what commands may do.
-var harmless = []string{"agent", "max-steps", "budget", "timeout", "self-eval", "lang", "quiet", "no-color", "show-costs", "dry-run", "no-stream", "cache"}
-
 // unset are the flags of these commands that are no settings: they belong to one call.
 var unset = []string{"config", "help", "version", "chat", "project", "delete", "force"}
 
@@ -46,11 +43,19 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
+	var widening map[string]bool
+	if !named {
+		settings, widening = narrowing(settings)
+	}
 	if a.hooks, err = readHooks(settings[strings.ReplaceAll(hooksKey, "-", "_")], file); err != nil {
 		return usage(err)
 	}
 	known := configurable(cmd.Root())
 	var wrong []error
+	var ignored []string
+	if cmd.Name() == "run" && widening[strings.ReplaceAll(hooksKey, "-", "_")] {
+		ignored = append(ignored, strings.ReplaceAll(hooksKey, "-", "_"))
+	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		key := strings.ReplaceAll(f.Name, "-", "_")
 		if f.Changed || !known[key] {
@@ -59,8 +64,14 @@ func (a *app) configure(cmd *cobra.Command) error {
 		value, from := a.getenv("PILOTO_"+strings.ToUpper(key)), "PILOTO_"+strings.ToUpper(key)
 		if value == "" {
 			s, ok := settings[key]
+			if widening[key] {
+				ignored = append(ignored, key)
+			}
 			if !ok {
 				return
+			}
+			if !named && slices.Contains(bounds, f.Name) {
+				a.unnamed = append(a.unnamed, f.Name)
 			}
 			value, from = s.value, fmt.Sprintf("%s:%d: %s", file, s.line, key)
 		}
@@ -72,7 +83,9 @@ func (a *app) configure(cmd *cobra.Command) error {
 		return usage(err)
 	}
 	a.global.dataNamed = cmd.Flags().Changed("data")
-	return a.settle()
+	err = a.settle()
+	a.tellIgnored(file, ignored)
+	return err
 }
 
 // settle applies the flags that every command has.
@@ -127,7 +140,7 @@ func readHooks(s setting, file string) ([]sandbox.Hook, error) {
 }
 
 // readConfig reads a configuration: a flat YAML mapping of the flags of every command, with _ in the place of -. An
-// unknown key is an error with its line. A file that was not named need not exist, and is not trusted.
+// unknown key is an error with its line. A file that was not named need not exist.
 func readConfig(root *cobra.Command, file string, named bool) (map[string]setting, error) {
 	text, err := readPlain(file, maxConfig)
 	switch {
@@ -163,8 +176,6 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 			wrong = append(wrong, fmt.Errorf("%s: it is there twice", at))
 		case !ok:
 			wrong = append(wrong, fmt.Errorf("%s: write one value, or a list of values", at))
-		case !named && !slices.Contains(harmless, flag):
-			wrong = append(wrong, fmt.Errorf("%s: it says where requests and secrets go or what may be done, so it counts only in a file that --config or PILOTO_CONFIG names", at))
 		default:
 			settings[key.Value] = setting{text, key.Line, value}
 		}
@@ -218,7 +229,7 @@ func flagNames(cmd *cobra.Command) map[string]bool {
 
 // validate checks a configuration, and says what it sets.
 func (a *app) validate(root *cobra.Command, file string) error {
-	settings, err := readConfig(root, file, filepath.Base(file) != configFile)
+	settings, err := readConfig(root, file, true)
 	if err != nil {
 		return usage(err)
 	}
@@ -243,5 +254,8 @@ func (a *app) validate(root *cobra.Command, file string) error {
 		return usage(err)
 	}
 	a.say(a.text("cli.config.valid", "file", file, "n", fmt.Sprint(len(settings))))
+	if _, widening := narrowing(settings); filepath.Base(file) == configFile && len(widening) > 0 {
+		a.say(a.text("cli.config.named", "keys", strings.Join(slices.Sorted(maps.Keys(widening)), ", ")))
+	}
 	return nil
 }

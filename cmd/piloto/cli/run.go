@@ -134,6 +134,9 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 // work starts a job, and follows it.
 func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string) error {
 	began := time.Now()
+	if err := a.narrow(ctx, c, &w); err != nil {
+		return err
+	}
 	order, err := w.order(ctx, c, prompt)
 	if err != nil {
 		return err

@@ -31,10 +31,13 @@ func (w work) check(prompt string) error {
 	return nil
 }
 
+// micros returns the budget in millionths of a US dollar.
+func (w work) micros() int64 { return int64(w.budget*1e6 + 0.5) }
+
 // order returns the body that starts the job.
 func (w work) order(ctx context.Context, c *client.Client, prompt string) (httpapi.JobRequest, error) {
 	o := httpapi.JobRequest{
-		Prompt: prompt, ChatID: w.chat, BudgetMicros: int64(w.budget*1e6 + 0.5), MaxSteps: w.steps, TimeoutS: int(w.timeout / time.Second), Eval: w.eval, DryRun: w.dry,
+		Prompt: prompt, ChatID: w.chat, BudgetMicros: w.micros(), MaxSteps: w.steps, TimeoutS: int(w.timeout / time.Second), Eval: w.eval, DryRun: w.dry,
 		Mode: w.mode, Cache: w.cache,
 	}
 	if w.noMCP {
