@@ -145,6 +145,9 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 	if err != nil {
 		return err
 	}
+	if err := a.tellWhere(ctx, c, &w, order.Assistant); err != nil {
+		return err
+	}
 	if m != nil {
 		defer func() { _ = m.Close() }()
 		order.Tools = m.Tools()

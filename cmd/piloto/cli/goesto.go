@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/chats/agent"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
+)
+
+// tellWhere says, before anything of a person is sent, where the prompt and the files that the agent reads go: to the host of
+// the deployment, and from there to the provider and the model that work, and to those that stand in for it.
+func (a *app) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) error {
+	who, providers, err := a.models(ctx, c, w, chosen)
+	if refused, ok := errors.AsType[*client.Problem](err); ok && refused != nil { // what is wrong is told of the job
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	to := func(name, model string) string {
+		known := []string{model}
+		if at := slices.IndexFunc(providers, func(p httpapi.Provider) bool { return p.Name == name }); at >= 0 {
+			known = append(known, hostOf(providers[at].BaseURL))
+		}
+		known = slices.DeleteFunc(known, func(s string) bool { return s == "" || s == name })
+		if len(known) == 0 {
+			return visible.Line(name)
+		}
+		return visible.Line(name + " (" + strings.Join(known, ", ") + ")")
+	}
+	from := visible.Line(hostOf(c.Origin))
+	said := a.text("cli.goes", "host", from, "provider", to(who.Provider, who.Model))
+	if who.Provider == "" {
+		said = a.text("cli.goes.nowhere", "host", from)
+	}
+	var others []string
+	for _, name := range who.Order {
+		if name != who.Provider {
+			others = append(others, to(name, ""))
+		}
+	}
+	if len(others) > 0 {
+		said += " " + a.text("cli.goes.else", "others", strings.Join(others, ", "))
+	}
+	a.say(said)
+	return nil
+}
+
+// models returns which provider and model would work now, and the providers. The provider is "" where the deployment would
+// not have it answered.
+func (a *app) models(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) (who httpapi.Eligibility, list []httpapi.Provider, err error) {
+	query := url.Values{}
+	if w.chat != "" {
+		query.Set("chat_id", w.chat)
+	}
+	if who, err = client.Get[httpapi.Eligibility](ctx, c, "/ai/eligibility", query); err != nil {
+		return who, nil, err
+	}
+	as, err := client.Get[httpapi.AgentView](ctx, c, client.Path("api", "agents", w.agent), nil)
+	if err != nil {
+		return who, nil, err
+	}
+	if chosen = cmp.Or(chosen, as.Assistant); chosen != nil {
+		who.Provider, who.Model = chosen.Provider, chosen.Model
+	}
+	all, err := client.Get[httpapi.ProviderList](ctx, c, "/ai/providers", nil)
+	return who, all.Providers, err
+}
+
+// hostOf returns the host of an address, as it is when it has none.
+func hostOf(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return address
+}
