@@ -13,6 +13,9 @@ type form struct {
 	random bool            // the part after the prefix is no word: it has a digit, or letters of both cases
 }
 
+// encodedPEM is how -----BEGIN begins in base64.
+const encodedPEM = "LS0tLS1CRUdJTi"
+
 func isUpperOrDigit(c byte) bool { return isUpper(c) || isDigit(c) }
 func isDotted(c byte) bool       { return isWord(c) || c == '.' }
 
@@ -33,7 +36,7 @@ var forms = sync.OnceValue(func() map[byte][]form {
 	add(12, isUpperOrDigit, false, "AKIA ASIA AIDA AROA")
 	add(20, isDotted, true, "ya29. hvs. hvb. SG. xoxe.xoxp- xoxe.xoxb-")
 	add(20, isWord, true, "1//0")
-	add(20, isBase64, false, "LS0tLS1CRUdJTi")
+	add(20, isBase64, false, encodedPEM)
 	add(32, isHex, false, "SK key- dapi")
 	return m
 })
@@ -49,11 +52,14 @@ func (s *scan) keyEnd(i, to int) int {
 		for j < from+200 && f.of(s.sign(j)) {
 			j++
 		}
-		if j-from < f.least || f.random && !s.isMixed(from, j) {
+		if j-from < s.least(f) || f.random && !s.isMixed(from, j) {
 			continue // a rejected candidate is not read to its end: many may follow it
 		}
 		for f.of(s.sign(j)) {
 			j++
+		}
+		if s.evident && (f.random && !s.hasDigits(from, j) || f.prefix == encodedPEM && !s.isEncodedKey(i)) {
+			continue
 		}
 		return s.checkedEnd(i, j, f.prefix)
 	}
@@ -177,35 +183,6 @@ func (s *scan) twilio(i, to int) (int, int) {
 // of a Go module.
 func (s *scan) isOwnToken(i, to int) bool {
 	return to-i == 43 && !(s.sign(i-1) == ':' && s.sign(i-2) == '1' && s.sign(i-3) == 'h')
-}
-
-// pem returns the inside of a private key that begins with the word at i. A key without an end line ends with the
-// text, or with the quotes around it.
-func (s *scan) pem(i int) (int, int) {
-	if !s.has(i, "-----BEGIN") || s.sign(i+10) != ' ' {
-		return 0, 0
-	}
-	j := i + 11
-	for ; j < i+60 && (isUpper(s.sign(j)) || s.sign(j) == ' '); j++ {
-	}
-	label := s.lower(i+11, j)
-	if !strings.HasSuffix(label, "private key") && !strings.HasSuffix(label, "private key block") || !s.has(j, "-----") {
-		return 0, 0
-	}
-	from := j + 5
-	if !s.noEnd {
-		for k := from; k < len(s.signs); k++ {
-			if s.sign(k) == '-' && s.has(k, "-----END") {
-				return from, k
-			}
-		}
-		s.noEnd = true
-	}
-	k := from
-	for k < len(s.signs) && !isQuote(s.sign(k)) {
-		k++
-	}
-	return from, k
 }
 
 // has reports whether text stands at position i.

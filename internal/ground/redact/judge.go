@@ -1,6 +1,10 @@
 package redact
 
-import "piloto/internal/ground/lazy"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // sentence holds words that follow a name in a sentence; nothing holds words that mean no value.
 var (
@@ -9,7 +13,8 @@ var (
 		debe deben es son fue esta no ha han requerida requerido obligatoria obligatorio incorrecta incorrecto invalida
 		invalido caducada caducado tiene tienen el la los las un una de del para por en con y o que muy demasiado su tu mi
 		primaria foranea your my wrong weak strong empty unset set obrigatoria obrigatorio obligatoire requis requise erforderlich ungueltig invalide deve doit muss`)
-	nothing = lazy.Words("null nil none true false undefined string required optional yes no empty hidden masked func struct")
+	nothing = lazy.Words(`null nil none true false undefined string required optional yes no empty hidden masked func struct
+		redacted filtered removed omitted censored sanitized scrubbed oculto oculta omitido omitida censurado censurada eliminado`)
 )
 
 // maxJudged is the maximum length of a value that is checked. A longer value beside a name counts as a secret.
@@ -30,7 +35,7 @@ func (s *scan) isSecret(p, e int, sep byte, k kind, quoted bool) bool {
 		c := s.sign(j)
 		alnum = isAlnum(c) || c == gap || c == other
 	}
-	if !alnum || long <= 24 && nothing()[s.lower(p, e)] {
+	if !alnum || s.isNothing(p, e) {
 		return false
 	}
 	word := s.isWordy(p, e)
@@ -51,6 +56,11 @@ func (s *scan) isSecret(p, e int, sep byte, k kind, quoted bool) bool {
 		return !word && !(s.areDigits(p, e) && long < 6)
 	}
 	return true
+}
+
+// isNothing reports whether a value is a word that means none, or the mask of another program.
+func (s *scan) isNothing(p, e int) bool {
+	return e-p <= 24 && nothing()[strings.Trim(s.lower(p, e), "[](){}<>*-_#.")]
 }
 
 // isWordy reports whether all characters are letters, without a capital inside.

@@ -31,19 +31,37 @@ func textAndCost(text string) (string, int) {
 
 // byRules runs the rules until they find no more secrets.
 func byRules(text string) (string, int) {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, gapText, "\uFFFD"), Mark, gapText)
-	ops := 0
+	clean, ops, ok := rules{}.fixpoint(withGaps(text))
+	if !ok {
+		return Mark, ops
+	}
+	return strings.ReplaceAll(clean, gapText, Mark), ops
+}
+
+// withGaps returns a text with a gap in place of each mark.
+func withGaps(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, gapText, "\uFFFD"), Mark, gapText)
+}
+
+// rules are the ways in which the rules can run.
+type rules struct {
+	lines   bool // each line keeps its number
+	evident bool // only what is evident is taken
+}
+
+// fixpoint runs the rules on a text with gaps until they find no more secrets. It returns false if they always do.
+func (r rules) fixpoint(text string) (clean string, ops int, ok bool) {
 	for range maxPasses {
-		s := scan{view: newView(text)}
+		s := scan{view: newView(text), rules: r}
 		s.run()
 		next := s.result()
 		ops += s.ops
 		if next == text {
-			return strings.ReplaceAll(text, gapText, Mark), ops
+			return text, ops, true
 		}
 		text = next
 	}
-	return Mark, ops
+	return "", ops, false
 }
 
 // plainName is below the length of the shortest key that has neither digits nor capitals: whsec_ and eight letters.
@@ -66,14 +84,24 @@ func isPlainName(text string) bool {
 // scan reads a view once, from its beginning to its end.
 type scan struct {
 	*view
+	rules
 	out   strings.Builder
 	kept  int  // the length of the text that is decided
 	noEnd bool // no private key after this position has an end line
 	flags byte // the flags with a secret of the command on this line
 }
 
-// take replaces the characters between two positions by a gap. It returns to.
+// take replaces the characters between two positions by a gap. It returns to, or from when they are kept because they
+// are not evident.
 func (s *scan) take(from, to int) int {
+	if s.evident && !s.isEvident(from, min(to, len(s.signs))) {
+		return from
+	}
+	return s.takeAll(from, to)
+}
+
+// takeAll is take for what is evident by its form.
+func (s *scan) takeAll(from, to int) int {
 	to = min(to, len(s.signs))
 	empty := true
 	for i := from; i < to && empty; i++ {
@@ -84,6 +112,9 @@ func (s *scan) take(from, to int) int {
 	}
 	s.out.WriteString(s.text[s.kept:s.at[from]])
 	s.out.WriteString(gapText)
+	if s.lines {
+		s.out.WriteString(strings.Repeat("\n"+gapText, strings.Count(s.text[s.at[from]:s.at[to]], "\n")))
+	}
 	s.kept = int(s.at[to])
 	return to
 }
@@ -101,10 +132,16 @@ func (s *scan) run() {
 		c := s.sign(i)
 		switch {
 		case c == '-' && s.sign(i+1) == '-' && s.has(i, "-----BEGIN"):
-			if from, to := s.pem(i); to > from {
-				i = s.take(from, to)
+			if to := s.pem(i); to > i {
+				i = s.takeAll(i, to)
 			} else {
 				i += 10
+			}
+		case c == '-' && s.sign(i+1) == '-' && s.has(i, "-----END "):
+			if from, to := s.pemRest(i); to > from {
+				i = s.takeAll(from, to)
+			} else {
+				i += 9
 			}
 		case isWord(c):
 			i = s.word(i)
@@ -123,26 +160,26 @@ func (s *scan) run() {
 func (s *scan) word(i int) int {
 	to := i
 	for isWord(s.sign(to)) {
-		if to > i && s.sign(to) == '-' && s.has(to, "-----BEGIN") {
+		if to > i && s.sign(to) == '-' && (s.has(to, "-----BEGIN") || s.has(to, "-----END ")) {
 			break
 		}
 		to++
 	}
 	if from, end := s.knownForm(i, to); end > from {
-		return s.take(from, end)
+		return s.takeAll(from, end)
 	}
 	if s.sign(to) == '/' || s.sign(to) == '.' {
 		if from, end := s.hook(i, to); end > from {
-			return s.take(from, end)
+			return s.takeAll(from, end)
 		}
 	}
 	if from, end := s.afterScheme(i, to); end > from {
-		return s.take(from, end)
+		return s.takeAll(from, end)
 	}
 	if end := s.flagValue(i, to); end > to {
 		return end
 	}
-	if k := s.nameAt(to); k != none {
+	if k := s.nameAt(to); k != none && !s.isFolder(i, to) && (!s.evident || s.announces(i, to, k)) {
 		if next := s.takeValue(i, to, k); next > to {
 			return next
 		}
@@ -155,7 +192,7 @@ func (s *scan) word(i int) int {
 
 // knownForm returns the secret with a known form in the word from i to to.
 func (s *scan) knownForm(i, to int) (int, int) {
-	if s.isOwnToken(i, to) {
+	if !s.evident && s.isOwnToken(i, to) {
 		return i, to
 	}
 	if from, end := s.twilio(i, to); end > 0 {
@@ -190,8 +227,17 @@ func (s *scan) afterScheme(i, to int) (int, int) {
 	for c := s.sign(j); isBase64(c) || c == '.' || c == '~'; c = s.sign(j) {
 		j++
 	}
-	if from == to || j-from < 6 || !s.isMixed(from, min(j, from+200)) {
+	if from == to || j-from < 6 || !s.isMixed(from, min(j, from+200)) || s.evident && !s.isRandom(from, j) {
 		return 0, 0
 	}
 	return from, j
+}
+
+// isFolder reports whether a word is the variable that has the current folder, PWD or OLDPWD, and its value is a path.
+func (s *scan) isFolder(i, to int) bool {
+	if n := to - i; n != 3 && n != 6 || s.sign(to) != '=' || s.sign(to+1) != '/' {
+		return false
+	}
+	name := string(s.signs[i:to])
+	return name == "PWD" || name == "OLDPWD"
 }

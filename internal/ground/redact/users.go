@@ -43,7 +43,10 @@ func (s *scan) user(i int) int {
 	if colon < 0 && (name == "ssh" || name == "git+ssh" || name == "sftp") {
 		return at
 	}
-	return s.take(i, at)
+	if s.evident && !s.isEvidentUser(i, colon, at) {
+		return i
+	}
+	return s.takeAll(i, at)
 }
 
 func (s *scan) schemeBefore(colon int) string {
@@ -110,4 +113,26 @@ func (s *scan) login(i, to int) (int, int) {
 		return 0, 0
 	}
 	return to + 1, j
+}
+
+// isEvidentUser reports whether the user information of a URL has a password that is no word, or is a token.
+func (s *scan) isEvidentUser(from, colon, at int) bool {
+	if colon < 0 || colon > at {
+		return s.isRandom(from, at)
+	}
+	digit, odd := false, false
+	for j := colon + 1; j < at; j++ {
+		c := s.sign(j)
+		if c == '$' || c == '{' || c == '}' || c == '(' || c == '[' || c == '\\' || c == '*' {
+			return false // a reference
+		}
+		digit, odd = digit || isDigit(c), odd || !isAlnum(c) && c != gap
+	}
+	low := s.lower(colon+1, at)
+	for _, word := range samples {
+		if strings.Contains(low, word) {
+			return false
+		}
+	}
+	return low != "p@ssword" && at-colon > 5 && (digit || odd)
 }

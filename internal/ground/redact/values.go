@@ -1,6 +1,10 @@
 package redact
 
-import "piloto/internal/ground/lazy"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // takeValue removes the value of the name from i to to. It returns the next position, or 0 when there is no secret.
 func (s *scan) takeValue(i, to int, k kind) int {
@@ -128,12 +132,15 @@ func (s *scan) valueAt(i, p int, sep byte, level uint8, k kind) int {
 	if s.has(p, "[]string{") {
 		p += 9
 	}
+	if key := s.pemAfter(p); key > 0 {
+		return key
+	}
 	listed := false
 	for c := s.sign(p); (c == '[' || c == '{' && isQuote(s.sign(p+1)) && sep == '{') && !listed; c = s.sign(p) {
 		p, listed = s.skipBlanks(p+1), true
 	}
 	if k == cookie && !isQuote(s.sign(p)) {
-		return s.take(p, s.line(i, p))
+		return s.take(p, s.pairsEnd(p, s.line(i, p)))
 	}
 	if isQuote(s.sign(p)) {
 		next := s.takeQuoted(p, k)
@@ -165,7 +172,7 @@ func (s *scan) valueAt(i, p int, sep byte, level uint8, k kind) int {
 
 // query removes the value of a parameter whose name announces a secret only in a URL.
 func (s *scan) query(i, p, e int, sep byte) int {
-	if sep != '=' || e == p {
+	if sep != '=' || e == p || s.isNothing(p, e) {
 		return 0
 	}
 	if c := s.sign(i - 1); c == '?' || c == '&' || c == ';' {
@@ -192,7 +199,33 @@ func (s *scan) takeQuoted(p int, k kind) int {
 	if !s.isSecret(p, e, '=', k, true) {
 		return 0
 	}
+	if k == cookie {
+		if pairs := s.pairsEnd(p, e); pairs < e {
+			s.take(p, pairs)
+			return e
+		}
+	}
 	return s.take(p, e)
+}
+
+// attribute is one attribute of a cookie, after its first pair: Path, and others that are no secret.
+var attribute = lazy.Pattern(`(?i)^\s*(?:path=[^,;=\s]*|domain=[\w.-]*|max-age=-?\d+|samesite=\w+|secure|httponly|partitioned|priority=\w+|expires=[\w ,:+-]+)[\]}\s]*$`)
+
+// pairsEnd returns the position before the attributes that end the cookies from p to e, and e when none do.
+func (s *scan) pairsEnd(p, e int) int {
+	semi := p
+	for semi < e && s.sign(semi) != ';' {
+		semi++
+	}
+	if semi >= e || e-semi > maxJudged {
+		return e
+	}
+	for part := range strings.SplitSeq(s.lower(semi+1, e), ";") {
+		if !attribute().MatchString(part) {
+			return e
+		}
+	}
+	return semi
 }
 
 // block removes the indented lines below a name.
@@ -238,6 +271,9 @@ func (s *scan) authorization(i, p int, level uint8) int {
 	}
 	if q > w && fields()[name] {
 		return s.take(p, s.line(i, p))
+	}
+	if q > w && schemes()[name] && s.sign(q) == gap {
+		return q + 1
 	}
 	if q > w && schemes()[name] {
 		_, e := s.boundsAt(q, ' ', level)

@@ -1,0 +1,186 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// A Depth says what of a text is taken for a secret.
+type Depth int
+
+// The depths. Text is of the first.
+const (
+	Whole   Depth = iota // whatever may be one
+	Evident              // only what is hardly anything else: source code stays readable
+)
+
+// Lines replaces the secrets of a text by marks. Each line of the text stays on its line: a secret of several lines has a
+// mark on each. It also returns how many secrets it replaced.
+func Lines(text string, d Depth) (masked string, secrets int) {
+	before := withGaps(text)
+	clean, _, ok := rules{lines: true, evident: d == Evident}.fixpoint(before)
+	if !ok {
+		clean = gapText + strings.Repeat("\n"+gapText, strings.Count(text, "\n"))
+	}
+	if clean == before {
+		return text, 0
+	}
+	return strings.ReplaceAll(clean, gapText, Mark), max(1, secretsOf(clean)-secretsOf(before))
+}
+
+// secretsOf counts the gaps of a text. Those that are alone on lines one after the other are one.
+func secretsOf(text string) int {
+	n := strings.Count(text, gapText)
+	last := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if last && strings.HasPrefix(line, gapText) {
+			n--
+		}
+		last = strings.HasSuffix(line, gapText)
+	}
+	return n
+}
+
+// leastKey is the least length of a key of a known form that is evident, after its prefix.
+const leastKey = 16
+
+// least returns the least length of a key of a form, after its prefix.
+func (s *scan) least(f form) int {
+	if s.evident && f.random {
+		return max(f.least, leastKey)
+	}
+	return f.least
+}
+
+// announces reports whether a name announces an evident secret. A weak one does if it is a setting: STRIPE_KEY=X.
+func (s *scan) announces(i, to int, k kind) bool {
+	switch k {
+	case cookie:
+		return false
+	case weak:
+		return s.isSetting(i, to)
+	}
+	return true
+}
+
+// isSetting reports whether the word from i to to is in capitals, and begins a line or follows export or set.
+func (s *scan) isSetting(i, to int) bool {
+	for j := i; j < to; j++ {
+		if c := s.sign(j); !isUpperOrDigit(c) && c != '_' {
+			return false
+		}
+	}
+	j := i - 1
+	for isBlank(s.sign(j)) {
+		j--
+	}
+	switch c := s.sign(j); {
+	case c == '\n' || c == end:
+		return true
+	case j < i-1 && c == 't' && j >= 2:
+		word := s.lower(max(0, j-5), j+1)
+		return strings.HasSuffix(word, "export") || strings.HasSuffix(word, "set")
+	}
+	return false
+}
+
+// samples are parts of values that stand for a secret.
+var samples = []string{
+	"example", "ejemplo", "changeme", "change_me", "change-me", "your", "placeholder", "dummy", "xxxx", "sample", "insert", "replace", "redacted",
+}
+
+// isEvident reports whether the value from p to e is hardly anything but a secret. In quotes, or as a setting, it has
+// signs of several kinds; elsewhere it looks random.
+func (s *scan) isEvident(p, e int) bool {
+	n := e - p
+	if n < 8 || n > maxJudged {
+		return n > maxJudged && s.isBlob(p, p+maxJudged)
+	}
+	var small, large, digit, odd, sign, turns, changes int
+	for j := p; j < e; j++ {
+		c, before := s.sign(j), s.sign(j-1)
+		switch {
+		case isLower(c):
+			small++
+		case isUpper(c):
+			large++
+		case isDigit(c):
+			digit++
+		case strings.IndexByte("!#&*+@^~?%=/-_$.", c) >= 0:
+			odd++
+			sign += flagOf(strings.IndexByte("!#&*@^~?%", c) >= 0)
+		default:
+			return false // a blank, a bracket, an escape: it is code, or a text
+		}
+		changes += flagOf(j > p && isAlnum(before) && isAlnum(c) && (isDigit(c) != isDigit(before) || isUpper(c) != isUpper(before)))
+		turns += flagOf(j > p && isDigit(c) != isDigit(before) && isAlnum(before) && isAlnum(c))
+	}
+	low := s.lower(p, e)
+	for _, word := range samples {
+		if strings.Contains(low, word) {
+			return false
+		}
+	}
+	if c := s.sign(p); c == '$' || c == '*' || c == '&' || c == '/' || c == '.' || c == '%' || small+large < 2 || strings.Contains(low, "://") {
+		return false // a reference, a path, an address, a number
+	}
+	kinds := flagOf(small > 0) + flagOf(large > 0) + flagOf(digit > 0) + flagOf(sign > 0)
+	random := n >= 16 && (turns >= 3 || 5*changes >= 2*n) && kinds >= 2 && odd <= n/6
+	if isQuote(s.sign(p-1)) && s.sign(e) == s.sign(p-1) {
+		return random || kinds >= 3 && turns >= 1 && sign > 0 || n >= 12 && kinds >= 3 && turns >= 2 && odd == 0
+	}
+	if c := s.sign(e); !isSpace(c) && c != '&' && c != ';' && c != ',' && c != '"' && c != '\'' {
+		return false
+	}
+	return random || s.endsLine(e) && kinds >= 3 && (sign > 0 && turns+sign >= 2 || turns >= 2 && s.isAssigned(p))
+}
+
+// isBlob reports whether a text has base64 characters only, also such as are not letters.
+func (s *scan) isBlob(p, e int) bool {
+	digit := false
+	for j := p; j < e; j++ {
+		c := s.sign(j)
+		if !isBase64(c) {
+			return false
+		}
+		digit = digit || isDigit(c)
+	}
+	return digit
+}
+
+// endsLine reports whether nothing but blanks follows before the end of the line.
+func (s *scan) endsLine(e int) bool {
+	for isBlank(s.sign(e)) {
+		e++
+	}
+	c := s.sign(e)
+	return c == '\n' || c == '\r' || c == end || c == '#'
+}
+
+// isAssigned reports whether the value at p follows its name as in a file of settings: NAME=X, name: X.
+func (s *scan) isAssigned(p int) bool {
+	return s.sign(p-1) == '=' || s.sign(p-1) == ' ' && s.sign(p-2) == ':'
+}
+
+func flagOf(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// hasDigits reports whether a text has two digits or more among its first 200 characters: the name of a package has fewer.
+func (s *scan) hasDigits(from, to int) bool {
+	n := 0
+	for j := from; j < min(to, from+200); j++ {
+		n += flagOf(isDigit(s.sign(j)))
+	}
+	return n >= 2
+}
+
+// isEncodedKey reports whether the base64 text at i is a private key, and no certificate.
+func (s *scan) isEncodedKey(i int) bool {
+	first, err := base64.StdEncoding.DecodeString(string(s.signs[i:min(i+64, len(s.signs))]))
+	return err != nil || strings.Contains(string(first), "PRIVATE KEY")
+}

@@ -1,0 +1,114 @@
+package redact
+
+import "strings"
+
+// pem returns the end of the private key whose first line begins at i, with its last line. A key without a last line ends
+// with the text, or with the quotes around it. It returns 0 when no private key begins there.
+func (s *scan) pem(i int) int {
+	from := s.pemLine(i, "-----BEGIN ")
+	if from == 0 || s.evident && !s.hasBody(from) {
+		return 0
+	}
+	if !s.noEnd {
+		for k := from; k < len(s.signs); k++ {
+			if s.sign(k) == '-' && s.has(k, "-----END") {
+				return max(s.pemLine(k, "-----END "), k)
+			}
+		}
+		s.noEnd = true
+	}
+	k := from
+	for k < len(s.signs) && !isQuote(s.sign(k)) {
+		k++
+	}
+	return k
+}
+
+// pemLine returns the end of the line of a private key that begins at i with a text, or 0.
+func (s *scan) pemLine(i int, begins string) int {
+	if !s.has(i, begins) {
+		return 0
+	}
+	from := i + len(begins)
+	j := from
+	for ; j < from+50 && (isUpperOrDigit(s.sign(j)) || s.sign(j) == ' '); j++ {
+	}
+	label := s.lower(from, j)
+	if !strings.HasSuffix(label, "private key") && !strings.HasSuffix(label, "private key block") || !s.has(j, "-----") {
+		return 0
+	}
+	return j + 5
+}
+
+// hasBody reports whether a key follows its first line, and not only a text about it.
+func (s *scan) hasBody(p int) bool {
+	n := 0
+	for j := p; j < p+400 && n < leastBody; j++ {
+		switch c := s.sign(j); {
+		case isAlnum(c) || c == '+' || c == '/':
+			n++
+		case c == ':' || isSpace(c) || isQuote(c): // the headers of an encrypted key; lines, also as literals
+			n = 0
+		}
+	}
+	return n >= leastBody
+}
+
+// leastBody is the least length of a line of a key, in characters.
+const leastBody = 16
+
+// pemRest returns the end of a private key whose first line is missing: its last line begins at i. The lines before it
+// have base64 only.
+func (s *scan) pemRest(i int) (int, int) {
+	to := s.pemLine(i, "-----END ")
+	if to == 0 {
+		return 0, 0
+	}
+	from := i
+	for line := i - 1; line >= 0; {
+		j := line
+		for j >= 0 && s.sign(j) != '\n' && isSpace(s.sign(j)) {
+			j--
+		}
+		if s.sign(j) == '\n' {
+			j--
+		}
+		last := j
+		for isAlnum(s.sign(j)) || s.sign(j) == '+' || s.sign(j) == '/' || s.sign(j) == '=' {
+			j--
+		}
+		body := j
+		for s.sign(j) != '\n' && isBlank(s.sign(j)) {
+			j--
+		}
+		whole := j < 0 || s.sign(j) == '\n' || isQuote(s.sign(j))
+		if last-body == 0 || !whole && last-body < leastBody || last-body < leastBody && from != i || int(s.at[body+1]) < s.kept {
+			break
+		}
+		if from = body + 1; !whole || isQuote(s.sign(j)) {
+			break
+		}
+		line = j
+	}
+	if from == i && s.evident {
+		return 0, 0
+	}
+	return from, to
+}
+
+// pemAfter returns where a private key begins that is the value at p, or 0. Quotes, and the sign of a block of lines, may
+// come before it. Such a key is taken whole, whatever ends the value.
+func (s *scan) pemAfter(p int) int {
+	for j := p; j < p+60; j++ {
+		switch c := s.sign(j); {
+		case c == '-' && s.has(j, "-----BEGIN"):
+			if s.pemLine(j, "-----BEGIN ") > 0 {
+				return j
+			}
+			return 0
+		case !isSpace(c) && !isQuote(c) && c != '|' && c != '>' && c != '-' && c != '+' || c == end:
+			return 0
+		}
+	}
+	return 0
+}
