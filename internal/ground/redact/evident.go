@@ -10,15 +10,16 @@ type Depth int
 
 // The depths. Text is of the first.
 const (
-	Whole   Depth = iota // whatever may be one
-	Evident              // only what is hardly anything else: source code stays readable
+	Whole    Depth = iota // whatever may be one
+	Settings              // what a file of settings assigns to the name of a secret, if it is neither a word nor a reference
+	Evident               // only what is hardly anything else: source code stays readable
 )
 
 // Lines replaces the secrets of a text by marks. Each line of the text stays on its line: a secret of several lines has a
 // mark on each. It also returns how many secrets it replaced.
 func Lines(text string, d Depth) (masked string, secrets int) {
 	before := withGaps(text)
-	clean, _, ok := rules{lines: true, evident: d == Evident}.fixpoint(before)
+	clean, _, ok := rules{lines: true, evident: d != Whole, settings: d == Settings}.fixpoint(before)
 	if !ok {
 		clean = gapText + strings.Repeat("\n"+gapText, strings.Count(text, "\n"))
 	}
@@ -94,6 +95,9 @@ var samples = []string{
 // signs of several kinds; elsewhere it looks random.
 func (s *scan) isEvident(p, e int) bool {
 	n := e - p
+	if s.settings {
+		return s.isSet(p, e)
+	}
 	if n < 8 || n > maxJudged {
 		return n > maxJudged && s.isBlob(p, p+maxJudged)
 	}
@@ -134,6 +138,35 @@ func (s *scan) isEvident(p, e int) bool {
 		return false
 	}
 	return random || s.endsLine(e) && kinds >= 3 && (sign > 0 && turns+sign >= 2 || turns >= 2 && s.isAssigned(p))
+}
+
+// isSet reports whether a file of settings has a secret from p to e: letters with digits or signs among them, and no
+// reference, path or sample.
+func (s *scan) isSet(p, e int) bool {
+	if e-p < 6 || e-p > maxJudged {
+		return e-p > maxJudged && s.isBlob(p, p+maxJudged)
+	}
+	letters, others := 0, 0
+	for j := p; j < e; j++ {
+		switch c := s.sign(j); {
+		case isLetter(c):
+			letters++
+		case isDigit(c) || strings.IndexByte("!#&*@^~?%$+=", c) >= 0:
+			others++
+		case isSpace(c) || c == gap || strings.IndexByte("{}()[]<>`\"\\", c) >= 0:
+			return false
+		}
+	}
+	low := s.lower(p, e)
+	for _, word := range samples {
+		if strings.Contains(low, word) {
+			return false
+		}
+	}
+	if c := s.sign(p); c == '$' || c == '/' || c == '.' || c == '%' && s.sign(e-1) == '%' || strings.Contains(low, "://") || strings.HasPrefix(low, "arn:") {
+		return false
+	}
+	return letters > 0 && others > 0
 }
 
 // isBlob reports whether a text has base64 characters only, also such as are not letters.

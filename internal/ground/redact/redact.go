@@ -45,8 +45,9 @@ func withGaps(text string) string {
 
 // rules are the ways in which the rules can run.
 type rules struct {
-	lines   bool // each line keeps its number
-	evident bool // only what is evident is taken
+	lines    bool // each line keeps its number
+	evident  bool // only what is evident is taken
+	settings bool // and what is no word
 }
 
 // fixpoint runs the rules on a text with gaps until they find no more secrets. It returns false if they always do.

@@ -147,7 +147,7 @@ var readable = []string{
 
 // shown are texts of ordinary files that show a secret.
 var shown = []string{
-	"aws_secret_access_key = ⟦wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzKEYa⟧", "//registry.npmjs.org/:_authToken=⟦npm_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R⟧",
+	"aws_secret_access_key = ⟦wJalrXUtnFEMI/K7MDENG/bPxRfiCYq4Vt8sKEYa⟧", "//registry.npmjs.org/:_authToken=⟦npm_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R⟧",
 	"url = https://x-access-token:⟦ghp_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R⟧@github.com/a/b.git", "DATABASE_URL=postgres://app:⟦h8Kx2!mQ⟧@db:5432/app",
 	`SECRET_KEY = '⟦k3j#9d8f!2mz0q^w7e5r6t1y4u⟧'`, `  POSTGRES_PASSWORD: ⟦S3cr3x!x9Q⟧`, "spring.datasource.password=⟦Vx9!kQ2#mZ⟧", `"client_secret": "⟦GOCSPX-a1B2c3D4e5F6g7H8i9J0⟧"`,
 	"Authorization: Bearer ⟦eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlMTIz⟧", "hook: https://hooks.slack.com/services/⟦T01ABCDEF/B01ABCDEF/a1B2c3D4e5F6g7H8i9J0k1L2⟧",

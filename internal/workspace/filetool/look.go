@@ -125,7 +125,12 @@ func (f *Files) read(ctx context.Context, a filespec.Arguments) (string, error) 
 	if from > max(1, len(lines)) {
 		return "", tell("from: %s has %s.", name, counted(len(lines), "line"))
 	}
-	shown, last := numbered(lines, from, a.Number("lines", filespec.MaxLines), body)
+	part := lines[from-1 : min(len(lines), from-1+a.Number("lines", filespec.MaxLines))]
+	hides, note, err := f.withoutSecrets(ctx, name, content, part, from)
+	if err != nil {
+		return "", err
+	}
+	shown, last := numbered(hides, from, a.Number("lines", filespec.MaxLines), body-len(note))
 	head := fmt.Sprintf("%s, lines %d to %d of %d", cut(name, 150), from, last, len(lines))
 	if traits := d.traits(); traits != "" {
 		head += " (" + traits + ")"
@@ -133,7 +138,7 @@ func (f *Files) read(ctx context.Context, a filespec.Arguments) (string, error) 
 	if last < len(lines) {
 		shown += fmt.Sprintf("(%d lines follow: go on with from %d)", len(lines)-last, last+1)
 	}
-	return head + "\n" + shown, nil
+	return head + "\n" + shown + note, nil
 }
 
 // numbered writes lines with their numbers, at least one, and returns the last that had room.

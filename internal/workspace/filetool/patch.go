@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
+	"piloto/internal/workspace/mask"
 	"piloto/internal/workspace/overlay"
 )
 
@@ -175,8 +176,11 @@ func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section) er
 		return tell("patch: %q is binary: only text can be patched. Nothing was changed.", name)
 	}
 	d := newDocument(content)
-	body, err := d.apply(name, s.TextFragments)
+	safe, _ := f.masked(name, content)
+	body, err := d.apply(name, s.TextFragments, newDocument(safe).lines())
 	switch {
+	case err != nil && s.hasMask():
+		return errMasked(name)
 	case err != nil:
 		return err
 	case s.IsDelete && len(body) > 0:
@@ -184,15 +188,26 @@ func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section) er
 	case s.IsDelete:
 		return v.Delete(ctx, name, was.Version)
 	}
+	if err := f.mayWrite(name, content, d.content(body)); err != nil {
+		return err
+	}
 	_, err = v.Write(ctx, name, d.content(body), was.Version)
 	return err
 }
 
-// apply applies all hunks. The lines of the file stay as they are; added lines get the line end of the line before.
-func (d document) apply(name string, hunks []*gitdiff.TextFragment) ([]byte, error) {
+// hasMask reports whether a line of a section has a mask.
+func (s section) hasMask() bool {
+	return slices.ContainsFunc(s.TextFragments, func(h *gitdiff.TextFragment) bool {
+		return slices.ContainsFunc(h.Lines, func(line gitdiff.Line) bool { return mask.In(line.Line) })
+	})
+}
+
+// apply applies all hunks. The lines of the file stay as they are; added lines get the line end of the line before. An
+// error has lines of the file as safe has them.
+func (d document) apply(name string, hunks []*gitdiff.TextFragment, safe [][]byte) ([]byte, error) {
 	hunks = slices.Clone(hunks)
 	slices.SortStableFunc(hunks, func(a, b *gitdiff.TextFragment) int { return cmp.Compare(a.OldPosition, b.OldPosition) })
-	p := patcher{lines: d.lines(), end: lineEnd(d.body, "\n")}
+	p := patcher{lines: d.lines(), safe: safe, end: lineEnd(d.body, "\n")}
 	for i, h := range hunks {
 		if err := p.apply(h); err != nil {
 			return nil, tell("patch: hunk %d does not fit %q: %s Nothing was changed.", i+1, name, err)
@@ -205,8 +220,9 @@ func (d document) apply(name string, hunks []*gitdiff.TextFragment) ([]byte, err
 // patcher is the state of a patch of one file.
 type patcher struct {
 	lines [][]byte
-	end   string // the line end of the file
-	at    int    // the lines before it are written
+	safe  [][]byte // as a model may read them
+	end   string   // the line end of the file
+	at    int      // the lines before it are written
 	out   bytes.Buffer
 }
 
@@ -249,7 +265,7 @@ func (p *patcher) apply(h *gitdiff.TextFragment) error {
 			return tell("the file ends at line %d, and the patch has %.80q there.%s", len(p.lines), bare(text), p.elsewhere(h))
 		}
 		if raw := p.lines[p.at]; !bytes.Equal(bare(raw), bare(text)) {
-			return tell("line %d is %.80q, and the patch has %.80q there.%s", p.at+1, bare(raw), bare(text), p.elsewhere(h))
+			return tell("line %d is %.80q, and the patch has %.80q there.%s", p.at+1, bare(p.safe[p.at]), bare(text), p.elsewhere(h))
 		}
 		if line.Op == gitdiff.OpContext {
 			p.put(p.lines[p.at], p.end)

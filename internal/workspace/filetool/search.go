@@ -16,6 +16,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
+	"piloto/internal/workspace/mask"
 )
 
 // Limits of a search.
@@ -91,6 +92,7 @@ func pattern(expression string) (matcher, error) {
 type found struct {
 	lines   []shownLine
 	matches int
+	secrets int // that are masked
 	binary  bool
 	lost    bool // it cannot be read, or went away
 }
@@ -107,6 +109,7 @@ type tally struct {
 	full                bool // a line had no room
 	total, shown        int  // matches
 	files, binary, lost int  // files with matches, and those not searched
+	secrets             int  // in files with matches, masked
 	searched            int64
 	stopped             string // why it ended early
 }
@@ -115,6 +118,7 @@ type tally struct {
 func (t *tally) take(one found, size int64) {
 	t.searched += size
 	t.total += one.matches
+	t.secrets += one.secrets
 	t.files += flagged(one.matches > 0)
 	t.binary += flagged(one.binary)
 	t.lost += flagged(one.lost)
@@ -132,7 +136,7 @@ func (f *Files) scan(ctx context.Context, scope string, m matcher, around int) (
 	if err != nil {
 		return "", err
 	}
-	t := tally{page: page{most: body}}
+	t := tally{page: page{most: body - 100}}
 	for len(files) > 0 && t.stopped == "" {
 		n, ahead := 0, int64(0)
 		for ; n < len(files) && n < 4*readAtOnce && ahead < maxAhead; n++ {
@@ -185,6 +189,9 @@ func (t *tally) notes(left int) string {
 	if t.binary > 0 {
 		fmt.Fprintf(&b, " %s not searched: binary.", counted(t.binary, "file"))
 	}
+	if t.secrets > 0 {
+		fmt.Fprintf(&b, " %s of these files masked: %s stands for each, and is not to be written.", counted(t.secrets, "secret"), mask.Mark)
+	}
 	if t.lost > 0 {
 		fmt.Fprintf(&b, " %s not searched: not readable.", counted(t.lost, "file"))
 	}
@@ -204,7 +211,7 @@ func (f *Files) scanBatch(ctx context.Context, files []workspace.File, m matcher
 			content, err := f.listed(ctx, file)
 			switch {
 			case err == nil:
-				list[i], err = scanFile(ctx, file.Name, content, m, around)
+				list[i], err = f.scanFile(ctx, file.Name, content, m, around)
 			case ctx.Err() != nil:
 				return ctx.Err()
 			case fault.KindOf(err) == fault.Internal || fault.KindOf(err) == fault.Unavailable:
@@ -228,8 +235,8 @@ func (f *Files) listed(ctx context.Context, file workspace.File) ([]byte, error)
 	return content, err
 }
 
-// scanFile searches one file.
-func scanFile(ctx context.Context, name string, content []byte, m matcher, around int) (found, error) {
+// scanFile searches one file. Where it has secrets, the masked text is searched: a match must not tell what a secret is.
+func (f *Files) scanFile(ctx context.Context, name string, content []byte, m matcher, around int) (found, error) {
 	if workspace.Binary(content) {
 		return found{binary: true}, nil
 	}
@@ -237,13 +244,29 @@ func scanFile(ctx context.Context, name string, content []byte, m matcher, aroun
 		return found{}, nil
 	}
 	lines := newDocument(content).lines()
-	hits := map[int]int{} // by line: the place of the match in it
+	hits, err := m.hits(ctx, lines)
+	if err != nil || len(hits) == 0 {
+		return found{}, err
+	}
+	safe, secrets := f.masked(name, content)
+	if secrets > 0 {
+		lines = newDocument(safe).lines()
+		if hits, err = m.hits(ctx, lines); err != nil || len(hits) == 0 {
+			return found{}, err
+		}
+	}
+	return found{lines: excerpt(name, lines, hits, around), matches: len(hits), secrets: secrets}, nil
+}
+
+// hits returns the lines that match, each with the place of the match in it.
+func (m matcher) hits(ctx context.Context, lines [][]byte) (map[int]int, error) {
+	hits := map[int]int{}
 	unchecked := 0
 	for i, line := range lines {
 		if unchecked += min(len(line), maxLineMatched); unchecked > maxLineMatched {
 			unchecked = 0
 			if err := ctx.Err(); err != nil {
-				return found{}, err
+				return nil, err
 			}
 		}
 		if at := m.find(bare(line)); at >= 0 {
@@ -253,7 +276,7 @@ func scanFile(ctx context.Context, name string, content []byte, m matcher, aroun
 			break
 		}
 	}
-	return found{lines: excerpt(name, lines, hits, around), matches: len(hits)}, nil
+	return hits, nil
 }
 
 // excerpt returns the lines with a match and those around them, under the name of the file.

@@ -46,8 +46,14 @@ type Tool struct {
 
 // Options are what the tools may do.
 type Options struct {
-	AllowDelete bool         // files may be deleted
-	Log         *slog.Logger // nil: the default one. It gets the panic of a tool
+	AllowDelete bool            // files may be deleted
+	Shown       workspace.Shown // files that are shown as they are, also if they have secrets
+
+	// AskSecrets asks the person whether the model may read a file with its secrets, and returns why not; "" if it may.
+	// secrets is how many are known. nil: nobody is asked, and masks stand for the secrets.
+	AskSecrets func(ctx context.Context, name string, secrets int) (refused string)
+
+	Log *slog.Logger // nil: the default one. It gets the panic of a tool
 }
 
 // Files has the tools of one workspace. It remembers what the .gitignore files of the last listing leave out.

@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
+	"piloto/internal/workspace/mask"
 )
 
 func isNotFound(err error) bool { return errors.Is(err, workspace.ErrNotFound) }
@@ -22,6 +23,15 @@ func (f *Files) write(ctx context.Context, a filespec.Arguments) (string, error)
 	was, err := f.store.Stat(ctx, name)
 	if err != nil && !isNotFound(err) {
 		return "", err
+	}
+	if mask.In(text) {
+		content, _, err := workspace.ReadAll(ctx, f.store, name, "")
+		if err != nil && !isNotFound(err) {
+			return "", err
+		}
+		if err := f.mayWrite(name, content, []byte(text)); err != nil {
+			return "", err
+		}
 	}
 	if _, err := f.store.Write(ctx, name, []byte(text), was.Version); err != nil {
 		return "", err
@@ -49,7 +59,11 @@ func (f *Files) append(ctx context.Context, name, text string) (string, error) {
 		}
 		text = withLineEnds(plain(text), lineEnd(content, "\n"))
 	}
-	if _, err := f.store.Write(ctx, name, append(content, text...), was.Version); err != nil {
+	next := append(bytes.Clone(content), text...)
+	if err := f.mayWrite(name, content, next); err != nil {
+		return "", err
+	}
+	if _, err := f.store.Write(ctx, name, next, was.Version); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("Added %s to %s.%s", counted(len(splitLines([]byte(text))), "line"), name, note), nil
@@ -79,6 +93,9 @@ func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) 
 	d := newDocument(content)
 	text := bytes.ReplaceAll(d.body, []byte("\r\n"), []byte("\n"))
 	at := bytes.Index(text, []byte(old))
+	if at < 0 && mask.In(old) {
+		return "", errMasked(name)
+	}
 	if at < 0 {
 		return "", absent(name, text, old)
 	}
@@ -90,11 +107,15 @@ func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) 
 	replaced := d.body[from:to]
 	end := lineEnd(replaced, lineEnd(d.body, "\n"))
 	body := bytes.Join([][]byte{d.body[:from], []byte(withLineEnds(next, end)), d.body[to:]}, nil)
+	if err := f.mayWrite(name, content, d.content(body)); err != nil {
+		return "", err
+	}
 	if _, err := f.store.Write(ctx, name, d.content(body), was.Version); err != nil {
 		return "", err
 	}
+	safe, _ := f.masked(name, body)
 	first := bytes.Count(text[:at], []byte("\n")) + 1
-	after, _ := numbered(splitLines(body), max(1, first-2), strings.Count(next, "\n")+5, 1_500)
+	after, _ := numbered(splitLines(safe), max(1, first-2), strings.Count(next, "\n")+5, 1_500)
 	return fmt.Sprintf("Edited %s from line %d on. It is there now:\n%s", name, first, after), nil
 }
 

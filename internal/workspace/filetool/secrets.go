@@ -1,0 +1,60 @@
+package filetool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/mask"
+)
+
+// masked returns the content of a file as a model may read it, and how many of its secrets have a mask.
+func (f *Files) masked(name string, content []byte) ([]byte, int) {
+	return mask.Content(f.options.Shown, name, content)
+}
+
+// withoutSecrets returns the lines of a file as a model reads a part of them, which begins at line from. In a part with
+// secrets, and in a file that usually has some, masks stand for them, unless there is a person who lets the model read
+// them. The note says what is masked.
+func (f *Files) withoutSecrets(ctx context.Context, name string, content []byte, part [][]byte, from int) (lines [][]byte, note string, err error) {
+	plain := newDocument(content).lines()
+	safe, secrets := f.masked(name, content)
+	masked := newDocument(safe).lines()
+	has := false
+	for i := range part {
+		has = has || !bytes.Equal(part[i], masked[from-1+i])
+	}
+	asks := f.options.AskSecrets != nil && (has || f.options.Shown.Secrets(name) != workspace.NoSecrets)
+	switch {
+	case asks:
+		if refused := f.options.AskSecrets(ctx, name, secrets); refused != "" {
+			return nil, "", tell("%s", refused)
+		}
+		return plain, "", nil
+	case has:
+		return masked, maskedNote(secrets), nil
+	}
+	return plain, "", nil
+}
+
+// maskedNote tells a model what a mask is.
+func maskedNote(secrets int) string {
+	return fmt.Sprintf("(%s of this file masked: %s stands for each. Leave the lines with it as they are, because a write with it is refused.)\n",
+		counted(secrets, "secret"), mask.Mark)
+}
+
+// errMasked refuses to write a mask into a file.
+func errMasked(name string) error {
+	return tell("Nothing was changed: %s stands for a secret that you were not shown, and written into %q it would destroy that secret. "+
+		"Leave the lines with it as they are: use edit_file or apply_patch on other lines only, without %s in any line. "+
+		"If the secret itself must change, tell the person what to change.", mask.Mark, name, mask.Mark)
+}
+
+// mayWrite returns an error if a file would get a mask. was and is are its contents.
+func (f *Files) mayWrite(name string, was, is []byte) error {
+	if mask.Harms(f.options.Shown, name, was, is) {
+		return errMasked(name)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+// Package mask owns what of a file a model reads in place of its secrets, and that no mask is written into a file: there
+// it would destroy the secret that it stands for.
+package mask
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/lazy"
+	"piloto/internal/ground/redact"
+	"piloto/internal/workspace"
+)
+
+// Mark stands for a secret.
+const Mark = redact.Mark
+
+// settings are the ends of names of files that assign values to names, and have no code.
+var settings = []string{
+	".yml", ".yaml", ".toml", ".ini", ".cfg", ".cnf", ".conf", ".config", ".properties", ".tf", ".hcl", ".json", ".xml", ".plist", ".env",
+}
+
+// Content returns a text file as a model may read it, and how many of its secrets have a mask. Each line stays on its line.
+// The name is that of the file, and says with the configuration what of it is a secret; of a file that the configuration
+// shows, nothing is.
+func Content(shown workspace.Shown, name string, content []byte) (masked []byte, secrets int) {
+	text := string(content)
+	kind := shown.Secrets(name)
+	depth := redact.Evident
+	switch {
+	case shown.Names(name):
+		return content, 0
+	case kind != workspace.NoSecrets:
+		depth = redact.Whole
+	case slices.Contains(settings, strings.ToLower(path.Ext(name))):
+		depth = redact.Settings
+	}
+	text, n := redact.Lines(text, depth)
+	secrets = n
+	switch kind {
+	case workspace.EveryLine:
+		text, n = each(line(), text)
+	case workspace.AfterColon:
+		text, n = each(afterColon(), text)
+	case workspace.AfterKeyword:
+		text, n = each(afterKeyword(), text)
+	case workspace.EveryValue:
+		text, n = values(text, func(value string) bool { return !plain().MatchString(value) })
+	case workspace.SomeValues:
+		text, n = values(text, random)
+	default:
+		n = 0
+	}
+	if secrets += n; secrets == 0 {
+		return content, 0
+	}
+	return []byte(text), secrets
+}
+
+// Output returns the output of a command as a model may read it, and how many secrets have a mask.
+func Output(text string) (masked string, secrets int) { return redact.Lines(text, redact.Evident) }
+
+// The last group of each is the secret, and the first is kept.
+var (
+	line         = lazy.Pattern(`(?m)^([ \t]*)([^\s].*?)[ \t\r]*$`)
+	afterColon   = lazy.Pattern(`(?m)^([^#\n]*:)([^:\s][^:\r\n]*)`)
+	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|account|passwd)\s+)("[^"\n]*"|[^\s#]\S*)`)
+	assigned     = lazy.Pattern(`(?m)^([ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?["']?[^\s"'=:#]+["']?[ \t]*(?:=>|[:=])[ \t]*)([^\s|>&*{\[][^\r\n]*?)[ \t]*,?[ \t\r]*$`)
+	listed       = lazy.Pattern(`(?m)^([ \t]*-[ \t]+)([^\s|>&*{\[:][^:\r\n]*?)[ \t\r]*$`)
+	jsonString   = lazy.Pattern(`([:\[,][ \t\r\n]*")((?:[^"\\\n]|\\.)+)"`)
+	jsonName     = lazy.Pattern(`^[ \t\r\n]*:`)
+	element      = lazy.Pattern(`(>)([^<>\r\n]*[^<>\s][^<>\r\n]*)</`)
+	defined      = lazy.Pattern(`(?i)(define\(\s*['"]\w*(?:password|key|salt|secret|token)\w*['"]\s*,\s*['"])([^'"\n]+)['"]`)
+	block        = lazy.Pattern(`(?m)^([ \t]*)(?:-[ \t]+)?[^\s#:][^\n:]*:[ \t]*[|>][+\-\d]*[ \t]*\r?$`)
+	plain        = lazy.Pattern(`(?i)^["']?(?:true|false|yes|no|on|off|null|none|~|-?\d{1,5}|\[redacted\]|https?://[^\s@?]+|)["']?$`)
+	mixed        = lazy.Pattern(`^["']?[\w+/=.!@#$%^&*~:-]{8,}["']?$`)
+)
+
+// each puts a mask in the place of the last group of each match that has none yet.
+func each(of *regexp.Regexp, text string) (masked string, secrets int) {
+	return replace(of, text, func(string) bool { return true })
+}
+
+// replace puts a mask in the place of the last group of each match that is wanted, and has something beside masks.
+func replace(of *regexp.Regexp, text string, wanted func(value string) bool) (masked string, secrets int) {
+	var b strings.Builder
+	at := 0
+	for _, m := range of.FindAllStringSubmatchIndex(text, -1) {
+		value := text[m[4]:m[5]]
+		if strings.Trim(strings.ReplaceAll(value, Mark, ""), `"' `) == "" || !wanted(value) {
+			continue
+		}
+		b.WriteString(text[at:m[4]])
+		b.WriteString(Mark)
+		at = m[5]
+		secrets++
+	}
+	return b.String() + text[at:], secrets
+}
+
+// values puts masks in the place of the values of a file that are wanted, whatever its form.
+func values(text string, wanted func(value string) bool) (masked string, secrets int) {
+	n := 0
+	text, secrets = blocks(text, wanted)
+	for _, of := range []*regexp.Regexp{assigned(), listed(), element(), defined()} {
+		text, n = replace(of, text, func(value string) bool {
+			return !strings.HasSuffix(value, "{") && !strings.HasSuffix(value, "[") && wanted(value)
+		})
+		secrets += n
+	}
+	text, n = jsonValues(text, wanted)
+	return text, secrets + n
+}
+
+// jsonValues is replace for the strings of a JSON text that are no names.
+func jsonValues(text string, wanted func(value string) bool) (masked string, secrets int) {
+	var b strings.Builder
+	at := 0
+	for from := 0; from < len(text); {
+		m := jsonString().FindStringSubmatchIndex(text[from:])
+		if m == nil {
+			break
+		}
+		first, last := from+m[4], from+m[5]
+		value := text[first:last]
+		from = last + 1
+		if jsonName().MatchString(text[from:]) || value == Mark || !wanted(value) {
+			continue
+		}
+		b.WriteString(text[at:first])
+		b.WriteString(Mark)
+		at = last
+		secrets++
+	}
+	return b.String() + text[at:], secrets
+}
+
+// blocks puts masks in the place of the lines of YAML's block scalars, if the first of them is wanted.
+func blocks(text string, wanted func(value string) bool) (masked string, secrets int) {
+	lines := strings.SplitAfter(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		head := block().FindStringSubmatch(strings.TrimRight(lines[i], "\n"))
+		if head == nil {
+			continue
+		}
+		took := false
+		for i+1 < len(lines) && (strings.TrimSpace(lines[i+1]) == "" || indent(lines[i+1]) > len(head[1])) {
+			i++
+			if value := strings.TrimSpace(lines[i]); value != "" && value != Mark && (took || wanted(value)) {
+				lines[i], took = strings.Replace(lines[i], value, Mark, 1), true
+			}
+		}
+		if took {
+			secrets++
+		}
+	}
+	return strings.Join(lines, ""), secrets
+}
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// random reports whether a value has letters and digits as a key has, and is no address, version or path.
+func random(value string) bool {
+	value = strings.Trim(value, `"'`)
+	if !mixed().MatchString(value) || strings.Contains(value, "://") || strings.HasPrefix(value, "/") {
+		return false
+	}
+	digits, letters := 0, 0
+	for _, c := range value {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			letters++
+		}
+	}
+	return digits >= 2 && letters >= 4 || digits >= 1 && letters >= 4 && strings.ContainsAny(value, "!@#$%^&*~")
+}
