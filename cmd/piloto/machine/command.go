@@ -14,6 +14,7 @@ import (
 	"piloto/internal/runs/command"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
+	"piloto/internal/workspace/mask"
 )
 
 // runCommand is the tool that runs a command.
@@ -59,6 +60,10 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	if d.Verdict == sandbox.Refuse {
 		return result{wrong: "it was not run: only safe commands and the ones that the configuration lists are allowed here"}
 	}
+	if d.Class != command.Safe && mask.InCommand(c.Command) {
+		return result{wrong: "it was not run: " + mask.Mark + " stands for a secret that you were not shown, and a command that has it could write it over that secret. " +
+			"Run a command without it; to change a file with such a line, change its other lines with edit_file"}
+	}
 	if refused := m.consent(d.Verdict == sandbox.Ask, m.describe(c, d), "cli.machine.ask_command"); refused != "" {
 		return result{wrong: refused}
 	}
@@ -80,6 +85,9 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	head := fmt.Sprintf("exit code %d, %.1f s", got.Code, got.Duration.Seconds())
 	if got.TimedOut {
 		head += ", ended because its time was over"
+	}
+	if got.Secrets > 0 {
+		head += fmt.Sprintf(", %d masked: %s stands for a secret, and is not to be written", got.Secrets, mask.Mark)
 	}
 	return result{output: head + "\n" + cut(got.Output)}
 }

@@ -15,6 +15,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/visible"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/filetool"
@@ -95,14 +97,18 @@ func Open(o Options) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.look = filetool.New(m.files, m.tools())
+	looks := m.tools()
+	if o.Mode != agent.Yolo {
+		looks.AskSecrets = m.askSecrets
+	}
+	m.look = filetool.New(m.files, looks)
 	return m, nil
 }
 
 func limits() workspace.Limits { return workspace.Limits{Files: most, Bytes: 2 << 30} }
 
 func (m *Machine) tools() filetool.Options {
-	return filetool.Options{AllowDelete: m.AllowDelete, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
+	return filetool.Options{AllowDelete: m.AllowDelete, Shown: m.shown, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
 }
 
 // Claim makes this the only job that works on the folder, until Close.
@@ -225,6 +231,15 @@ func (m *Machine) consent(asks bool, shown, question string) string {
 		return "it was not done: the person refused it. Do not try the same again; ask what they want instead"
 	}
 	return ""
+}
+
+// askSecrets asks the person whether the model may read a file with its secrets. It returns why not; "" if it may.
+func (m *Machine) askSecrets(_ context.Context, name string, secrets int) string {
+	what := "cli.machine.secrets"
+	if secrets == 0 {
+		what = "cli.machine.secrets_usual"
+	}
+	return m.consent(true, locale.Text(m.Tag, what, "file", visible.Line(name), "count", strconv.Itoa(secrets)), "cli.machine.ask_secrets")
 }
 
 // stillWanted returns why a call is not made any more; "" when it is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -51,6 +52,10 @@ type Command struct {
 	Write     []string      // can be written beside Workspace. What a command leaves there, others may run: name no shared cache
 	Hidden    []string      // files and folders below Workspace, by slashed names, that are empty for the line: see Protect
 
+	// Masked has what a line reads in place of files below Workspace, by slashed names: their contents with masks. It
+	// cannot write them. Without a sandbox it reads the files.
+	Masked map[string][]byte
+
 	Unconfined bool       // run without a sandbox
 	Language   locale.Tag // of the sentence in Output; "" is Spanish
 }
@@ -58,7 +63,8 @@ type Command struct {
 // A Result tells how a command ended.
 type Result struct {
 	Code     int    // exit code; 128 + the signal when a signal ended it
-	Output   string // standard output and error, at most 200 lines of 1,000 bytes, without control characters
+	Output   string // standard output and error, at most 200 lines of 1,000 bytes, without control characters and secrets
+	Secrets  int    // that have a mask in Output
 	Killed   bool   // a signal ended it: ours, or another
 	TimedOut bool   // its time was over
 	Duration time.Duration
@@ -91,7 +97,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	result.TimedOut = result.Killed && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil
 	result.Duration = time.Since(start)
-	result.Output = out.text(c.Language)
+	result.Output, result.Secrets = c.withoutSecrets(out.text(c.Language))
+	result.Secrets += out.keys
 	return result, nil
 }
 
@@ -130,7 +137,7 @@ func (c Command) checked() (Command, error) {
 			return c, ErrWide.With("path", path)
 		}
 	}
-	for _, name := range c.Hidden {
+	for _, name := range slices.AppendSeq(slices.Clone(c.Hidden), maps.Keys(c.Masked)) {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return c, ErrFolder.With("path", name)
 		}
@@ -172,8 +179,8 @@ func realPaths(paths []string) ([]string, error) {
 	return found, nil
 }
 
-// Protect adds the files of the workspace that are hidden, and its sockets, FIFOs and devices, to Hidden. It adds the
-// .git of each repository in the workspace to ReadOnly.
+// Protect adds the files of the workspace that are hidden, and its sockets, FIFOs and devices, to Hidden, and those that
+// usually have secrets to Masked. It adds the .git of each repository in the workspace to ReadOnly.
 // A command can read .git, because many programs ask git. It cannot write there, because the git of the person would run
 // what it wrote. A .git that is a link needs no protection, because the target of the link does not exist for a command.
 func (c *Command) Protect(shown workspace.Shown) error {
@@ -194,6 +201,7 @@ func (c *Command) Protect(shown workspace.Shown) error {
 		}
 		name = filepath.ToSlash(name)
 		closed := entry.IsDir() && !shown.Enters(name)
+		c.mask(shown, name, entry)
 		switch {
 		case entry.Name() == ".git" && (entry.IsDir() || entry.Type().IsRegular()):
 			c.ReadOnly = append(c.ReadOnly, path)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -34,6 +36,11 @@ func runConfined(ctx context.Context, c Command, sh shell, out *output) (Result,
 	if !ready {
 		return Result{}, ErrSetup.With("step", "main").Because(errors.New("sandbox.Main was not called"))
 	}
+	copies, remove, err := c.copies()
+	if err != nil {
+		return Result{}, ErrSetup.With("step", "files").Because(err)
+	}
+	defer remove()
 	orderIn, orderOut, err := os.Pipe()
 	if err != nil {
 		return Result{}, ErrSetup.With("step", "pipe").Because(err)
@@ -54,7 +61,7 @@ func runConfined(ctx context.Context, c Command, sh shell, out *output) (Result,
 	case err != nil:
 		return Result{}, explain(report{Step: "namespaces", Errno: errnoOf(err), Text: err.Error()}, readFacts())
 	}
-	sent := gob.NewEncoder(orderOut).Encode(newOrder(c, sh)) // fails when the process died: the report tells why
+	sent := gob.NewEncoder(orderOut).Encode(newOrder(c, sh, copies)) // fails when the process died: the report tells why
 	_ = first.Wait()
 	var r report
 	switch err := gob.NewDecoder(reportIn).Decode(&r); {
@@ -143,4 +150,26 @@ func explain(r report, f facts) error {
 		return ErrAppArmor.With("program", f.program).Because(cause)
 	}
 	return ErrNamespaces.Because(cause)
+}
+
+// copies writes the contents of Masked into files of a new folder, and returns their paths by name. remove deletes them.
+func (c *Command) copies() (paths map[string]string, remove func(), err error) {
+	paths, remove = map[string]string{}, func() {}
+	if len(c.Masked) == 0 {
+		return paths, remove, nil
+	}
+	folder, err := os.MkdirTemp("", "piloto-masked-")
+	if err != nil {
+		return nil, remove, err
+	}
+	remove = func() { _ = os.RemoveAll(folder) }
+	for name, content := range c.Masked {
+		path := filepath.Join(folder, strconv.Itoa(len(paths)))
+		if err := os.WriteFile(path, content, 0o400); err != nil {
+			remove()
+			return nil, func() {}, err
+		}
+		paths[name] = path
+	}
+	return paths, remove, nil
 }

@@ -75,7 +75,7 @@ func init() { probes["landlock"] = probeLandlock }
 
 // probeLandlock tries to write and read in folders, of which the first is the workspace.
 func probeLandlock(folders []string) {
-	o := order{Mounts: []mount{{"/usr", readable}, {folders[0], writable}}}
+	o := order{Mounts: []mount{{Path: "/usr", Kind: readable}, {Path: folders[0], Kind: writable}}}
 	if err := o.restrict(); err != nil {
 		fmt.Println(err)
 	}

@@ -94,7 +94,7 @@ func (h Hook) Run(ctx context.Context, base Command, file string) (outcome strin
 	default:
 		head = locale.Text(tag, "sandbox.hook.passed", "name", h.Name)
 	}
-	return strings.TrimRight(head+"\n"+r.Output, "\n")
+	return strings.TrimRight(head+"\n"+r.Output, "\n") + maskedNote(r.Secrets)
 }
 
 func (h Hook) notRun(tag locale.Tag, why string) string {

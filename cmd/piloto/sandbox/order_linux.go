@@ -27,6 +27,7 @@ const (
 	device                // the device of the machine
 	scratch               // a new folder in memory, which can be written
 	shared                // the same, for shared memory
+	copied                // another file, which can be read
 	emptyFile             // nothing
 	emptyDir              // nothing
 	proc                  // the processes of the sandbox
@@ -36,6 +37,7 @@ const (
 type mount struct {
 	Path string
 	Kind kind
+	From string // of a copy: the file that stands there
 }
 
 // A link is a symbolic link of the machine that exists in the sandbox too.
@@ -71,11 +73,11 @@ var systemFiles = []string{
 // devices are the devices that hold no data of the person.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// newOrder returns the order for a command.
-func newOrder(c Command, sh shell) order {
+// newOrder returns the order for a command. copies has, by slashed names, the files that stand for those of c.Masked.
+func newOrder(c Command, sh shell, copies map[string]string) order {
 	o := order{
 		Shell: sh.path, Args: c.arguments(sh), Dir: c.Dir, Env: c.environment(homeDir, tempDir),
-		Mounts: []mount{{"/proc", proc}, {tempDir, scratch}, {"/dev/shm", shared}},
+		Mounts: []mount{{Path: "/proc", Kind: proc}, {Path: tempDir, Kind: scratch}, {Path: "/dev/shm", Kind: shared}},
 		Links: []link{
 			{"/dev/fd", "/proc/self/fd"},
 			{"/dev/stdin", "/proc/self/fd/0"},
@@ -99,6 +101,12 @@ func newOrder(c Command, sh shell) order {
 	for _, name := range c.Hidden {
 		o.hide(filepath.Join(c.Workspace, filepath.FromSlash(name)))
 	}
+	for name, from := range copies {
+		path := filepath.Join(c.Workspace, filepath.FromSlash(name))
+		if real, err := filepath.EvalSymlinks(path); err == nil && real == path {
+			o.Mounts = append(o.Mounts, mount{Path: path, Kind: copied, From: from})
+		}
+	}
 	o.sortMounts()
 	return o
 }
@@ -118,7 +126,7 @@ func (o *order) sortMounts() {
 
 func (o *order) add(k kind, paths ...string) {
 	for _, path := range paths {
-		o.Mounts = append(o.Mounts, mount{path, k})
+		o.Mounts = append(o.Mounts, mount{Path: path, Kind: k})
 	}
 }
 

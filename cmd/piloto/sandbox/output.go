@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/workspace/mask"
 )
 
 // What is kept of an output: its first and its last lines, and of each line its first bytes.
@@ -25,6 +26,8 @@ type output struct {
 	line       []byte   // the line that is being written
 	cut        bool     // bytes of that line are missing
 	returned   bool     // the last byte was a carriage return
+	key        int      // lines of a private key that has not ended, 0 outside of one
+	keys       int      // private keys that have a mask
 }
 
 // Write takes the next bytes. It never fails.
@@ -66,6 +69,10 @@ func (o *output) endLine() {
 	if o.cut {
 		line += "…"
 	}
+	defer func() { o.line, o.cut, o.returned = o.line[:0], false, false }()
+	if line = o.withoutKey(line); line == "" && o.key > 1 {
+		return
+	}
 	switch {
 	case len(o.head) < headLines:
 		o.head = append(o.head, line)
@@ -75,7 +82,31 @@ func (o *output) endLine() {
 		o.tail[o.count%tailLines] = line
 		o.count++
 	}
-	o.line, o.cut, o.returned = o.line[:0], false, false
+}
+
+// mostKey is the most lines of a private key. A text of more is none.
+const mostKey = 200
+
+// keyLine finds the first and the last line of a private key.
+var keyLine = regexp.MustCompile(`-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
+
+// withoutKey returns a line without the private key that it is a line of: a mask for the first of them, and "" for the
+// others. The lines are dropped before an output is shortened, because half of a key is not recognised.
+func (o *output) withoutKey(line string) string {
+	at := keyLine.FindAllStringSubmatch(line, -1)
+	ends := len(at) > 0 && at[len(at)-1][1] == "END"
+	switch {
+	case o.key == 0 && (len(at) == 0 || ends):
+		return line // no key, or all of it on one line
+	case o.key == 0:
+		o.key, o.keys = 1, o.keys+1
+		return mask.Mark
+	case ends || o.key > mostKey:
+		o.key = 0
+		return ""
+	}
+	o.key++
+	return ""
 }
 
 // text ends the last line, and returns the lines that are kept, with a sentence where lines are missing.

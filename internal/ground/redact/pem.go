@@ -18,10 +18,22 @@ func (s *scan) pem(i int) int {
 		s.noEnd = true
 	}
 	k := from
-	for k < len(s.signs) && !isQuote(s.sign(k)) {
+	for k < len(s.signs) && !isQuote(s.sign(k)) && !(s.evident && s.sign(k) == '\n' && !s.goesOn(k+1)) {
 		k++
 	}
 	return k
+}
+
+// goesOn reports whether the line at p may be one of a key.
+func (s *scan) goesOn(p int) bool {
+	for isBlank(s.sign(p)) || s.sign(p) == '\r' {
+		p++
+	}
+	from := p
+	for c := s.sign(p); isAlnum(c) || c == '+' || c == '/' || c == '=' || c == gap; c = s.sign(p) {
+		p++
+	}
+	return s.sign(p) == ':' || p-from >= leastBody || isSpace(s.sign(p)) && p == from && s.sign(p) != end
 }
 
 // pemLine returns the end of the line of a private key that begins at i with a text, or 0.

@@ -46,9 +46,9 @@ func Content(shown workspace.Shown, name string, content []byte) (masked []byte,
 	case workspace.AfterKeyword:
 		text, n = each(afterKeyword(), text)
 	case workspace.EveryValue:
-		text, n = values(text, func(value string) bool { return !plain().MatchString(value) })
+		text, n = values(text, func(_, value string) bool { return !plain().MatchString(value) })
 	case workspace.SomeValues:
-		text, n = values(text, random)
+		text, n = values(text, func(before, value string) bool { return namesSecret(before) && !plain().MatchString(value) || random(value) })
 	default:
 		n = 0
 	}
@@ -66,7 +66,7 @@ var (
 	line         = lazy.Pattern(`(?m)^([ \t]*)([^\s].*?)[ \t\r]*$`)
 	afterColon   = lazy.Pattern(`(?m)^([^#\n]*:)([^:\s][^:\r\n]*)`)
 	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|account|passwd)\s+)("[^"\n]*"|[^\s#]\S*)`)
-	assigned     = lazy.Pattern(`(?m)^([ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?["']?[^\s"'=:#]+["']?[ \t]*(?:=>|[:=])[ \t]*)([^\s|>&*{\[][^\r\n]*?)[ \t]*,?[ \t\r]*$`)
+	assigned     = lazy.Pattern(`(?m)^([ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?["']?:?[^\s"'=:#]+["']?[ \t]*(?:=>|[:=])[ \t]*)([^\s|>&*{\[][^\r\n]*?)[ \t]*,?[ \t\r]*$`)
 	listed       = lazy.Pattern(`(?m)^([ \t]*-[ \t]+)([^\s|>&*{\[:][^:\r\n]*?)[ \t\r]*$`)
 	jsonString   = lazy.Pattern(`([:\[,][ \t\r\n]*")((?:[^"\\\n]|\\.)+)"`)
 	jsonName     = lazy.Pattern(`^[ \t\r\n]*:`)
@@ -77,18 +77,27 @@ var (
 	mixed        = lazy.Pattern(`^["']?[\w+/=.!@#$%^&*~:-]{8,}["']?$`)
 )
 
+// A wish reports whether a value is to be masked; before is what stands before it, with its name.
+type wish func(before, value string) bool
+
+// namesSecret reports whether the last word of a text is the name of a secret.
+func namesSecret(before string) bool {
+	before = strings.TrimRight(before, " \t\"'=:>|,")
+	return redact.Name(before[strings.LastIndexAny(before, " \t\"'(")+1:])
+}
+
 // each puts a mask in the place of the last group of each match that has none yet.
 func each(of *regexp.Regexp, text string) (masked string, secrets int) {
-	return replace(of, text, func(string) bool { return true })
+	return replace(of, text, func(_, _ string) bool { return true })
 }
 
 // replace puts a mask in the place of the last group of each match that is wanted, and has something beside masks.
-func replace(of *regexp.Regexp, text string, wanted func(value string) bool) (masked string, secrets int) {
+func replace(of *regexp.Regexp, text string, wanted wish) (masked string, secrets int) {
 	var b strings.Builder
 	at := 0
 	for _, m := range of.FindAllStringSubmatchIndex(text, -1) {
 		value := text[m[4]:m[5]]
-		if strings.Trim(strings.ReplaceAll(value, Mark, ""), `"' `) == "" || !wanted(value) {
+		if strings.Trim(strings.ReplaceAll(value, Mark, ""), `"' `) == "" || !wanted(text[m[2]:m[3]], value) {
 			continue
 		}
 		b.WriteString(text[at:m[4]])
@@ -100,21 +109,23 @@ func replace(of *regexp.Regexp, text string, wanted func(value string) bool) (ma
 }
 
 // values puts masks in the place of the values of a file that are wanted, whatever its form.
-func values(text string, wanted func(value string) bool) (masked string, secrets int) {
+func values(text string, wanted wish) (masked string, secrets int) {
 	n := 0
 	text, secrets = blocks(text, wanted)
-	for _, of := range []*regexp.Regexp{assigned(), listed(), element(), defined()} {
-		text, n = replace(of, text, func(value string) bool {
-			return !strings.HasSuffix(value, "{") && !strings.HasSuffix(value, "[") && wanted(value)
+	for _, of := range []*regexp.Regexp{assigned(), listed(), element()} {
+		text, n = replace(of, text, func(before, value string) bool {
+			return !strings.HasSuffix(value, "{") && !strings.HasSuffix(value, "[") && wanted(before, value)
 		})
 		secrets += n
 	}
+	text, n = each(defined(), text)
+	secrets += n
 	text, n = jsonValues(text, wanted)
 	return text, secrets + n
 }
 
 // jsonValues is replace for the strings of a JSON text that are no names.
-func jsonValues(text string, wanted func(value string) bool) (masked string, secrets int) {
+func jsonValues(text string, wanted wish) (masked string, secrets int) {
 	var b strings.Builder
 	at := 0
 	for from := 0; from < len(text); {
@@ -125,7 +136,7 @@ func jsonValues(text string, wanted func(value string) bool) (masked string, sec
 		first, last := from+m[4], from+m[5]
 		value := text[first:last]
 		from = last + 1
-		if jsonName().MatchString(text[from:]) || value == Mark || !wanted(value) {
+		if jsonName().MatchString(text[from:]) || value == Mark || !wanted("", value) {
 			continue
 		}
 		b.WriteString(text[at:first])
@@ -137,7 +148,7 @@ func jsonValues(text string, wanted func(value string) bool) (masked string, sec
 }
 
 // blocks puts masks in the place of the lines of YAML's block scalars, if the first of them is wanted.
-func blocks(text string, wanted func(value string) bool) (masked string, secrets int) {
+func blocks(text string, wanted wish) (masked string, secrets int) {
 	lines := strings.SplitAfter(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		head := block().FindStringSubmatch(strings.TrimRight(lines[i], "\n"))
@@ -147,7 +158,7 @@ func blocks(text string, wanted func(value string) bool) (masked string, secrets
 		took := false
 		for i+1 < len(lines) && (strings.TrimSpace(lines[i+1]) == "" || indent(lines[i+1]) > len(head[1])) {
 			i++
-			if value := strings.TrimSpace(lines[i]); value != "" && value != Mark && (took || wanted(value)) {
+			if value := strings.TrimSpace(lines[i]); value != "" && value != Mark && (took || wanted(head[0], value)) {
 				lines[i], took = strings.Replace(lines[i], value, Mark, 1), true
 			}
 		}

@@ -1,0 +1,102 @@
+package sandbox
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/redact"
+	"piloto/internal/runs/command"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/mask"
+)
+
+// mask adds an entry of the workspace to Masked, if its name is usual for secrets. What cannot be masked is hidden. Of a
+// .git, its configurations are masked: an address in them may have a token.
+func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
+	switch {
+	case entry.Name() == ".git" && entry.IsDir():
+		for _, pattern := range []string{"config", "config.worktree", "modules/*/config", "modules/*/*/config", "worktrees/*/config.worktree"} {
+			found, err := filepath.Glob(filepath.Join(globbed(c.Workspace), filepath.FromSlash(name), pattern)) // of a pattern that is right
+			for _, at := range found {
+				if below, relErr := filepath.Rel(c.Workspace, at); err == nil && relErr == nil {
+					c.maskFile(shown, filepath.ToSlash(below))
+				}
+			}
+		}
+	case entry.Type().IsRegular() && shown.Secrets(name) != workspace.NoSecrets && !shown.Hidden(name):
+		c.maskFile(shown, name)
+	}
+}
+
+// globbed returns a path as a pattern that stands for it.
+func globbed(path string) string {
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
+}
+
+func (c *Command) maskFile(shown workspace.Shown, name string) {
+	at := filepath.Join(c.Workspace, filepath.FromSlash(name))
+	if info, err := os.Lstat(at); err != nil || !info.Mode().IsRegular() {
+		return // a link leads to a file that has its own name
+	} else if info.Size() > workspace.MaxFileBytes {
+		c.Hidden = append(c.Hidden, name)
+		return
+	}
+	content, err := os.ReadFile(at) //nolint:gosec // a file of the workspace
+	if err != nil || workspace.Binary(content) {
+		c.Hidden = append(c.Hidden, name)
+		return
+	}
+	if safe, secrets := mask.Content(shown, name, content); secrets > 0 {
+		if c.Masked == nil {
+			c.Masked = map[string][]byte{}
+		}
+		c.Masked[name] = safe
+	}
+}
+
+// withoutSecrets returns an output with masks, and how many secrets they stand for. Without a sandbox a line reads the
+// files themselves, so that an output is taken for the content of each file that the line names.
+func (c *Command) withoutSecrets(output string) (masked string, secrets int) {
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		if redact.Name(name) {
+			known := string(redact.Known([]byte(output), c.Env[name]))
+			secrets += max(0, strings.Count(known, mask.Mark)-strings.Count(output, mask.Mark))
+			output = known
+		}
+	}
+	masked, n := mask.Output(output)
+	secrets += n
+	if !c.Unconfined {
+		return masked, secrets
+	}
+	list, _ := command.Plains(c.Line)
+	words := strings.Fields(c.Line)
+	for _, one := range list {
+		words = append(words, one.Words...)
+	}
+	for _, word := range words {
+		name := strings.TrimLeft(path.Clean(filepath.ToSlash(strings.Trim(word, `"'`))), "./")
+		if strings.HasPrefix(path.Base(word), ".") {
+			name = path.Join(path.Dir(name), path.Base(word))
+		}
+		if (workspace.Shown{}).Secrets(name) != workspace.NoSecrets || (workspace.Shown{}).Hidden(name) {
+			safe, n := mask.Content(workspace.Shown{}, name, []byte(masked))
+			masked, secrets = string(safe), secrets+n
+		}
+	}
+	return masked, secrets
+}
+
+// maskedNote tells a model what the masks of an output are.
+func maskedNote(secrets int) string {
+	if secrets == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n(%d masked: %s stands for a secret, and is not to be written)", secrets, mask.Mark)
+}
