@@ -239,7 +239,7 @@ func (m *Machine) askSecrets(_ context.Context, name string, secrets int) string
 	if secrets == 0 {
 		what = "cli.machine.secrets_usual"
 	}
-	return m.consent(true, locale.Text(m.Tag, what, "file", visible.Line(name), "count", strconv.Itoa(secrets)), "cli.machine.ask_secrets")
+	return m.consent(true, locale.Text(m.Tag, what, "file", visible.Line(name), "n", strconv.Itoa(secrets)), "cli.machine.ask_secrets")
 }
 
 // stillWanted returns why a call is not made any more; "" when it is.

@@ -166,7 +166,7 @@ func (s *scan) isSet(p, e int) bool {
 	if c := s.sign(p); c == '$' || c == '/' || c == '.' || c == '%' && s.sign(e-1) == '%' || strings.Contains(low, "://") || strings.HasPrefix(low, "arn:") {
 		return false
 	}
-	return letters > 0 && others > 0
+	return letters > 0 && others > 0 && (e-p != len("00000000-0000-0000-0000-000000000000") || !s.isIdentifier(p, e))
 }
 
 // isBlob reports whether a text has base64 characters only, also such as are not letters.

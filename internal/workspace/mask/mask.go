@@ -48,7 +48,9 @@ func Content(shown workspace.Shown, name string, content []byte) (masked []byte,
 	case workspace.EveryValue:
 		text, n = values(text, func(_, value string) bool { return !plain().MatchString(value) })
 	case workspace.SomeValues:
-		text, n = values(text, func(before, value string) bool { return namesSecret(before) && !plain().MatchString(value) || random(value) })
+		text, n = values(text, func(before, value string) bool {
+			return namesSecret(before) && !plain().MatchString(value) || random(value)
+		})
 	default:
 		n = 0
 	}

@@ -1,0 +1,98 @@
+package mask_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/mask"
+)
+
+// TestOrdinaryFilesAreReadable: honest files keep each letter.
+func TestOrdinaryFilesAreReadable(t *testing.T) {
+	for name, text := range map[string]string{
+		"main.go":                   "package main\n\n// Token has the password of a user.\ntype Token struct{ Password string }\n\nfunc f(token string) { s.token = token; password := read(\"password\") }\n",
+		"secrets.go":                "package secrets\n\nfunc New(name string) Secret { return Secret{name: name, key: hash64(name)} }\n",
+		"credentials.py":            "def get_credentials(token2):\n    password = prompt2()\n    return Credentials(token=token2, password=password)\n",
+		"package-lock.json":         `{"packages":{"a":{"version":"1.2.3","resolved":"https://registry.npmjs.org/validate-npm-package-license/-/validate-npm-package-license-3.0.4.tgz","integrity":"sha512-9Jw2W3J5gW0c7JtXQv0l0N1m0pGv8s3d2kqF1vT5Yw0K3l8Qx7Z6cB9nM4aS5dF6gH7jK8lP9oI0uY1tR2eW3q=="}}}`,
+		"go.sum":                    "golang.org/x/sys v0.40.0 h1:DBZZqJ2Rkml6QMQsZywtnjnnGvHza6BTfYFWY9kjEWQ=\n",
+		"compose.yaml":              "services:\n  db:\n    environment:\n      POSTGRES_PASSWORD: ${DB_PASSWORD2}\n      POSTGRES_USER: postgres\n      API_TOKEN: \"{{ .Values.token1 }}\"\n",
+		"values.yaml":               "password: changeme1\ntoken: your-token-1\nsecretName: tls-2024\nimage: nginx@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n",
+		"schema.json":               `{"properties":{"password":{"type":"string","minLength":8},"token":{"$ref":"#/defs/token1"}}}`,
+		"page.html":                 `<input type="password" name="password" id="login-password-1"><img src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk">`,
+		"Makefile":                  "TOKEN ?= $(shell cat token2)\nPWD=/home/ana/web2\nPATH=/usr/bin:/bin\n",
+		"ids.txt":                   "5f3c2a1e-8b7d-4c6a-9e0f-1a2b3c4d5e6f 9c951510a1b2c3d4e5f60718293a4b5c6d7e8f90\n",
+		"credentials.example.json":  `{"client_secret":"your-client-secret-1"}`,
+		"known_hosts":               "github.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl\n",
+		"config/gradle.properties":  "org.gradle.jvmargs=-Xmx2g\nversion=1.2.3\n",
+		"docs/secrets/rotation.md":  "The password is in the vault; rotate the token every 90 days.\n",
+		"internal/secret_test.go":   "func TestSecret(t *testing.T) { token := newToken1() }\n",
+		".github/workflows/ci.yaml": "env:\n  TOKEN: ${{ secrets.NPM_TOKEN1 }}\n",
+	} {
+		if got, n := mask.Content(workspace.Shown{}, name, []byte(text)); string(got) != text || n != 0 {
+			t.Errorf("%s has %d: %s", name, n, got)
+		}
+	}
+}
+
+// TestMaskingKeepsLinesAndIsDoneOnce holds for each name and text.
+func TestMaskingKeepsLinesAndIsDoneOnce(t *testing.T) {
+	pieces := []string{
+		"password", "token", "a", " = ", ": ", "\n", "\n  ", "- ", `"`, "'", "{", "}", "[", "]", ",", "hunter2", "machine h login a password ", "h:1:d:u:", "|", "https://u:p4ss@h/", mask.Mark,
+		"-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJ\n-----END PRIVATE KEY-----", "define('AUTH_KEY', 'x')", "<password>x</password>", "#", "true", "8080", "\r\n", "export ",
+	}
+	names := []string{"a.go", "a.yaml", ".npmrc", "secrets.yaml", "secrets.json", ".netrc", ".pgpass", ".vault-token", "x.env", ".ssh/a", "wp-config.php"}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 24).Draw(t, "pieces"), "")
+		once, n := mask.Content(workspace.Shown{}, name, []byte(text))
+		if strings.Count(string(once), "\n") != strings.Count(text, "\n") || n > 0 != (string(once) != text) {
+			t.Fatalf("%s: %q became %q (%d)", name, text, once, n)
+		}
+		if twice, _ := mask.Content(workspace.Shown{}, name, once); string(twice) != string(once) {
+			t.Fatalf("%s: %q became %q and then %q", name, text, once, twice)
+		}
+	})
+}
+
+func TestMasksAreFound(t *testing.T) {
+	for _, text := range []string{
+		mask.Mark, "a[redacted]b", "[REDACTED]", "[redacted", "redacted]", `\[redacted\]`, "[ redacted ]", "%5Bredacted%5D", `\u005bredacted\u005d`, "&#91;redacted&#93;", "［redacted］",
+	} {
+		if !mask.In(text) || !mask.InCommand(text) {
+			t.Errorf("%q is no mask", text)
+		}
+	}
+	for _, line := range []string{"echo '[reda''cted]'", `echo "[redac"ted]`, `echo \[redacted\]`} {
+		if !mask.InCommand(line) {
+			t.Errorf("%q has no mask", line)
+		}
+	}
+	for _, text := range []string{"redacted", "the text was redacted.", "redact.Mark", "[red]", "redactedValue[0]", "isRedacted [x]"} {
+		if mask.In(text) {
+			t.Errorf("%q is a mask", text)
+		}
+	}
+}
+
+func TestMasksThatHarm(t *testing.T) {
+	const secret = "a=1\napi_key = \"sk_live_51H8x2eZvKYlo2C0aBcDeFgHi\"\nMark = \"[redacted]\"\n"
+	for _, c := range []struct {
+		was, is string
+		harms   bool
+	}{
+		{"", "x [redacted]", true},
+		{secret, strings.Replace(secret, "a=1", "a=2", 1), false},
+		{secret, "a=1\napi_key = \"[redacted]\"\nMark = \"\"\n", true}, // as many as before
+		{secret, strings.Replace(secret, "sk_live_51H8x2eZvKYlo2C0aBcDeFgHi", "[redacted]", 1), true},
+		{"Mark = \"[redacted]\"\n", "const Mark = \"[redacted]\"\n", false},
+		{"Mark = \"[redacted]\"\n", "Mark = \"[redacted]\"\nNext = \"[redacted]\"\n", true},
+		{secret, "nothing\n", false},
+	} {
+		if got := mask.Harms(workspace.Shown{}, "a.py", []byte(c.was), []byte(c.is)); got != c.harms {
+			t.Errorf("%q to %q: %v", c.was, c.is, got)
+		}
+	}
+}
