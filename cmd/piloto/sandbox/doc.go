@@ -4,8 +4,8 @@
 //
 // A command runs in namespaces of its own (user, mount, process, network, IPC, host name) below a new root:
 //
-//   - The folder of the workspace can be written, except its .git. Command.Protect hides its secrets, and does the same
-//     for the repositories in it.
+//   - The folder of the workspace can be written, except its .git. Command.Protect hides its secrets, has masked copies
+//     read in place of the files that usually have some, and does the same for the repositories in it.
 //   - Programs and libraries of the system, and what Command.ReadOnly names, can be read.
 //   - HOME and TMPDIR are in memory, at most 2 GiB, and vanish with the command.
 //   - Nothing else exists there: no home folder, no socket of a daemon, no process of the person.
