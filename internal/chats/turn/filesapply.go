@@ -21,6 +21,7 @@ import (
 	"piloto/internal/tools/tool"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/mask"
 	"piloto/internal/workspace/overlay"
 )
 
@@ -192,17 +193,46 @@ func (d *dialog) changesPlan(ctx context.Context, goal string, shown files.Shown
 	}})
 }
 
+// withoutSecrets returns the body of a call as a model reads it: masks stand for the secrets of files in a diff.
+func withoutSecrets(mcpID string, body json.RawMessage) json.RawMessage {
+	var all map[string]json.RawMessage
+	var diff string
+	if mcpID != tool.FilesID || json.Unmarshal(body, &all) != nil || json.Unmarshal(all["diff"], &diff) != nil {
+		return body
+	}
+	safe := mask.Diff(workspace.Shown{}, diff)
+	if safe == diff {
+		return body
+	}
+	text, err := json.Marshal(safe)
+	if err != nil {
+		return body
+	}
+	all["diff"] = text
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return body
+	}
+	return raw
+}
+
+// hasSum reports whether a body has a digest.
+func hasSum(body json.RawMessage, sum string) bool {
+	got, err := jcs.Sum(body)
+	return err == nil && got == sum
+}
+
 // bindFiles binds a call that changes files. It stands in the plan as it was made from a change set, and nobody edits it,
 // because the diff on the card would then be another one.
 func (d drafter) bindFiles(c *plan.Call, to *boundCall) []fault.Field {
 	sum, err := jcs.Sum(c.Body)
 	at := slices.IndexFunc(d.files, func(f plan.Call) bool {
-		same, e := jcs.Sum(f.Body)
-		return err == nil && e == nil && f.Tool == c.Tool && same == sum
+		return err == nil && f.Tool == c.Tool && (hasSum(f.Body, sum) || hasSum(withoutSecrets(f.MCPID, f.Body), sum))
 	})
 	if at < 0 {
 		return []fault.Field{{Loc: []any{"body"}, Type: "files", Msg: "the changes of files cannot be edited here: leave the step as it is, take it out, or ask for other changes"}}
 	}
+	c.Body = d.files[at].Body
 	op, err := tool.FilesOperation(c.Tool)
 	if err != nil {
 		return []fault.Field{{Loc: []any{"tool"}, Type: "unknown", Msg: "is no tool of the files"}}

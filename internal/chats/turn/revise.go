@@ -345,7 +345,14 @@ func encodeDraft(r *plan.Run) (string, error) {
 	}
 	p := plan.Proposal{Goal: r.Plan.Goal}
 	for _, s := range r.Plan.Steps {
-		p.Steps = append(p.Steps, proposedStep(s))
+		step := proposedStep(s)
+		step.Body = withoutSecrets(s.MCPID, step.Body)
+		if step.Undo != nil {
+			undo := *step.Undo
+			undo.Body = withoutSecrets(undo.MCPID, undo.Body)
+			step.Undo = &undo
+		}
+		p.Steps = append(p.Steps, step)
 	}
 	raw, err := json.Marshal(p)
 	return string(raw), err

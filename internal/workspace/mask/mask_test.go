@@ -96,3 +96,17 @@ func TestMasksThatHarm(t *testing.T) {
 		}
 	}
 }
+
+func TestDiffHasNoSecret(t *testing.T) {
+	const diff = "--- a/.netrc\n+++ b/.netrc\n@@ -1,3 +1,3 @@\n machine h\n password hunter2\n-login ana\n+login eva\n--- a/main.go\n+++ b/main.go\n@@ -1,2 +1,3 @@\n package main\n+// x\n \n"
+	want := strings.Replace(diff, "hunter2", mask.Mark, 1)
+	if got := mask.Diff(workspace.Shown{}, diff); got != want {
+		t.Errorf("%q", got)
+	}
+	if got := mask.Diff(workspace.Shown{}, want); got != want {
+		t.Errorf("again: %q", got)
+	}
+	if got := mask.Diff(workspace.Shown{}, ""); got != "" {
+		t.Errorf("%q", got)
+	}
+}
