@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"piloto/cmd/piloto/verify"
@@ -9,7 +11,16 @@ import (
 // verifyCommand returns the command that checks receipts. Its outcomes are exit codes: 0, 1, and 2 for what is not
 // proven.
 func (a *app) verifyCommand() *cobra.Command {
-	cmd := verify.Command(a.in, a.out, func(o verify.Outcome) error {
+	cmd := verify.Command(a.in, func(o verify.Outcome, v verify.Verdict) error {
+		var err error
+		if a.global.json {
+			err = a.printJSON(v)
+		} else {
+			_, err = io.WriteString(a.out, v.Text)
+		}
+		if err != nil {
+			return err
+		}
 		return exit(map[verify.Outcome]Code{verify.Holds: Success, verify.DoesNot: Failed, verify.Unproven: Partial}[o])
 	})
 	check := cmd.RunE

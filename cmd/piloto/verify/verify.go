@@ -4,7 +4,7 @@
 // --chain, in their order. The command prints the plan, who confirmed it and when, and a line for each step; then
 // "valid", or each fault.
 //
-// Without keys it checks only that the receipt is consistent, and says so: a careful forgery is consistent too.
+// Without keys it checks only that the receipt is consistent, says so, and proves nothing: a careful forgery is consistent too.
 // Keys prove the origin only to a person who has them from another source than the receipt, or who compared the
 // printed id of the key.
 //
@@ -32,13 +32,16 @@ import (
 // Outcome is what the checks say.
 type Outcome int
 
-// The outcomes. Unproven means that the only fault is a missing signature, or one by a key that was not given: then
-// nothing proves the author.
+// The outcomes. Unproven means that all agrees, but no key was given, or the signature is missing or by a key that was not given:
+// then nothing proves the author.
 const (
 	Holds Outcome = iota
 	DoesNot
 	Unproven
 )
+
+// String returns the outcome as --json has it.
+func (o Outcome) String() string { return [...]string{"valid", "broken", "unproven"}[o] }
 
 // maxRead limits the size of a file, in bytes.
 const maxRead = 256 << 20
@@ -51,9 +54,25 @@ type request struct {
 	pin     string
 }
 
-// Command returns the command. It prints to out, and calls ended with the outcome. Its error means that the flags are
+// A Fault is a check that failed.
+type Fault struct {
+	Where string `json:"where"` // "event 7", "signature", "chain"
+	What  string `json:"what"`
+}
+
+// A Verdict is the outcome of the checks, as --json has it.
+type Verdict struct {
+	Outcome string  `json:"outcome"` // valid, broken or unproven
+	Text    string  `json:"text"`    // as it is printed
+	Faults  []Fault `json:"faults"`  // each check that failed
+	RunID   string  `json:"run_id,omitempty"`
+	KeyID   string  `json:"key_id,omitempty"` // of the signature
+	Head    string  `json:"head,omitempty"`   // of the chain, else of the receipt
+}
+
+// Command returns the command. It calls ended with the outcome, and with what there is to print. Its error means that the flags are
 // wrong, or that there is nothing to read.
-func Command(in io.Reader, out io.Writer, ended func(Outcome) error) *cobra.Command {
+func Command(in io.Reader, ended func(Outcome, Verdict) error) *cobra.Command {
 	var q request
 	cmd := &cobra.Command{
 		Use: "verify [FILE]", Short: "Check a receipt, and who wrote it, without any network access",
@@ -64,8 +83,8 @@ func Command(in io.Reader, out io.Writer, ended func(Outcome) error) *cobra.Comm
   piloto verify --keys keys.json --chain chain.json --pin HEAD
   piloto runs receipt ID | piloto verify -
 
-It exits with 0 when all checks pass, with 1 when one fails, with 2 when only the signature is missing or by a key that
-was not given, and with 3 when there is nothing to read.`,
+It exits with 0 when all checks pass and the signature is proved, with 1 when a check fails, with 2 when nothing proves the signature
+(without --keys, when it is missing, or when its key is not among them), and with 3 when there is nothing to read.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -78,14 +97,23 @@ was not given, and with 3 when there is nothing to read.`,
 			if err != nil {
 				return err
 			}
-			text, outcome := g.verdict(q)
-			if g.receipt != nil {
-				text = runText(*g.receipt) + text
+			text, outcome, faults := g.verdict(q)
+			v := Verdict{Outcome: outcome.String(), Faults: make([]Fault, len(faults))}
+			for i, f := range faults {
+				v.Faults[i] = Fault(f)
 			}
-			if _, err := io.WriteString(out, text); err != nil {
-				return err
+			if n := len(g.links); n > 0 {
+				v.Head = g.links[n-1].Head
 			}
-			return ended(outcome)
+			if r := g.receipt; r != nil {
+				text = runText(*r) + text
+				v.RunID, v.Head = r.RunID, cmp.Or(v.Head, r.Head)
+				if r.Signature != nil {
+					v.KeyID = r.Signature.KeyID
+				}
+			}
+			v.Text = text
+			return ended(outcome, v)
 		},
 	}
 	f := cmd.Flags()
@@ -193,9 +221,9 @@ func read(name string, in io.Reader, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// verdict returns the results of the checks, and the exit code.
-func (g input) verdict(q request) (string, Outcome) {
-	problems := g.other
+// verdict returns the results of the checks, the outcome, and the faults.
+func (g input) verdict(q request) (string, Outcome, []receipt.Problem) {
+	problems := append([]receipt.Problem{}, g.other...)
 	var unknown error
 	if r := g.receipt; r != nil {
 		problems = append(problems, receipt.Verify(*r)...)
@@ -207,7 +235,15 @@ func (g input) verdict(q request) (string, Outcome) {
 		}
 	}
 	if len(q.chain) > 0 {
-		problems = append(problems, receipt.VerifyChain(g.links, g.keys)...)
+		problems = append(problems, receipt.VerifyChain(g.links, nil)...)
+		for _, l := range g.links {
+			switch err := g.signerOf(l); {
+			case errors.Is(err, receipt.ErrForged):
+				problems = append(problems, receipt.Problem{Where: fmt.Sprintf("link %d", l.Seq), What: err.Error()})
+			case err != nil:
+				unknown = cmp.Or(unknown, fmt.Errorf("link %d: %w", l.Seq, err))
+			}
+		}
 		if g.receipt != nil {
 			problems = append(problems, receipt.VerifyPlace(*g.receipt, g.links)...)
 		}
@@ -219,15 +255,25 @@ func (g input) verdict(q request) (string, Outcome) {
 	}
 	var b strings.Builder
 	for _, p := range problems {
-		b.WriteString("does not hold: " + p.String() + "\n")
+		b.WriteString("does not hold: " + plan.Line(p.String()) + "\n")
 	}
 	switch {
 	case len(problems) > 0:
-		return b.String(), DoesNot
+		return b.String(), DoesNot, problems
 	case unknown != nil:
-		return "not proven: " + plan.Line(unknown.Error()) + "; it agrees with itself, which a forged one does too\n", Unproven
+		return "not proven: " + plan.Line(unknown.Error()) + "; it agrees with itself, which a forged one does too\n", Unproven, problems
+	case len(g.keys) == 0:
+		return g.receiptText() + g.chainText(), Unproven, problems
 	}
-	return g.receiptText() + g.chainText(), Holds
+	return g.receiptText() + g.chainText(), Holds, problems
+}
+
+// signerOf returns nil if one of the keys signed a link, or if no keys were given.
+func (g input) signerOf(l receipt.Link) error {
+	if len(g.keys) == 0 {
+		return nil
+	}
+	return l.SignedBy(g.keys)
 }
 
 // receiptText returns the text for a valid receipt.
@@ -241,7 +287,7 @@ func (g input) receiptText() string {
 		said += ", and the run still goes on"
 	}
 	if len(g.keys) == 0 {
-		return plan.Line("consistent: "+said+". Only this was checked, not who wrote it: give the public keys with --keys") + "\n"
+		return plan.Line("not proven, but consistent: "+said+". Only this was checked, not who wrote it: give the public keys with --keys") + "\n"
 	}
 	said = fmt.Sprintf("valid: %s, signed with key %s (%s)", said, r.Signature.KeyID, r.Signature.Alg)
 	if len(g.links) == 0 {
@@ -258,7 +304,7 @@ func (g input) chainText() string {
 	last := g.links[len(g.links)-1]
 	said := fmt.Sprintf("chain of %s: %d links, head %s: keep it, since links after it can be cut off unseen", last.Account, last.Seq, last.Head)
 	if len(g.keys) == 0 {
-		said += ". Who signed them was not checked: give the public keys with --keys"
+		said = "not proven, but consistent: " + said + ". Who signed them was not checked: give the public keys with --keys"
 	}
 	return plan.Line(said) + "\n"
 }

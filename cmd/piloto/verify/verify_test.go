@@ -2,6 +2,8 @@ package verify
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,9 +26,10 @@ const (
 // run runs the command, and returns its exit code.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	code := holds
-	cmd := Command(in, out, func(o Outcome) error {
+	cmd := Command(in, func(o Outcome, v Verdict) error {
 		code = int(o)
-		return nil
+		_, err := io.WriteString(out, v.Text)
+		return errors.Join(err, wrongVerdict(o, v))
 	})
 	cmd.SilenceUsage = true
 	cmd.SetArgs(append([]string{}, args...))
@@ -35,6 +38,15 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		return unreadable
 	}
 	return code
+}
+
+// wrongVerdict returns an error if the JSON form says something else than the text.
+func wrongVerdict(o Outcome, v Verdict) error {
+	says := map[Outcome]string{Holds: "valid", DoesNot: "broken", Unproven: "unproven"}[o]
+	if v.Outcome != says || (len(v.Faults) > 0) != (o == DoesNot) || strings.Contains(v.Text, "not proven") != (o == Unproven) {
+		return fmt.Errorf("%d: %+v", o, v)
+	}
+	return nil
 }
 
 // writeReceipt writes the receipt of a done run of one step.
@@ -85,8 +97,8 @@ func TestVerifyReportsValidityOfReceipt(t *testing.T) {
 		code  int
 		wants []string
 	}{
-		"a file":               {[]string{file}, "", holds, []string{"run 01R: Ver salas valid: 99 events (done)\n", "revision 1 by ana on 2026", "\nconfirmed by luis on 2026-01-01T00:00:00Z", "\ns1 Salas: GET /rooms, done; sent to http://x/rooms", "\nconsistent: 6 events, digest ", "Only this was checked, not who wrote it"}},
-		"the standard input":   {[]string{"-"}, whole, holds, []string{"\nconsistent: 6 events"}},
+		"a file":               {[]string{file}, "", unproven, []string{"run 01R: Ver salas valid: 99 events (done)\n", "revision 1 by ana on 2026", "\nconfirmed by luis on 2026-01-01T00:00:00Z", "\ns1 Salas: GET /rooms, done; sent to http://x/rooms", "\nnot proven, but consistent: 6 events, digest ", "Only this was checked, not who wrote it"}},
+		"the standard input":   {[]string{"-"}, whole, unproven, []string{"\nnot proven, but consistent: 6 events"}},
 		"another who":          {[]string{"-"}, strings.ReplaceAll(whole, "luis", "eva"), doesNot, []string{"\ndoes not hold: event 2: its hash"}},
 		"another plan":         {[]string{"-"}, strings.Replace(whole, `"/rooms"`, `"/users"`, 1), doesNot, []string{"revision 1: its digest is not that of its plan"}},
 		"another host":         {[]string{"-"}, strings.Replace(whole, `"url":"http://x/rooms"`, `"url":"http://y/rooms"`, 1), doesNot, []string{"does not hold: s1"}},
@@ -114,7 +126,7 @@ func TestVerifyReportsValidityOfReceipt(t *testing.T) {
 					t.Errorf("%q is not in\n%s", want, &out)
 				}
 			}
-			if c.code != holds && strings.Contains(out.String(), "\nconsistent") || (c.code == unreadable) != (errOut.String() != "") {
+			if c.code != unproven && strings.Contains(out.String(), "consistent: ") || (c.code == unreadable) != (errOut.String() != "") {
 				t.Errorf("it says\n%s%s", &out, &errOut)
 			}
 		})
