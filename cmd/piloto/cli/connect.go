@@ -39,7 +39,9 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 		if err := a.needsOwnFolder(); err != nil {
 			return err
 		}
-		return use(ctx, client.New(origin, token, string(a.tag)))
+		c := client.New(origin, token, string(a.tag))
+		c.Live = a.liveOf(origin)
+		return use(ctx, c)
 	}
 	data, err := a.dataFolder()
 	if err != nil {
@@ -115,6 +117,20 @@ func (a *app) target() (origin, token string, err error) {
 		}
 	}
 	return at, "", nil
+}
+
+// liveOf returns where the socket of a deployment is, as login stored it; "" is its own address.
+func (a *app) liveOf(origin string) string {
+	known, err := a.readProfiles()
+	if err != nil {
+		return ""
+	}
+	for _, p := range known.Known {
+		if p.Origin == origin && p.Live != "" {
+			return p.Live
+		}
+	}
+	return ""
 }
 
 // usualAddress is where the process of this machine listens, when nobody else does.

@@ -47,11 +47,18 @@ It is sent to that address only. --profile names it, when there is more than one
 				}
 				name = u.Host
 			}
-			known.Known[name], known.Current = profile{origin, token}, name
+			live, err := c.LiveOrigin(cmd.Context())
+			if errors.Is(err, client.ErrOtherSocket) {
+				a.say(a.text("cli.other_socket", "url", origin))
+			} // any other error: it has no socket now, and answers come whole
+			known.Known[name], known.Current = profile{origin, token, live}, name
 			if err := a.writeProfiles(known); err != nil {
 				return err
 			}
 			a.say(a.text("cli.logged_in", "name", name, "url", origin))
+			if live != "" {
+				a.say(a.text("cli.logged_live", "url", live))
+			}
 			return nil
 		},
 	}

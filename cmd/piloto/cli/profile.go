@@ -22,6 +22,7 @@ type profiles struct {
 type profile struct {
 	Origin string `json:"url"`
 	Token  string `json:"token"`
+	Live   string `json:"live,omitempty"` // wss://host of its socket, when that is not at URL; see client.LiveOrigin
 }
 
 // configFolder returns the folder of this command in the configuration of the person. It is never in the current folder,

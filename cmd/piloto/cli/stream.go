@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -115,13 +115,10 @@ func (p *pieces) is(text string) bool {
 // listen writes the pieces of the answers of a chat until ctx ends. Without pushes it writes nothing. It closes ready
 // when the deployment knows which chat is open.
 func (a *app) listen(ctx context.Context, c *client.Client, chat string, p *pieces, ready chan<- struct{}) {
-	at, err := client.Post[httpapi.RealtimeAnswer](ctx, c, "/api/realtime", nil)
-	if err != nil {
-		return
+	conn, err := c.Socket(ctx)
+	if errors.Is(err, client.ErrOtherSocket) {
+		a.say(a.text("cli.other_socket", "url", c.Origin))
 	}
-	dialing, cancel := context.WithTimeout(ctx, 5*time.Second)
-	conn, _, err := websocket.Dial(dialing, at.URL, nil) //nolint:bodyclose // Dial closes it
-	cancel()
 	if err != nil {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,13 +23,16 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/meaning"
+	"piloto/internal/ground/visible"
 )
 
 // The limits of one request. A turn may work for minutes: it is answered 202 then, and its answer is read afterwards.
 const (
 	connectTimeout = 10 * time.Second
 	requestTimeout = 2 * time.Minute
-	maxAnswer      = 64 << 20 // bytes
+	maxAnswer      = 64 << 20 // bytes, of a file or an export
+	maxJSON        = 16 << 20 // bytes: a Lambda answers at most 6 MB
+	maxValues      = 1 << 20  // of a JSON answer: each takes up to a hundred times its bytes
 	attempts       = 3
 	mostWait       = time.Minute // a longer pause is left to the person
 )
@@ -38,6 +42,7 @@ type Client struct {
 	Origin string // https://piloto.example.org, without a slash at its end
 	Token  string
 	Lang   string // of sentences in answers: es or en
+	Live   string // wss://host of its socket where login stored another one than its own; ""
 
 	http *http.Client
 }
@@ -67,7 +72,8 @@ type Problem struct {
 	Sent int `json:"-"` // how often the request was sent: the answers before may be lost
 }
 
-// Error returns the sentence of the problem, the fields that are wrong, and what to do next.
+// Error returns the sentence of the problem, the fields that are wrong, and what to do next, each on a line of its own, with every
+// character visible.
 func (p *Problem) Error() string {
 	text, _ := p.Detail.(string)
 	if text == "" {
@@ -76,15 +82,16 @@ func (p *Problem) Error() string {
 	if text == "" {
 		text = fmt.Sprintf("HTTP %d", p.Status)
 	}
+	text = visible.Line(text)
 	for _, e := range p.Errors {
 		place := make([]string, len(e.Loc))
 		for i, part := range e.Loc {
 			place[i] = fmt.Sprint(part)
 		}
-		text += "\n  " + strings.Join(place, ".") + ": " + e.Msg
+		text += "\n  " + visible.Line(strings.Join(place, ".")+": "+e.Msg)
 	}
 	if p.Action != "" {
-		text += "\n" + p.Action
+		text += "\n" + visible.Line(p.Action)
 	}
 	return text
 }
@@ -99,6 +106,7 @@ const (
 	CameRedirect Came = "redirect" // to another address
 	CameStatus   Came = "status"   // an error that is none of Piloto's
 	CameEmpty    Came = "empty"
+	CameID       Came = "id"    // JSON of Piloto with an identifier or a digest that none can have
 	CameOther    Came = "other" // anything else
 )
 
@@ -183,8 +191,15 @@ func Send[T any](ctx context.Context, c *Client, call Call) (out T, err error) {
 	if text := strings.TrimSpace(string(raw)); text == "" || text == "null" || text == "{}" {
 		return out, c.Strange(call, CameEmpty, errors.New("the answer is empty, and not one of Piloto"))
 	}
+	if len(raw) > maxJSON || countValues(raw) > maxValues {
+		return out, c.Strange(call, CameOther, fmt.Errorf("the answer has more than %d MB, or more than %d values", maxJSON>>20, maxValues))
+	}
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return out, c.Strange(call, CameOther, fmt.Errorf("the answer is no JSON of Piloto: %w", err))
+	}
+	if err := checkIDs(reflect.ValueOf(&out)); err != nil {
+		var none T
+		return none, c.Strange(call, CameID, err)
 	}
 	return out, nil
 }
