@@ -53,6 +53,8 @@ type app struct {
 	unnamed  []string       // the flags that a configuration set which nobody named, of those in bounds
 	args     []string       // of this command, as they were written
 	signals  chan os.Signal
+
+	socketTold bool // that the deployment's socket is not used
 }
 
 // globals are the flags of every command.
@@ -78,8 +80,9 @@ func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) 
 // run runs the command until it ends, or until a signal. The second signal ends it at once.
 func (a *app) run(args []string) Code {
 	a.tag, a.args = a.language(), args
-	out := &counted{to: a.out}
-	a.out = out
+	out, errOut := &screen{to: a.out, plain: !a.isTerm}, &screen{to: a.errOut} // what stderr has is read by a person, now or later
+	a.out, a.errOut = out, errOut
+	defer errOut.end()
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	a.signals = make(chan os.Signal, 2)
@@ -105,6 +108,7 @@ func (a *app) run(args []string) Code {
 	if signalled, ok := errors.AsType[*signalError](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 		code = signalled.code()
 	}
+	out.end()
 	if lost := out.err; lost != nil && code == Success {
 		err, code = fmt.Errorf("the result could not be written: %w", lost), Failed
 	}
@@ -125,20 +129,6 @@ func (a *app) tell(ctx context.Context, err error) {
 		return
 	}
 	fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.worded(err).Error())))
-}
-
-// counted is stdout. It remembers that something could not be written.
-type counted struct {
-	to  io.Writer
-	err error
-}
-
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
-	if err != nil {
-		c.err = err
-	}
-	return n, err
 }
 
 // root returns the tree of commands.
@@ -213,8 +203,6 @@ func normalise(root *cobra.Command, args []string) []string {
 	}
 	return out
 }
-
-func (a *app) text(key string, pairs ...string) string { return locale.Text(a.tag, key, pairs...) }
 
 // language returns the language of what a person reads: of --lang, else of the environment.
 func (a *app) language() locale.Tag {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/cmd/piloto/show"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -80,7 +81,7 @@ func TestConfigurationIsStrict(t *testing.T) {
 func TestTokensAreForTheirOwnerAlone(t *testing.T) {
 	folder := t.TempDir()
 	a, _, _ := newApp(map[string]string{"XDG_CONFIG_HOME": folder}, "")
-	if err := a.writeProfiles(profiles{Current: "a", Known: map[string]profile{"a": {"https://a.example", "secret"}}}); err != nil {
+	if err := a.writeProfiles(profiles{Current: "a", Known: map[string]profile{"a": {"https://a.example", "secret", ""}}}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(folder, "piloto", "credentials.json")
@@ -191,13 +192,13 @@ func TestEndOfInputAgreesToNothing(t *testing.T) {
 	}{{"", Waits}, {"\n", Waits}, {"abababa\n", Waits}, {"cdcdcdcd\n", Waits}, {"abababab\n", Success}, {" ABABABAB \n", Success}} {
 		a, _, _ := newApp(nil, c.in)
 		a.asks = true
-		if got := codeOf(a.agreed(t.Context(), decision{}, r.Digest, "shown")); got != c.want {
+		if got := codeOf(a.agreed(t.Context(), decision{}, r.Digest, &show.Writer{})); got != c.want {
 			t.Errorf("%q: %d, not %d", c.in, got, c.want)
 		}
 	}
 	a, _, _ := newApp(nil, "")
 	short := httpapi.Run{RunID: "01", Digest: "ab"}
-	if got := codeOf(a.agreed(t.Context(), decision{digest: "abababab"}, short.Digest, "shown")); got != Waits {
+	if got := codeOf(a.agreed(t.Context(), decision{digest: "abababab"}, short.Digest, &show.Writer{})); got != Waits {
 		t.Errorf("a digest that is none: %d", got)
 	}
 }

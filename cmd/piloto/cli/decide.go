@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
 
@@ -92,7 +94,10 @@ func (a *app) decideMany(ctx context.Context, c *client.Client, what string, nam
 		} else {
 			w.Plan(r)
 		}
-		fmt.Fprintln(a.errOut, w.String())
+		if err := a.show(a.errOut, w); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.errOut)
 		if !isShown(digest, typed) {
 			return &exitError{code: Waits, text: a.text("cli.decide_digest", "id", r.RunID, "digest", short(digest))}
 		}
@@ -144,6 +149,7 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 	}
 	draft, err := json.MarshalIndent(editable(r), "", "  ")
 	if err == nil {
+		draft = []byte(forEditor(string(draft)))
 		_, err = file.Write(append(draft, '\n'))
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -154,7 +160,7 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 		return r, usage(errors.New("EDITOR is empty"))
 	}
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...) //nolint:gosec // the person's own editor
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, a.errOut, a.errOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, unscreened(a.errOut), unscreened(a.errOut)
 	if err := cmd.Run(); err != nil {
 		return r, fmt.Errorf("%s: %w", editor, err)
 	}
@@ -178,6 +184,17 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 	_ = os.Remove(file.Name())
 	return got.Run, nil
 }
+
+// forEditor returns JSON as the same value in which every character is visible, and in which no text of a plan sets an editor: vim
+// and emacs read settings in the first and the last lines of a file.
+func forEditor(text string) string {
+	return settings.ReplaceAllStringFunc(visible.Escaped(text), func(s string) string {
+		return s[:len(s)-1] + fmt.Sprintf(`\u%04x`, s[len(s)-1])
+	})
+}
+
+// settings are how the settings of an editor begin.
+var settings = regexp.MustCompile(`(?i)\b(vim?|ex)[<=>]?[0-9]*:|-\*-|local variables:`)
 
 // editable returns a plan as its editor takes it.
 func editable(r httpapi.Run) httpapi.EditRequest {

@@ -18,6 +18,7 @@ import (
 	"piloto/infra/local/process"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/meaning"
+	"piloto/internal/ground/visible"
 )
 
 // The limits of what doctor finds good.
@@ -150,11 +151,11 @@ func (a *app) examineDeployment(ctx context.Context, c *client.Client) []finding
 	defer cancel()
 	health, date, err := c.Health(within)
 	if err != nil {
-		return []finding{{What: "health", Text: err.Error(), Do: "is the address right, and can this machine reach it?"}}
+		return []finding{{What: "health", Text: a.worded(err).Error(), Do: "is the address right, and can this machine reach it?"}}
 	}
 	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + healthText(health)}}
 	if health.Version != Version {
-		list = append(list, finding{What: "version", Text: fmt.Sprintf("%s has %s, and this command is %s", c.Origin, health.Version, Version), Do: "use the same version on both sides"})
+		list = append(list, finding{What: "version", Text: fmt.Sprintf("%s has %s, and this command is %s", c.Origin, visible.Line(health.Version), Version), Do: "use the same version on both sides"})
 	}
 	if !date.IsZero() {
 		skew := time.Since(date).Round(time.Second)
@@ -177,7 +178,7 @@ func healthText(h httpapi.Health) string {
 			text += ", " + name + ": " + state
 		}
 	}
-	return text
+	return visible.ScreenLine(text)
 }
 
 // examineProvider asks the provider of models of this machine whether it answers, and whether it takes the key.
@@ -199,7 +200,8 @@ func (a *app) examineProvider(ctx context.Context) []finding {
 	if p.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+p.Key.Reveal())
 	}
-	answer, err := http.DefaultClient.Do(request)
+	direct := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the key goes nowhere else
+	answer, err := direct.Do(request)
 	if err != nil {
 		return []finding{{What: "provider", Text: p.BaseURL + ": " + err.Error(), Do: "is the address right, and can this machine reach it?"}}
 	}

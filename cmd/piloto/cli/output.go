@@ -11,19 +11,24 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// printJSON writes a value to stdout.
+// printJSON writes a value to stdout. In its strings, what is invisible is escaped.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.out)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if a.isTerm {
 		e.SetIndent("", "  ")
 	}
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(a.out, visible.Escaped(b.String()))
+	return err
 }
 
-// print writes a text to stdout, with a line end.
-func (a *app) print(text string) error {
-	_, err := fmt.Fprintln(a.out, strings.TrimRight(text, "\n"))
+// print writes one line to stdout, every character of which is visible.
+func (a *app) print(line string) error {
+	_, err := fmt.Fprintln(a.out, visible.Line(line))
 	return err
 }
 

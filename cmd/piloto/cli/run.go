@@ -209,7 +209,7 @@ func (a *app) tellWait(j httpapi.Job, o outcome) {
 	switch {
 	case o.Waiting == nil:
 	case o.Waiting.Question != "":
-		a.say(a.text("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
+		a.say(a.prose("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
 	case o.Waiting.Digest != "":
 		a.say(a.text("cli.confirm_with", "id", o.Waiting.RunID, "digest", short(o.Waiting.Digest)))
 	}

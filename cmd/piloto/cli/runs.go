@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piloto/cmd/piloto/client"
+	"piloto/cmd/piloto/show"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/visible"
@@ -103,7 +104,7 @@ func (a *app) runsShow() *cobra.Command {
 				} else {
 					w.Run(r)
 				}
-				return a.print(w.String())
+				return a.show(a.out, w)
 			})
 		},
 	}
@@ -192,7 +193,7 @@ func (a *app) endOf(r httpapi.Run) error {
 	}
 	w := a.writer(a.isTerm && a.colour)
 	w.Outcome(r)
-	if err := a.print(w.String()); err != nil {
+	if err := a.show(a.out, w); err != nil {
 		return err
 	}
 	for _, s := range r.Steps {
@@ -223,8 +224,10 @@ func (d *decision) register(cmd *cobra.Command) {
 
 // agreed shows what will be decided, whole, and has a person type its digest, unless --digest gave it: of a plan, or of the
 // request of an approval.
-func (a *app) agreed(ctx context.Context, d decision, digest plan.Digest, shown string) error {
-	fmt.Fprint(a.errOut, shown)
+func (a *app) agreed(ctx context.Context, d decision, digest plan.Digest, shown *show.Writer) error {
+	if err := a.show(a.errOut, shown); err != nil {
+		return err
+	}
 	typed := d.digest
 	if typed == "" {
 		if !a.asks || d.yes {
@@ -253,7 +256,7 @@ func (a *app) runsConfirm() *cobra.Command {
 				}
 				w := a.writer(a.colour)
 				w.Plan(r)
-				if err := a.agreed(ctx, d, r.Digest, w.String()); err != nil {
+				if err := a.agreed(ctx, d, r.Digest, w); err != nil {
 					return err
 				}
 				if err := a.confirm(ctx, c, r); err != nil || !d.wait {
@@ -311,7 +314,7 @@ func (a *app) printRun(r httpapi.Run) error {
 	if a.global.json {
 		return a.printJSON(r)
 	}
-	return a.print(fmt.Sprintf("%s  %s  %s", r.RunID, a.text("page.status."+string(r.Status)), visible.Line(r.Goal)))
+	return a.print(fmt.Sprintf("%s  %s  %s", r.RunID, a.text("page.status."+string(r.Status)), r.Goal))
 }
 
 func (a *app) runsApprove() *cobra.Command {
@@ -331,7 +334,7 @@ func (a *app) runsApprove() *cobra.Command {
 				}
 				w := a.writer(a.colour)
 				w.Approval(step)
-				if err := a.agreed(ctx, d, step.Approval.Digest, w.String()); err != nil {
+				if err := a.agreed(ctx, d, step.Approval.Digest, w); err != nil {
 					return err
 				}
 				body := httpapi.ApproveRequest{StepID: step.ID, Decision: "approve", Request: step.Approval.Digest, Digest: r.Digest, Note: d.note}
@@ -420,27 +423,11 @@ func (a *app) runsAgain(name, about string) *cobra.Command {
 				}
 				w := a.writer(a.isTerm && a.colour)
 				w.Plan(got)
-				if err := a.print(w.String()); err != nil {
+				if err := a.show(a.out, w); err != nil {
 					return err
 				}
 				a.tellPlan(got)
 				return exit(Waits)
-			})
-		},
-	}
-}
-
-func (a *app) runsReceipt() *cobra.Command {
-	return &cobra.Command{
-		Use: "receipt ID", Short: "Write the signed receipt of a run to stdout; piloto verify checks it", Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				raw, err := c.Raw(ctx, client.Call{Method: http.MethodGet, Path: runPath(args[0], "receipt")}, "application/json")
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(raw)))
-				return err
 			})
 		},
 	}

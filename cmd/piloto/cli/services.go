@@ -103,7 +103,7 @@ func (a *app) servicesAdd() *cobra.Command {
 			if a.global.json {
 				return a.printJSON(got)
 			}
-			if err := a.print(got.MCPID + "  " + visible.Line(got.Name) + "  " + a.text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
+			if err := a.print(got.MCPID + "  " + got.Name + "  " + a.text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
 				return err
 			}
 			for _, w := range got.Warnings {
@@ -155,7 +155,7 @@ func (a *app) showReads(s httpapi.ServerDetail) error {
 	if a.global.json {
 		return a.printJSON(s)
 	}
-	if err := a.print(s.MCPID + "  " + visible.Line(s.Name) + "  " + string(s.Reads.Mode)); err != nil || len(s.Tools) == 0 {
+	if err := a.print(s.MCPID + "  " + s.Name + "  " + string(s.Reads.Mode)); err != nil || len(s.Tools) == 0 {
 		return err
 	}
 	var rows [][]string
@@ -184,7 +184,7 @@ func (a *app) servicesErrors() *cobra.Command {
 			if a.global.json {
 				return a.printJSON(got)
 			}
-			return a.print(got.MCPID + "  " + visible.Line(got.Name) + "  " + string(got.Errors))
+			return a.print(got.MCPID + "  " + got.Name + "  " + string(got.Errors))
 		})
 }
 

@@ -116,8 +116,10 @@ func (p *pieces) is(text string) bool {
 // when the deployment knows which chat is open.
 func (a *app) listen(ctx context.Context, c *client.Client, chat string, p *pieces, ready chan<- struct{}) {
 	conn, err := c.Socket(ctx)
-	if errors.Is(err, client.ErrOtherSocket) {
+	if errors.Is(err, client.ErrOtherSocket) && !a.socketTold {
+		a.socketTold = true
 		a.say(a.text("cli.other_socket", "url", c.Origin))
+		a.say(a.text("cli.other_socket_aws", "url", c.Origin))
 	}
 	if err != nil {
 		return

@@ -192,8 +192,7 @@ func (a *app) printAnswer(got httpapi.SendAnswer) error {
 	if got.Kind == turn.KindPlan && got.Run != nil {
 		w := a.writer(a.isTerm && a.colour)
 		w.Plan(*got.Run)
-		_, err := io.WriteString(a.out, w.String())
-		return err
+		return a.show(a.out, w)
 	}
 	if err := a.printText(got.Message); err != nil {
 		return err
@@ -202,7 +201,7 @@ func (a *app) printAnswer(got httpapi.SendAnswer) error {
 		a.say(a.text("cli.sources", "n", fmt.Sprint(n)))
 	}
 	if got.Block != nil {
-		a.say(got.Block.Action)
+		a.say(visible.Line(got.Block.Action))
 	}
 	return nil
 }
@@ -225,8 +224,7 @@ func (a *app) printWarnings(m conversation.Message) error {
 	for _, n := range above {
 		w.Warning(n.Warning().In(a.tag))
 	}
-	_, err := io.WriteString(a.out, w.String())
-	return err
+	return a.show(a.out, w)
 }
 
 func (a *app) sayNotes(m conversation.Message) {
@@ -375,7 +373,7 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 func (a *app) showPlan(r httpapi.Run) {
 	w := a.writer(a.colour)
 	w.Plan(r)
-	fmt.Fprint(a.errOut, w.String())
+	_ = a.show(a.errOut, w)
 }
 
 func (a *app) chatsCommand() *cobra.Command {

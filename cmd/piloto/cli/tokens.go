@@ -83,7 +83,7 @@ func (a *app) tokenRow(table, account string, t process.TokenTask) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "token: %s\n\nIt is shown once. Store its hash with:\n\naws dynamodb put-item --table-name %s --item '%s'\n", secret, table, item)
+	_, err = fmt.Fprintf(a.out, "token: %s\n\nIt is shown once. Store its hash with:\n\naws dynamodb put-item --table-name %s --item %s\n", secret, quote(table), quote(string(item)))
 	return err
 }
 

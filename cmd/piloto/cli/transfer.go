@@ -17,6 +17,7 @@ import (
 	"piloto/cmd/piloto/machine"
 	"piloto/cmd/piloto/mirror"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/visible"
 	"piloto/internal/workspace"
 )
 
@@ -229,7 +230,7 @@ func (a *app) tellTransfer(r mirror.Result, out []machine.LeftOut, dry bool) err
 	}
 	code, lines := Success, []string{}
 	if len(left) > 0 {
-		code, lines = Partial, append(lines, a.text("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
+		code, lines = Partial, append(lines, a.prose("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
 	}
 	if len(r.Strange) > 0 {
 		code, lines = Partial, append(lines, a.text("cli.files.strange", "names", strings.Join(r.Strange, ", ")))
@@ -246,7 +247,7 @@ func (a *app) tellTransfer(r mirror.Result, out []machine.LeftOut, dry bool) err
 func sentencesOf(list []skipped) string {
 	var b strings.Builder
 	for _, s := range list {
-		b.WriteString("  " + s.Why + "\n")
+		b.WriteString("  " + visible.Line(s.Why) + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

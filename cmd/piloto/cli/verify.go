@@ -1,11 +1,19 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/verify"
+	"piloto/internal/ground/visible"
 )
 
 // verifyCommand returns the command that checks receipts. Its outcomes are exit codes: 0, 1, and 2 for what is not
@@ -32,4 +40,28 @@ func (a *app) verifyCommand() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+func (a *app) runsReceipt() *cobra.Command {
+	return &cobra.Command{
+		Use: "receipt ID", Short: "Write the signed receipt of a run to stdout; piloto verify checks it", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				call := client.Call{Method: http.MethodGet, Path: runPath(args[0], "receipt")}
+				raw, err := c.Raw(ctx, call, "application/json")
+				if err == nil && !json.Valid(raw) {
+					err = c.Strange(call, client.CameOther, errors.New("it answered with no receipt"))
+				}
+				if err != nil {
+					return err
+				}
+				text := strings.TrimSpace(string(raw))
+				if a.isTerm { // to a file it goes as it came
+					text = visible.Escaped(text)
+				}
+				_, err = fmt.Fprintln(a.out, text)
+				return err
+			})
+		},
+	}
 }

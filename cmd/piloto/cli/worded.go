@@ -4,12 +4,14 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 
 	"piloto/cmd/piloto/client"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/visible"
 )
 
 // refusal returns an error with a sentence of this command: a key, and pairs of names and values. It is worded where it is
@@ -31,13 +33,58 @@ func (a *app) worded(err error) error {
 		return reworded(err, lost, a.lost(lost))
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return reworded(err, f, locale.OfFault(f).In(a.tag))
+		return reworded(err, f, a.ofFault(f))
 	}
 	if key, name, part := ofSystem(err); key != "" {
 		return reworded(err, part, a.text(key, "name", name))
 	}
 	return err
 }
+
+// text returns a sentence, on whose lines no value can begin another one: every character of a value is visible. A value that stands
+// in a command is as a shell takes it. Where a value has lines of its own, see prose.
+func (a *app) text(key string, pairs ...string) string {
+	sentence, known := locale.Lookup(a.tag, key)
+	if !known { // such as that of a status of a newer deployment
+		return visible.ScreenLine(key)
+	}
+	args := make([]string, len(pairs))
+	for i, p := range pairs {
+		if args[i] = p; i%2 == 1 {
+			args[i] = valueIn(sentence, pairs[i-1], p)
+		}
+	}
+	return locale.Text(a.tag, key, args...)
+}
+
+// prose does the same with values that have lines, which the caller makes visible.
+func (a *app) prose(key string, pairs ...string) string { return locale.Text(a.tag, key, pairs...) }
+
+// ofFault returns the sentence of a fault, with its values as in text.
+func (a *app) ofFault(f *fault.Error) string {
+	s := locale.OfFault(f)
+	sentence, _ := locale.Lookup(a.tag, s.Key)
+	for name, value := range s.Args {
+		if text, ok := value.(string); ok {
+			s.Args[name] = valueIn(sentence, name, text)
+		}
+	}
+	return s.In(a.tag)
+}
+
+// valueIn returns the value of a placeholder of a sentence.
+func valueIn(sentence, name, value string) string {
+	value = visible.ScreenLine(value)
+	for _, command := range commands.FindAllString(sentence, -1) {
+		if strings.Contains(command, "{"+name+"}") {
+			return quote(value)
+		}
+	}
+	return value
+}
+
+// commands are the parts of a sentence that a person pastes into a shell.
+var commands = regexp.MustCompile(`(piloto |--)[^.:;(\n]*`)
 
 // reworded returns an error that says a sentence in the place of what a part of it says.
 func reworded(err, part error, sentence string) error {

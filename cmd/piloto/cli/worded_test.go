@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"strings"
 	"syscall"
@@ -102,6 +104,55 @@ func TestWhoIsNotAnsweredReadsHowToLook(t *testing.T) {
 	for wait, want := range map[time.Duration]string{time.Minute + 1: "2 minutos", time.Hour: "60 minutos", 1<<63 - 1: "más de un día"} {
 		if said := a.worded(&client.UnreachableError{Came: client.CameStatus, Wait: wait}).Error(); !strings.Contains(said, want) {
 			t.Errorf("%s: %q", wait, said)
+		}
+	}
+}
+
+// TestAValueInACommandIsOneWord: what a sentence gives a person to paste does what it says, whatever its values are; and no value
+// begins a line.
+func TestAValueInACommandIsOneWord(t *testing.T) {
+	a, _, _ := newApp(nil, "")
+	for _, tag := range locale.Tags() {
+		a.tag = tag
+		for _, c := range []struct{ key, name, value, says, not string }{
+			{"cli.next_page", "cursor", "a b;`id`", "--cursor 'a b;`id`'", ""},
+			{"cli.next_page", "cursor", "it's", `--cursor 'it'\''s'`, ""},
+			{"cli.next_page", "cursor", "eyJhIjoxfQ_-", "--cursor eyJhIjoxfQ_-", "'"},
+			{"cli.acted.run", "id", "x;y", "piloto runs show 'x;y'", ""},
+			{"cli.no_profile", "name", "a\nConfirmado.", "a⟦U+000A⟧Confirmado.", "\n"},
+			{"page.status.\x1b[2J", "", "", "⟦U+001B⟧", "\x1b"},
+		} {
+			got := a.text(c.key, c.name, c.value)
+			if !strings.Contains(got, c.says) || c.not != "" && strings.Contains(got, c.not) {
+				t.Errorf("%s: %q", c.key, got)
+			}
+		}
+		got := a.worded(refusal("cli.wrong.no_version", "name", "a b", "version", "x\x1b\ny")).Error()
+		if !strings.Contains(got, "piloto workspace log 'a b'") || strings.ContainsAny(got, "\x1b\n") {
+			t.Errorf("%q", got)
+		}
+	}
+	for in, want := range map[string]string{"": "''", "a.txt": "a.txt", "año/é": "año/é", "a*": "'a*'", "~x": "'~x'", "a`": "'a`'", "#a": "'#a'", "a\\": `'a\'`, "a!": "'a!'", "=ls": "'=ls'"} {
+		if got := quote(in); got != want {
+			t.Errorf("%q is %s, and not %s", in, got, want)
+		}
+	}
+}
+
+// TestNoTextOfAPlanSetsAnEditor: vim and emacs read settings in a file; and what is invisible is escaped. It is the same plan.
+func TestNoTextOfAPlanSetsAnEditor(t *testing.T) {
+	raw, err := json.MarshalIndent(map[string]string{"goal": "x vim: set x:\n vi:a: ex:b Vim<900: -*- mode -*- Local Variables: https://x.example \u202e\u009b\x7f"}, "", "  ")
+	must(t, err)
+	text := forEditor(string(raw))
+	var was, is map[string]string
+	must(t, json.Unmarshal(raw, &was))
+	must(t, json.Unmarshal([]byte(text), &is))
+	if !maps.Equal(was, is) || !strings.Contains(text, "https://x.example") {
+		t.Errorf("%q became %q", was, is)
+	}
+	for _, acts := range []string{"vim:", "vi:", "ex:", "<900:", "-*-", "Variables:", "\u202e", "\u009b", "\x7f"} {
+		if strings.Contains(text, acts) {
+			t.Errorf("%q is in %q", acts, text)
 		}
 	}
 }

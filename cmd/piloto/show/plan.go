@@ -31,7 +31,13 @@ type Writer struct {
 // String returns what was written.
 func (w *Writer) String() string { return w.b.String() }
 
-func (w *Writer) text(key string, pairs ...string) string { return locale.Text(w.Tag, key, pairs...) }
+// text returns a sentence. A key that does not exist is of a status, or the like, that a deployment made up or that is newer.
+func (w *Writer) text(key string, pairs ...string) string {
+	if _, known := locale.Lookup(w.Tag, key); !known {
+		return visible.Line(key)
+	}
+	return locale.Text(w.Tag, key, pairs...)
+}
 
 func (w *Writer) line(indent int, parts ...string) {
 	w.b.WriteString(strings.Repeat(" ", indent))
@@ -97,7 +103,7 @@ func (w *Writer) Plan(r httpapi.Run) {
 	if w.marked() {
 		w.line(0, w.style(yellow, w.text("page.card.marked")))
 	}
-	w.line(0, w.text("cli.plan.expires", "at", w.clock(r.ExpiresAt)), "·", w.text("page.card.digest"), string(r.Digest))
+	w.line(0, w.text("cli.plan.expires", "at", w.clock(r.ExpiresAt)), "·", w.text("page.card.digest"), visible.Line(string(r.Digest)))
 }
 
 // marked reports whether a character of what was written is named, because it is invisible or imitates another one.
@@ -282,7 +288,7 @@ func (w *Writer) Approval(s httpapi.Step) {
 		w.line(6, w.text("page.step.truncated"))
 	}
 	w.line(4, w.text("cli.plan.expires", "at", w.clock(a.ExpiresAt)))
-	w.line(0, w.text("page.card.digest"), string(a.Digest))
+	w.line(0, w.text("page.card.digest"), visible.Line(string(a.Digest)))
 }
 
 // address returns a whole URL with its host as it is resolved.

@@ -19,7 +19,7 @@ func (w *Writer) Run(r httpapi.Run) {
 	w.line(0, w.style(bold, visible.Line(r.Goal)), "·", w.Status(r.Status, r.Withdrawn))
 	if r.Withdrawn != nil {
 		w.line(0, w.text("page.dead.withdrawn"), w.text("page.card.withdrawn_reason"), visible.Line(r.Withdrawn.Reason))
-		w.line(0, w.text("page.card.propose_again")+": piloto runs repeat "+r.RunID)
+		w.line(0, w.text("page.card.propose_again")+": piloto runs repeat "+visible.Line(r.RunID))
 	}
 	for i, s := range r.Steps {
 		w.line(0, strconv.Itoa(i+1)+".", w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk), "·", w.text("page.state."+string(s.Status)))
@@ -42,7 +42,7 @@ func (w *Writer) Run(r httpapi.Run) {
 		}
 	}
 	w.failure(0, r.Error)
-	w.line(0, w.text("page.card.digest"), string(r.Digest))
+	w.line(0, w.text("page.card.digest"), visible.Line(string(r.Digest)))
 }
 
 // Outcome writes how a run ended, or for what it waits, in a few lines.
