@@ -268,7 +268,7 @@ func (v keyStore) DeleteKey(ctx context.Context, account, provider string) error
 func (s site) eligibilityService(c AI) (*eligibility.Service, *clientCache) {
 	d := s.platform(c.Platform)
 	m := s.newClientCache(c, d)
-	return &eligibility.Service{Store: s.eligibilityStores(), Deployment: d, Keys: m, Now: s.Now, Log: s.log}, m
+	return &eligibility.Service{Store: s.eligibilityStores(), Deployment: d, Keys: m, Now: s.Now, Log: s.log, Started: s.Now()}, m
 }
 
 func (s site) credits() *credit.Service {

@@ -123,6 +123,9 @@ func (q *modelCaller) askOnce(ctx context.Context) (llm.Reply, error) {
 		refused := false
 		if why == "" {
 			answer, err := q.call(ctx, r)
+			if err == nil && q.use.Rejected {
+				q.health(ctx, q.req.Principal.Account, q.use.Provider, nil)
+			}
 			if err == nil || endedByUs(ctx) {
 				return answer, err
 			}
@@ -199,7 +202,7 @@ func (q *modelCaller) blockFor(ctx context.Context, why eligibility.Reason, refu
 	block := eligibility.Refuse(why, q.use.Provider)
 	if why == eligibility.InsufficientCredits {
 		if standing, err := q.standing.Standing(ctx, q.req.Principal.Account, q.now()); err == nil {
-			block.CreditBalance = &standing.Balance
+			block.CreditBalance, block.Missing = &standing.Balance, q.use.Policy.Missing(standing.Balance, q.meter.Short)
 		}
 	}
 	return block

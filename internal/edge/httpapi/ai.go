@@ -149,11 +149,13 @@ type Swap struct {
 
 // EligibilityBlock is a Block with a balance that is always present in JSON.
 type EligibilityBlock struct {
-	Reason  eligibility.Reason `json:"reason" doc:"stable; what a program matches on"`
-	Message string             `json:"message"`
-	Balance *int64             `json:"creditBalance" doc:"null unless credits are the reason"`
-	Action  string             `json:"action" doc:"what to do next"`
-	Remedy  eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
+	Reason   eligibility.Reason `json:"reason" doc:"stable; what a program matches on"`
+	Message  string             `json:"message"`
+	Balance  *int64             `json:"creditBalance" doc:"null unless credits are the reason"`
+	Missing  int64              `json:"creditsMissing,omitempty" doc:"credits to add before it can be paid"`
+	Provider string             `json:"provider,omitempty" doc:"that the block is about"`
+	Action   string             `json:"action" doc:"what to do next"`
+	Remedy   eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
 }
 
 func (s aiHandler) eligibilityOf(ctx context.Context, in *struct {
@@ -240,7 +242,7 @@ func (s aiHandler) project(ctx context.Context, id string) error {
 func showEligibility(plan *eligibility.Selection, block *eligibility.Block, lang locale.Tag) Eligibility {
 	if plan == nil {
 		return Eligibility{Block: &EligibilityBlock{
-			Reason: block.Reason, Message: block.Message().In(lang), Balance: block.CreditBalance, Action: block.Action().In(lang), Remedy: block.Remedy,
+			Reason: block.Reason, Message: block.Message().In(lang), Balance: block.CreditBalance, Missing: block.Missing, Provider: block.Provider, Action: block.Action().In(lang), Remedy: block.Remedy,
 		}}
 	}
 	var fallback *Swap

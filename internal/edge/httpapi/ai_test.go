@@ -611,3 +611,27 @@ func TestAChatsAutomationComesFirst(t *testing.T) {
 		t.Errorf("a new title changed it: %+v", s.chat)
 	}
 }
+
+// TestCreditsAgreeWithTheLedger also where answers cost no credits and nothing is limited.
+func TestCreditsAgreeWithTheLedger(t *testing.T) {
+	s := newSite()
+	free := false
+	s.settings.accounts["a"].settings.Providers = append(s.settings.accounts["a"].settings.Providers, eligibility.Config{Name: "openai", CostsCredits: &free})
+	s.settings.accounts["a"].settings.Terms = nil
+	s.settings.accounts["a"].standing = credit.Standing{Balance: 12, Entries: 1, Day: 5, Month: 6, Sessions: []credit.Session{{ID: boughtS, Tokens: 10, Free: 3}}}
+	got := decode(t, s.do(ask(talker, "GET", "/ai/credits", "")))
+	if got["balance"] != 12.0 || fmt.Sprint(got["spent"]) != "map[day_micros:5 month_micros:6]" || len(listOf(got["sessions"])) != 1 || got["requires_credits"] != false {
+		t.Errorf("%v", got)
+	}
+	s.settings.accounts["a"].settings.Assistants, s.settings.accounts["a"].settings.Entitlement = nil, &eligibility.Entitlement{}
+	if got := decode(t, s.do(ask(talker, "GET", "/ai/credits", ""))); got["balance"] != 12.0 {
+		t.Errorf("without AI: %v", got)
+	}
+}
+
+func TestAPolicyUnderWhichNothingCanBePaidIsRefused(t *testing.T) {
+	s := newSite()
+	if code := wantRefused(t, s, boss, "PUT", "/ai/terms", `{"policy":{"session_cost":1000000,"session_tokens":1,"session_minutes":5}}`); code != "ai.setting_invalid" {
+		t.Error(code)
+	}
+}

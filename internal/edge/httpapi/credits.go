@@ -56,15 +56,21 @@ type Spent struct {
 }
 
 func (s aiHandler) credits(ctx context.Context, _ *nothing) (*reply[Credits], error) {
-	got, err := s.Decisions.Read(ctx, eligibility.Question{Account: caller(ctx).Account})
+	account := caller(ctx).Account
+	got, err := s.Decisions.Read(ctx, eligibility.Question{Account: account})
+	if err != nil {
+		return nil, err
+	}
+	// A decision reads the wallet only where it depends on it.
+	standing, err := s.Books.Standing(ctx, account, s.config.Now())
 	if err != nil {
 		return nil, err
 	}
 	v := Credits{
-		Balance: got.Standing.Balance, Policy: got.Policy, Limits: got.Limits,
-		Sessions: make([]CreditSession, 0, len(got.Standing.Sessions)), Spent: Spent{got.Standing.Day, got.Standing.Month},
+		Balance: standing.Balance, Policy: got.Policy, Limits: got.Limits,
+		Sessions: make([]CreditSession, 0, len(standing.Sessions)), Spent: Spent{standing.Day, standing.Month},
 	}
-	for _, one := range got.Standing.Sessions {
+	for _, one := range standing.Sessions {
 		v.Sessions = append(v.Sessions, CreditSession(one))
 	}
 	for _, p := range got.Providers {

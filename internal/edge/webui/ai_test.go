@@ -105,7 +105,7 @@ func (w *world) putAssistant(rw http.ResponseWriter, r *http.Request, project st
 }
 
 func blockOf(b *eligibility.Block) map[string]any {
-	return map[string]any{"reason": b.Reason, "message": b.Message().In(locale.Spanish), "creditBalance": b.CreditBalance, "action": b.Action().In(locale.Spanish), "remedy": b.Remedy}
+	return map[string]any{"reason": b.Reason, "message": b.Message().In(locale.Spanish), "creditBalance": b.CreditBalance, "action": b.Action().In(locale.Spanish), "remedy": b.Remedy, "provider": b.Provider}
 }
 
 func (w *world) eligible(rw http.ResponseWriter, r *http.Request) {

@@ -267,3 +267,46 @@ func TestAnAnswerWithAGapWaitsForItsEnd(t *testing.T) {
 		t.Error("a late piece began the answer again")
 	}
 }
+
+// TestTheBannerGoesWhenItIsPaid, wherever that was done: nobody presses anything here.
+func TestTheBannerGoesWhenItIsPaid(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.stopClock()
+	b.broke()
+	b.visit("/")
+	b.see(blockedStrip)
+	if said := eval[string](b, `document.querySelector(".strip").innerText`); !strings.Contains(said, "Añade al menos 1 crédito y") {
+		t.Errorf("it does not say how many are missing: %s", said)
+	}
+	b.grant(5)
+	b.pass(20)
+	b.until(`document.getElementById("strip").hidden`)
+}
+
+// TestARejectedKeyLeadsToItsField: while the provider rejects the key nothing says that an answer can be had.
+func TestARejectedKeyLeadsToItsField(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.broke()
+	b.grant(5)
+	ctx := t.Context()
+	if _, err := b.ai.SetKey(ctx, b.account, "openai", "sk-wrong"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.ai.Store.PutHealth(ctx, b.account, eligibility.Health{Provider: "openai", At: b.now().Add(time.Second), Outcome: string(eligibility.NoAPIKey)}); err != nil {
+		t.Fatal(err)
+	}
+	b.visit("/")
+	b.see(blockedStrip)
+	said := eval[string](b, `document.querySelector(".strip").innerText`)
+	if !strings.Contains(said, "OpenAI rechaza la API key configurada") || !strings.Contains(said, "Cambiar la clave") || strings.Contains(said, "ya puede") {
+		t.Errorf("the banner says %s", said)
+	}
+	b.picture("rejected-key")
+	b.click(`.strip a.button`)
+	b.until(`document.activeElement.id === "key-openai" && document.activeElement.checkVisibility()`)
+	b.picture("rejected-key-field")
+	b.write("#key-openai", "sk-right\r")
+	b.until(`document.querySelector("#key-openai").value === ""`)
+	b.visit("/")
+	b.until(`document.getElementById("strip").hidden`)
+}

@@ -53,7 +53,7 @@ func managerOf(m *memory, facts Facts) *eligibility.Manager {
 // decide makes the real decision over this memory.
 func (w *world) decide(ctx context.Context, q eligibility.Question) (*eligibility.Selection, *eligibility.Block) {
 	s := eligibility.Service{Store: w.ai.Store, Deployment: w.ai.Deployment, Keys: w.ai.Keys, Now: w.ai.Now, Log: slog.New(slog.DiscardHandler)}
-	return s.Decide(ctx, q)
+	return s.Eligibility(ctx, q)
 }
 
 func (m *memory) Settings(context.Context, string) (eligibility.Settings, error) {

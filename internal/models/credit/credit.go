@@ -65,13 +65,21 @@ const (
 	MaxSessions = 50
 )
 
+// leastAnswer is the tokens that a first answer holds when no assistant says otherwise. A policy under which no grant
+// pays for it pays for nothing.
+const leastAnswer = 8_000
+
 // Valid returns one field for each fault of the policy, by the JSON name of the member.
 func (p Policy) Valid() []fault.Field {
-	return nonNil(
+	wrong := nonNil(
 		within("session_cost", p.SessionCost, 1, MaxCredits),
 		within("session_tokens", int64(p.SessionTokens), 1, MaxTokens),
 		within("session_minutes", int64(p.SessionMinutes), 1, MaxMinutes),
 	)
+	if len(wrong) == 0 && p.Missing(0, leastAnswer) > MaxCredits {
+		wrong = append(wrong, fault.Field{Loc: []any{"body", "session_cost"}, Msg: "one answer costs more than " + itoa(MaxCredits) + " credits", Type: "answer_unpayable"})
+	}
+	return wrong
 }
 
 // Limits are the most that an account may spend, in micro-USD; 0 means no limit. Run covers all model calls of one
@@ -173,6 +181,11 @@ func (p Policy) Units(tokens int) int64 {
 		return 1
 	}
 	return int64((tokens + p.SessionTokens - 1) / p.SessionTokens)
+}
+
+// Missing returns the credits that a balance lacks to open a session with room for the tokens; 0: none.
+func (p Policy) Missing(balance int64, tokens int) int64 {
+	return max(0, p.SessionCost*p.Units(tokens)-balance)
 }
 
 // Kind is the reason for a ledger entry.

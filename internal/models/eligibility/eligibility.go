@@ -165,6 +165,7 @@ type Provider struct {
 	Demo         bool                    // the built-in demonstration model
 	Prices       map[string]credit.Price // the account's own, by model
 	Health       Health                  // result of its last call or probe
+	Rejected     bool                    // its last call said that it does not accept the key that it still has
 }
 
 // Need is the most that a turn may use, estimated before the turn.
@@ -185,6 +186,8 @@ type Snapshot struct {
 	Budget      int64 // micros of an agent, beside the account's limits; 0: none
 	Standing    credit.Standing
 	Need        Need
+	// Preview means that no turn runs: a key that was rejected counts as none. A turn tries it again.
+	Preview bool
 }
 
 // Estimate is the worst case of a turn's first call.
@@ -203,6 +206,7 @@ type Candidate struct {
 	OwnKey          bool
 	KeyAt           time.Time
 	Keyless         bool
+	Rejected        bool // as in Provider
 	Demo            bool
 	RequiresCredits bool
 	Price           credit.Price
@@ -253,6 +257,7 @@ type Block struct {
 	Reason        Reason
 	Remedy        Remedy // the page for it
 	CreditBalance *int64 // nil unless credits are the reason
+	Missing       int64  // credits to add, so that the call can be paid; 0: credits are not the reason
 	Provider      string // the provider that the block is about; "" for none
 
 	byProvider bool // the provider itself refused

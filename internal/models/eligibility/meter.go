@@ -18,6 +18,7 @@ type Meter struct {
 	Always bool // take a hold even if the call costs nothing, because the hold also makes the call exclusive
 
 	Reserve Reserve // held beside each call
+	Short   int     // tokens for which Cover last found no credits
 	Beside  int64   // millionths of a US dollar that calls with other meters cost, and that count in the limit of this one
 }
 
@@ -63,6 +64,7 @@ func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session 
 	m.Hold, err = m.Credit.Cover(ctx, m.Hold, need) // kept also with an error: it records that a write was tried
 	switch {
 	case errors.Is(err, credit.ErrInsufficient):
+		m.Short = need.Tokens
 		return InsufficientCredits, nil
 	case errors.Is(err, credit.ErrBudget):
 		return BudgetExceeded, nil

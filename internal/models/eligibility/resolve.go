@@ -80,11 +80,11 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 	input := min(s.Need.Input, window-output) // what is longer is made to fit
 	price, priced := PriceOf(p, c.Model)
 	out := Candidate{
-		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, Window: window, choice: c,
+		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Rejected: p.Rejected, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, Window: window, choice: c,
 		Estimate: Estimate{Input: input, Output: output, Micros: price.Cost(input, output), Priced: priced},
 	}
 	switch {
-	case !p.HasKey:
+	case !p.HasKey, s.Preview && p.Rejected:
 		return out, NoAPIKey
 	case s.At.Before(p.Health.Waiting):
 		return out, RateLimited
@@ -104,7 +104,7 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 		out.SessionID = session.ID
 		return out, ""
 	}
-	if s.Standing.Balance < s.Policy.SessionCost*s.Policy.Units(tokens) {
+	if s.Policy.Missing(s.Standing.Balance, tokens) > 0 {
 		return out, InsufficientCredits
 	}
 	return out, ""
@@ -118,8 +118,12 @@ func (s Snapshot) affords(micros int64) bool {
 
 func (s Snapshot) refuse(why Reason, provider string) *Block {
 	b := Refuse(why, provider)
-	if why == InsufficientCredits {
-		b.CreditBalance = &s.Standing.Balance
+	switch at := slices.IndexFunc(s.Providers, func(p Provider) bool { return p.Name == provider }); {
+	case why == InsufficientCredits:
+		c, _ := s.candidate(Choice{Provider: provider, Model: s.Assistant.Model})
+		b.CreditBalance, b.Missing = &s.Standing.Balance, s.Policy.Missing(s.Standing.Balance, c.Estimate.Input+c.Estimate.Output)
+	case why == NoAPIKey && at >= 0:
+		b.byProvider = s.Providers[at].HasKey
 	}
 	return b
 }
@@ -151,6 +155,9 @@ func (b Block) Message() locale.Phrase {
 
 // Action returns the sentence that says how a person can remove the cause.
 func (b Block) Action() locale.Phrase {
+	if b.Missing > 0 {
+		return locale.Say("blocked."+string(b.Reason)+".do.missing", "n", b.Missing)
+	}
 	return locale.Say("blocked."+string(b.Reason)+".do", "provider", b.provider())
 }
 

@@ -96,6 +96,7 @@ type Service struct {
 	Keys       Keys
 	Now        func() time.Time
 	Log        *slog.Logger
+	Started    time.Time // of the process: what providers said of the deployment's keys before is not known to be true of these
 }
 
 // Question is the subject of a decision.
@@ -106,6 +107,7 @@ type Question struct {
 	Need      Need
 	Choice    *Choice // the model, in place of the assistant's; nil: the assistant's
 	Budget    int64   // micros that the turn may cost for its agent; 0: only the account's limits
+	Preview   bool    // as in Snapshot
 }
 
 // Read returns the snapshot for a question.
@@ -124,6 +126,7 @@ func (s *Service) Snapshot(ctx context.Context, q Question, settings Settings) (
 	out := Snapshot{
 		At: s.Now(), Entitlement: settings.entitlement(), Assistant: s.Deployment.assistant(settings, q.ProjectID), Mode: q.Mode,
 		Providers: s.Deployment.providers(settings, nil), Policy: terms.Policy, Limits: terms.Limits, Budget: q.Budget, Need: q.Need,
+		Preview: q.Preview,
 	}
 	if q.Choice != nil && out.Assistant != nil {
 		chosen := *out.Assistant
@@ -140,7 +143,19 @@ func (s *Service) Snapshot(ctx context.Context, q Question, settings Settings) (
 		return Snapshot{}, err
 	}
 	out.Providers = s.Deployment.providers(settings, keys)
+	for i, p := range out.Providers {
+		out.Providers[i].Rejected = s.isRejected(p)
+	}
 	return out, nil
+}
+
+// isRejected reports whether the provider did not accept the key that it has.
+func (s *Service) isRejected(p Provider) bool {
+	since := p.KeyAt
+	if !p.OwnKey {
+		since = s.Started
+	}
+	return p.HasKey && p.Health.Outcome == string(NoAPIKey) && p.Health.At.After(since)
 }
 
 // isPaid reports whether the decision depends on the wallet.

@@ -3,6 +3,7 @@ package eligibility_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -238,4 +239,75 @@ type unreadable struct{}
 
 func (unreadable) Platform(context.Context) (map[string]bool, error) {
 	return nil, errors.New("the secret does not answer")
+}
+
+// TestARejectedKeyIsToldUntilItIsMended: no page says that an answer can be had while the provider rejects the key, and a
+// turn tries it all the same.
+func TestARejectedKeyIsToldUntilItIsMended(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	ctx, q := context.Background(), eligibility.Question{Account: account}
+	if _, err := o.SetKey(ctx, account, "openai", "sk-wrong"); err != nil {
+		t.Fatal(err)
+	}
+	o.world.Pass(time.Second)
+	if plan, block := o.service.Eligibility(ctx, q); plan == nil {
+		t.Fatalf("%+v", block)
+	}
+	o.service.RecordHealth(ctx, account, "openai", llm.ErrNoKey)
+	_, block := o.service.Eligibility(ctx, q)
+	if block == nil || block.Reason != eligibility.NoAPIKey || block.Provider != "openai" || block.Message().In("es") != "OpenAI rechaza la API key configurada. Contactá al administrador." {
+		t.Fatalf("%+v", block)
+	}
+	if plan, block := o.service.Decide(ctx, q); plan == nil || !plan.Rejected {
+		t.Errorf("a turn does not try it: %+v", block)
+	}
+	o.world.Pass(time.Hour)
+	if plan, _ := o.service.Eligibility(ctx, q); plan != nil {
+		t.Error("it is forgotten")
+	}
+	o.service.RecordHealth(ctx, account, "openai", nil) // the provider accepts it again
+	if plan, block := o.service.Eligibility(ctx, q); plan == nil || plan.Rejected {
+		t.Errorf("%+v", block)
+	}
+	o.service.RecordHealth(ctx, account, "openai", llm.ErrNoKey)
+	o.world.Pass(time.Second)
+	if _, err := o.SetKey(ctx, account, "openai", "sk-right"); err != nil {
+		t.Fatal(err)
+	}
+	if plan, block := o.service.Eligibility(ctx, q); plan == nil {
+		t.Errorf("the old key stands in the way of the new one: %+v", block)
+	}
+}
+
+// TestARejectedKeyOfTheDeploymentIsToldUntilItsProcessEnds: the next process may have another one.
+func TestARejectedKeyOfTheDeploymentIsToldUntilItsProcessEnds(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	q := eligibility.Question{Account: account}
+	free := false
+	o.put(t, eligibility.Config{Name: "openai", CostsCredits: &free})
+	o.service.RecordHealth(context.Background(), account, "openai", llm.ErrNoKey)
+	if plan, _ := o.service.Eligibility(context.Background(), q); plan != nil {
+		t.Error("it is not told")
+	}
+	o.service.Started = o.world.Clock().Add(time.Second)
+	if plan, block := o.service.Eligibility(context.Background(), q); plan == nil {
+		t.Errorf("%+v", block)
+	}
+}
+
+// TestABlockSaysHowManyCreditsAreMissing: one credit may buy less than an answer.
+func TestABlockSaysHowManyCreditsAreMissing(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	if _, err := o.PutTerms(context.Background(), account, eligibility.Terms{Policy: credit.Policy{SessionCost: 3, SessionTokens: 1000, SessionMinutes: 5}}); err != nil {
+		t.Fatal(err)
+	}
+	_, block := o.service.Eligibility(context.Background(), eligibility.Question{Account: account})
+	want := 3 * int64((4000+fixture.Assistant("openai", "gpt-4o-mini").MaxTokens+999)/1000)
+	if block == nil || block.Missing != want || *block.CreditBalance != 0 || block.Action().In("es") != fmt.Sprintf("Añade al menos %d créditos y reinténtalo.", want) {
+		t.Errorf("%+v, and not %d", block, want)
+	}
+	terms := eligibility.Terms{Policy: credit.Policy{SessionCost: 1_000_000, SessionTokens: 1, SessionMinutes: 5}}
+	if _, err := o.PutTerms(context.Background(), account, terms); !errors.Is(err, eligibility.ErrSetting) {
+		t.Errorf("a policy under which nothing can be paid: %v", err)
+	}
 }

@@ -146,8 +146,9 @@ func (s *Service) attempts(ctx context.Context, account string, history credit.T
 	return attempts, err
 }
 
-// Eligibility decides for GET /ai/eligibility, before there is a message.
+// Eligibility decides for GET /ai/eligibility, before there is a message. A key that the provider rejected is told as
+// such, until another one is set or a turn is answered with it.
 func (s *Service) Eligibility(ctx context.Context, q Question) (*Selection, *Block) {
-	q.Need = NominalNeed()
+	q.Need, q.Preview = NominalNeed(), true
 	return s.Decide(ctx, q)
 }

@@ -28,6 +28,8 @@ export function startEligible(answer) {
   });
   document.addEventListener("view", draw);
   document.addEventListener("writing", draw);
+  // Credits, keys and limits are mended elsewhere, too: at a terminal, or by somebody else.
+  setInterval(() => blocked() && !document.hidden && recheck(), 15_000);
 }
 
 /** delay is how long the assistant waits for a further message, in milliseconds. */
@@ -120,14 +122,15 @@ const actions = (...buttons) => el("div", { class: "strip-actions" }, ...buttons
 const places = { manage_credits: ["/?view=credits", "manage_credits"], manage_assistants: ["/?view=assistants", "manage_assistants"] };
 
 function blockedParts() {
-  const { message, action, creditBalance, remedy, reason } = known.block;
+  const { message, action, creditBalance, remedy, reason, provider } = known.block;
   const said = [el("strong", {}, clean(message))];
   if (Number.isInteger(creditBalance)) said.push(" ", el("span", { class: "strip-balance" }, t("balance", { n: creditBalance })));
   if (action) said.push(" ", el("span", {}, action));
   const place = places[remedy];
-  const label = remedy === "manage_credits" ? t("manage_credits") : t("manage_assistants");
+  const key = reason === "no_api_key" && provider;
+  const label = key ? t("mend_key") : remedy === "manage_credits" ? t("manage_credits") : t("manage_assistants");
   return [icon("warn"), text("alert", ...said), actions(
-    place && el("a", { class: "button primary", href: place[0], "data-nav": true }, label),
+    place && el("a", { class: "button primary", href: place[0] + (key ? "#key-" + encodeURIComponent(provider) : ""), "data-nav": true }, label),
     el("button", { type: "button", class: "button", "data-action": "recheck", "data-reason": reason }, icon("refresh"), t("recheck")),
   )];
 }

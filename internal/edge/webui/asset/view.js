@@ -206,10 +206,21 @@ export function showAsked() {
 
 const mostSought = 50; // pages
 
+// showKey unfolds a provider and leads to the field of its key, once.
+function showKey(id) {
+  const field = document.getElementById(id);
+  if (!field) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  field.closest("details").open = true;
+  field.scrollIntoView({ block: "center" });
+  field.focus({ preventScroll: true });
+}
+
 /** seek brings the message or the card that the address names into sight, and reads older ones until it is there. */
 export async function seek() {
   const id = decodeURIComponent(location.hash.slice(1));
   const v = view();
+  if (id.startsWith("key-")) showKey(id);
   if (!/^(m|run)-/.test(id) || !thread()) return;
   for (let page = 0; page < mostSought && view() === v && !document.getElementById(id) && document.querySelector("#older button"); page++) {
     await older(document.querySelector("#older button"));
