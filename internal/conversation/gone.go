@@ -8,11 +8,12 @@ import (
 	"piloto/internal/ground/sweep"
 )
 
-// Gone is a project, or a chat without one, that was deleted and had files.
+// Gone is a project that was deleted, or a chat without one that was deleted and had files.
 type Gone struct {
 	Account   string
 	ProjectID string
 	ChatID    string // only without ProjectID
+	Bare      bool   // a project without files
 }
 
 // GoneStore knows whose files are still there.
@@ -21,11 +22,13 @@ type GoneStore interface {
 	WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Gone], error)
 	// PutOffFiles sets when the files are due again.
 	PutOffFiles(ctx context.Context, g Gone, until time.Time) error
-	// WithoutFiles notes that the files are deleted, too.
+	// ReleaseChats takes the chats out of a project that is deleted.
+	ReleaseChats(ctx context.Context, account, project string) error
+	// WithoutFiles notes that the files are deleted, too, and the chats released.
 	WithoutFiles(ctx context.Context, g Gone, at time.Time) error
 }
 
-// FilesSweeper deletes the files of deleted projects and chats.
+// FilesSweeper deletes the files of deleted projects and chats, and takes the chats out of such projects.
 type FilesSweeper struct {
 	Store GoneStore
 	Clear func(ctx context.Context, g Gone) error // deletes the files. It may be repeated
@@ -54,8 +57,15 @@ func (s *FilesSweeper) clear(ctx context.Context, g Gone) error {
 	if err := s.Store.PutOffFiles(ctx, g, s.Now().Add(clearAgain)); err != nil {
 		return err
 	}
-	if err := s.Clear(ctx, g); err != nil {
-		return err
+	if g.ProjectID != "" {
+		if err := s.Store.ReleaseChats(ctx, g.Account, g.ProjectID); err != nil {
+			return err
+		}
+	}
+	if !g.Bare {
+		if err := s.Clear(ctx, g); err != nil {
+			return err
+		}
 	}
 	if err := s.Store.WithoutFiles(ctx, g, s.Now()); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// goneRow notes that a project or a chat was deleted, and that its files are still there.
+// goneRow notes that a project or a chat was deleted, and that its files may still be there, and chats that name it.
 type goneRow struct {
 	PK      string `dynamodbav:"PK"`
 	SK      string `dynamodbav:"SK"`
@@ -18,6 +18,7 @@ type goneRow struct {
 	DueSK   string `dynamodbav:"DueSK,omitempty"`
 	Project string `dynamodbav:"project_id,omitempty"`
 	Chat    string `dynamodbav:"chat_id,omitempty"`
+	Bare    bool   `dynamodbav:"no_files,omitempty"`
 	TTL     int64  `dynamodbav:"ttl,omitempty"` // once they are deleted
 }
 
@@ -27,7 +28,7 @@ const (
 )
 
 func rowOfGone(g conversation.Gone) goneRow {
-	return goneRow{PK: kv.Account(g.Account), SK: goneKind + g.ProjectID + "#" + g.ChatID, Project: g.ProjectID, Chat: g.ChatID}
+	return goneRow{PK: kv.Account(g.Account), SK: goneKind + g.ProjectID + "#" + g.ChatID, Project: g.ProjectID, Chat: g.ChatID, Bare: g.Bare}
 }
 
 // gone returns the write that notes that files have to be deleted. They are due at once.
@@ -50,7 +51,7 @@ func (s *Store) WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep
 		case err == nil && row.Project+row.Chat == "":
 			err = k.Unknown()
 		}
-		return conversation.Gone{Account: strings.TrimPrefix(k.PK, kv.Account("")), ProjectID: row.Project, ChatID: row.Chat}, err
+		return conversation.Gone{Account: strings.TrimPrefix(k.PK, kv.Account("")), ProjectID: row.Project, ChatID: row.Chat, Bare: row.Bare}, err
 	})
 }
 

@@ -2,6 +2,8 @@ package chats
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -99,19 +101,39 @@ func (s *Store) MarkFiles(ctx context.Context, account, project, chat string) er
 		kv.Item{":yes": kv.Bool(true)}, conversation.ErrChatNotFound))
 }
 
-// DeleteProject removes a project. Its chats remain and still name it, so that their steps are
-// refused. Its files are due to be deleted.
+// releaseTime bounds how long the deletion of a project lets its chats go; the sweep goes on.
+const releaseTime = 5 * time.Second
+
+// DeleteProject removes a project. Its chats remain, without a project; its runs still name it, so that their steps are
+// refused. Its files are due to be deleted. The sweep looks for chats once more, because one may come meanwhile.
 func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
-	return retry.Do(ctx, func() error {
+	err := retry.Do(ctx, func() error {
 		row, err := s.projectRow(ctx, account, id)
 		if err != nil {
 			return err
 		}
 		removed := kv.Delete(kv.Account(account), "PROJECT#"+id, "version = :seen", fault.ErrMoved) // its first file may come meanwhile
-		writes := []kv.Write{removed.With(kv.Item{":seen": kv.N(int64(row.Version))}), setups.Raise(account)}
-		if row.Files {
-			writes = append(writes, gone(conversation.Gone{Account: account, ProjectID: id}))
+		note := gone(conversation.Gone{Account: account, ProjectID: id, Bare: !row.Files})
+		return s.table.Commit(ctx, removed.With(kv.Item{":seen": kv.N(int64(row.Version))}), setups.Raise(account), note)
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, releaseTime)
+	defer cancel()
+	_ = s.ReleaseChats(ctx, account, id) // the project is deleted; what fails here is due
+	return nil
+}
+
+// ReleaseChats takes the chats out of a project that is deleted. Each keeps its place in the list.
+func (s *Store) ReleaseChats(ctx context.Context, account, project string) error {
+	span := kv.Rows(kv.Account(account), "CHAT#")
+	span.Filter, span.Values = "project_id = :vproject", kv.Item{":vproject": kv.S(project)}
+	return s.table.Each(ctx, span, 0, func(it kv.Item) (bool, error) {
+		err := s.table.Do(ctx, kv.Update(kv.Account(account), kv.Text(it, "SK"), "REMOVE project_id", "project_id = :project", kv.Item{":project": kv.S(project)}, fault.ErrMoved))
+		if errors.Is(err, fault.ErrMoved) { // it is elsewhere, or deleted
+			err = nil
 		}
-		return s.table.Commit(ctx, writes...)
+		return true, err
 	})
 }
