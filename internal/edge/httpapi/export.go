@@ -150,7 +150,10 @@ func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 		for _, n := range above {
 			fmt.Fprintf(&b, "\n> ⚠️ **%s**\n", n.Warning().In(tag))
 		}
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(m.Content))
+		fmt.Fprintf(&b, "\n%s\n", fenced(strings.TrimSpace(m.Content)))
+		if m.Action != "" {
+			fmt.Fprintf(&b, "\n_%s_\n", oneLine(m.Action))
+		}
 		for _, n := range below {
 			fmt.Fprintf(&b, "\n_%s_\n", oneLine(n.Text))
 		}

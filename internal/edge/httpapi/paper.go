@@ -35,6 +35,9 @@ func (e ChatExport) paper(tag locale.Tag, zone *time.Location, now time.Time) co
 		for _, n := range above {
 			entry.Above = append(entry.Above, n.Warning().In(tag))
 		}
+		if m.Action != "" {
+			entry.Notes = append(entry.Notes, m.Action)
+		}
 		for _, n := range below {
 			entry.Notes = append(entry.Notes, n.Text)
 		}
