@@ -58,6 +58,7 @@ type dialog struct {
 	ending     ending                 // how the answer ends, when it is no success
 	done       []claim.Call           // acts in no run: a withdrawal of this turn, what the client of a job did
 	withdrawn  []conversation.Message // that say which draft the turn took back
+	denials    denials
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
@@ -206,14 +207,14 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 	if err != nil {
 		return Reply{}, err
 	}
-	return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by: by, notes: notes, sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
+	return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by: by, notes: append(notes, d.deniedNotes()...), sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
 // hold at the same time, because nothing more is used.
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
-	notes = slices.Concat(notes, d.partialNote(), d.costNote(d.meter.Turn.Micros+d.meter.Beside))
+	notes = slices.Concat(notes, d.deniedNotes(), d.partialNote(), d.costNote(d.meter.Turn.Micros+d.meter.Beside))
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
 		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed(), d.question})

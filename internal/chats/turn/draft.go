@@ -35,6 +35,7 @@ type drafter struct {
 	listed     []tool.Listed
 	files      []plan.Call // that change files, as the plan may have them
 	rules      rule.Set
+	denied     func(rule.Rule, plan.Step) // hears of each call that a rule denies; nil: nobody has to
 }
 
 func (s *Service) drafter(account string, tag locale.Tag) drafter {
@@ -146,23 +147,26 @@ func (d drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundSte
 func (d drafter) judge(p *plan.Plan) []fault.Field {
 	var wrong []fault.Field
 	why := locale.Say("turn.destroys").In(d.tag)
-	denied := func(reason string, loc ...any) {
-		wrong = append(wrong, fault.Field{Loc: append([]any{"steps"}, loc...), Type: typeDenied, Msg: "denied: " + reason})
+	denied := func(by rule.Rule, call plan.Step, loc ...any) {
+		wrong = append(wrong, fault.Field{Loc: append([]any{"steps"}, loc...), Type: typeDenied, Msg: "denied: " + by.Reason})
+		if d.denied != nil {
+			d.denied(by, call)
+		}
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		ask, no := d.rules.AskFor(*s, *p, d.callOf(*p, *s), why)
 		if s.Ask = ask; no != nil {
-			denied(no.Reason, i)
+			denied(*no, *s, i)
 		}
 		if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
 			if _, no := d.rules.AskFor(undo, *p, d.callOf(*p, undo), why); no != nil {
-				denied(no.Reason, i, "undo")
+				denied(*no, undo, i, "undo")
 			}
 		}
 		if check, ok := p.CheckOf(s.ID); ok { // a check cannot wait, so a rule that asks denies it
 			if v := d.rules.Judge(d.callOf(*p, check)); v.Effect == rule.Deny || v.Effect == rule.Ask {
-				denied(v.Rule.Reason, i, "verify")
+				denied(v.Rule, check, i, "verify")
 			}
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/step"
@@ -275,5 +277,48 @@ func TestAPanicInAToolIsAResult(t *testing.T) {
 	w.service.Store = panicky{w.Store}
 	if reply := w.send(t, "¿qué salas hay?"); reply.Message.Content != "No puedo buscarlo ahora." || !strings.Contains(w.model.lastTool(), "internal error") {
 		t.Errorf("%+v after %s", reply.Message, w.model.lastTool())
+	}
+}
+
+// TestAPersonHearsWhichRuleForbids, whatever the model says of it: of a call that was proposed, of its undo, and of a read.
+func TestAPersonHearsWhichRuleForbids(t *testing.T) {
+	for name, c := range map[string]struct{ method, path, more, called string }{
+		"a call":  {"DELETE", "/bookings/7", "", "DELETE"},
+		"a read":  {"GET", "/rooms", "", "GET"},
+		"an undo": {"POST", "/bookings", `,"body":{"room":"a"},"undo":{"method":"DELETE","path":"/bookings/${s1.body.id}"}`, "DELETE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.setRules(t, rule.Rule{ID: "sin-borrar", Effect: rule.Deny, Method: c.called, Reason: "Aquí no."})
+			bad := calls("propose_plan", fmt.Sprintf(`{"goal":"g","steps":[{"title":"a","mcp_id":%q,"method":%q,"path":%q%s}]}`, w.Server.ID, c.method, c.path, c.more))
+			w.model.answers = []any{bad, bad, text("No he podido.")}
+			reply := w.send(t, "hazlo")
+			var notes []conversation.Note
+			for _, n := range reply.Message.Notes {
+				if n.Code == conversation.NoteRuleDenied {
+					notes = append(notes, n)
+				}
+			}
+			if len(notes) != 1 || !strings.Contains(notes[0].Text, "no permite "+c.called) || !strings.Contains(notes[0].Text, "Aquí no. («sin-borrar»; se cambia en «Reglas»)") {
+				t.Errorf("%+v", reply.Message)
+			}
+		})
+	}
+}
+
+// TestAJobTellsWhichRuleForbids in its last message, in whichever round it was.
+func TestAJobTellsWhichRuleForbids(t *testing.T) {
+	w := newJobWorld(t)
+	w.setRules(t, rule.Rule{ID: "sin-mirar", Effect: rule.Deny, Method: "GET", Path: "/rooms", Reason: "Nadie mira."}, rule.Rule{ID: "sin-reservas", Effect: rule.Deny, Method: "POST", Reason: "Hoy no."})
+	w.model.answers = []any{
+		calls("look", lookAt(w.Server.ID, "/rooms")), calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("No se puede."),
+	}
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	var said []string
+	for _, n := range w.last(t).Notes {
+		said = append(said, n.Code+" "+n.Text)
+	}
+	if all := strings.Join(said, "\n"); j.Output != "No se puede." || strings.Count(all, "rule_denied") != 2 || !strings.Contains(all, "sin-mirar") || !strings.Contains(all, "sin-reservas") || len(j.Notes) != len(said) {
+		t.Errorf("%+v says %s", j, all)
 	}
 }

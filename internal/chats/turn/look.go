@@ -314,6 +314,7 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 		l.source.Error = "a person stopped this before the answer came"
 		return l, nil
 	case err != nil:
+		d.noteDeniedRead(err, s)
 		l.source.Error = redact.Text(lookFault(err))
 		return l, nil
 	}

@@ -246,7 +246,7 @@ func (w *work) say(ctx context.Context, text string) error {
 			return err
 		}
 	}
-	m.Notes = slices.Concat(m.Notes, w.partialNote(), w.costNote(w.job.Micros))
+	m.Notes = slices.Concat(m.Notes, w.deniedNotes(), w.partialNote(), w.costNote(w.job.Micros))
 	w.job.Notes = m.Notes
 	if w.job.Status != job.Success {
 		m.Status, m.StopReason = conversation.Status(w.job.Status), w.job.StopReason

@@ -8,6 +8,15 @@ var (
 	ErrLookDenied = errors.New("a rule of the account denies the read")
 )
 
+// LookDenied is an ErrLookDenied with the rule that denies the read.
+type LookDenied struct{ Rule, Reason string }
+
+// Error implements error.
+func (e *LookDenied) Error() string { return ErrLookDenied.Error() + ": " + e.Rule }
+
+// Unwrap returns ErrLookDenied.
+func (e *LookDenied) Unwrap() error { return ErrLookDenied }
+
 // Look is a read that was made without a confirmation. Result is nil when no answer came.
 type Look struct {
 	URL    string // as sent, without the server's key

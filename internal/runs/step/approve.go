@@ -57,7 +57,7 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 		// A rule that was added later asks for another person: the user's own approval does not
 		// count.
 		step, _ := r.Plan.Step(st.StepID)
-		return false, failure(r, "step.denied", "called", step.Called(), "reason", w.ask.Reason)
+		return false, failure(r, "step.denied", "called", step.Called(), "reason", w.ask.Reason, "rule", w.ask.Rule)
 	case a.Decision == plan.Approved:
 		return false, nil
 	case a.Open(x.Now()):

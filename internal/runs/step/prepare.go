@@ -163,7 +163,7 @@ func (x *Executor) checkRules(r plan.Run, step plan.Step, b bound, call prepared
 	args.Body = call.body
 	ask, denied := b.rules.AskFor(step, r.Plan, judged(step, b, args), r.Text(locale.Say("turn.destroys")))
 	if denied != nil {
-		return nil, failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason)
+		return nil, failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason, "rule", denied.ID)
 	}
 	if ask == nil && step.Ask != nil && !step.Ask.Maybe { // the user who confirmed saw that the step would wait
 		ask = step.Ask

@@ -50,7 +50,6 @@ type Reader struct {
 var (
 	errNotRead = errors.New("it is not to be read without a confirmation")
 	errAsks    = errors.Join(errNotRead, plan.ErrLookAsks)
-	errDenied  = errors.Join(errNotRead, plan.ErrLookDenied)
 )
 
 // Look makes the read of a turn: the step s of the plan of r. It takes at most 10 seconds and reads at most 256 KB.
@@ -96,9 +95,9 @@ func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, b bound, 
 	if err != nil {
 		return plan.Look{}, errors.Join(errNotRead, err)
 	}
-	switch b.rules.Judge(judged(s, b, args)).Effect {
+	switch v := b.rules.Judge(judged(s, b, args)); v.Effect {
 	case rule.Deny:
-		return plan.Look{}, errDenied
+		return plan.Look{}, errors.Join(errNotRead, &plan.LookDenied{Rule: v.Rule.ID, Reason: v.Rule.Reason})
 	case rule.Ask:
 		return plan.Look{}, errAsks
 	}

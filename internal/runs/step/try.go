@@ -93,7 +93,7 @@ func (b bound) tryAll(schemas tool.Compiler, r plan.Run, call plan.Step, look re
 		return err
 	}
 	if _, denied := b.rules.AskFor(call, r.Plan, judged(call, b, args), ""); denied != nil {
-		return errDeniedValue.With("called", call.Called()).With("reason", denied.Reason)
+		return errDeniedValue.With("called", call.Called()).With("reason", denied.Reason).With("rule", denied.ID)
 	}
 	return nil
 }

@@ -1,0 +1,50 @@
+package turn
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+)
+
+// mostDenials is how many of them stand beside an answer.
+const mostDenials = 5
+
+// denials are the notes of what rules denied in a turn. Reads that are made at the same time may add to them.
+type denials struct {
+	mu    sync.Mutex
+	notes []conversation.Note
+}
+
+// noteDenied notes which rule denied a call, for the person: the model may say nothing of it. A job keeps the notes until
+// its last message.
+func (d *dialog) noteDenied(by rule.Rule, call plan.Step) {
+	n := d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", oneLine(by.Reason), "called", oneLine(call.Called()))
+	d.denials.mu.Lock()
+	defer d.denials.mu.Unlock()
+	list := &d.denials.notes
+	if d.job != nil {
+		list = &d.job.Denied
+	}
+	if !slices.Contains(*list, n) && len(*list) < mostDenials {
+		*list = append(*list, n)
+	}
+}
+
+// noteDeniedRead notes which rule denied a read, when that is why it failed.
+func (d *dialog) noteDeniedRead(err error, call plan.Step) {
+	if denied, ok := errors.AsType[*plan.LookDenied](err); ok {
+		d.noteDenied(rule.Rule{ID: denied.Rule, Reason: denied.Reason}, call)
+	}
+}
+
+// deniedNotes returns what rules denied.
+func (d *dialog) deniedNotes() []conversation.Note {
+	if d.job != nil {
+		return d.job.Denied
+	}
+	return d.denials.notes
+}
