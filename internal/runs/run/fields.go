@@ -224,9 +224,9 @@ func innerOf(body json.RawMessage) json.RawMessage {
 	}
 	for _, m := range members {
 		switch {
-		case m.Name == "structuredContent" && isComposite(m.Value):
+		case m.Name == "structuredContent" && isComposite(m.Value) && (says(m.Value) || !slices.ContainsFunc(members, func(o jcs.Member) bool { return o.Name == "content" && textOf(o.Value) != nil })):
 			return m.Value
-		case m.Name == "content" && len(members) <= 2:
+		case m.Name == "content" && (len(members) <= 2 || !slices.ContainsFunc(members, func(o jcs.Member) bool { return o.Name != "content" && o.Name != "isError" && says(o.Value) })):
 			if text := textOf(m.Value); text != nil {
 				return text
 			}
@@ -250,7 +250,26 @@ func textOf(content json.RawMessage) json.RawMessage {
 	return parts[0].Text
 }
 
-// listIn returns body as a list, or the only list among the members of an object that is no thing itself.
+// says reports whether a value has anything: a number, a text that is not blank, true or false, or a member or an element that says something.
+func says(value json.RawMessage) bool {
+	var list []json.RawMessage
+	var text string
+	switch trimmed := bytes.TrimSpace(value); {
+	case len(trimmed) == 0 || string(trimmed) == "null":
+		return false
+	case json.Unmarshal(trimmed, &text) == nil:
+		return strings.TrimSpace(text) != ""
+	case json.Unmarshal(trimmed, &list) == nil:
+		return slices.ContainsFunc(list, says)
+	case trimmed[0] == '{':
+		members, _ := jcs.Members(trimmed)
+		return slices.ContainsFunc(members, func(m jcs.Member) bool { return says(m.Value) })
+	}
+	return true
+}
+
+// listIn returns body as a list, or the only list among the members of an object that is no thing itself. An empty list is
+// the answer only where nothing else is.
 func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && list != nil {
@@ -267,5 +286,5 @@ func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 			return nil, false // an order has an id, and items
 		}
 	}
-	return list, lists == 1
+	return list, lists == 1 && (len(list) > 0 || !says(body))
 }
