@@ -78,7 +78,7 @@ type Drafts struct {
 
 // Waits is the time that a turn waits for the model.
 type Waits struct {
-	ModelWait int `env:"OPENAI_TIMEOUT" envDefault:"25"` // seconds, for all of its calls together
+	ModelWait int `env:"OPENAI_TIMEOUT" envDefault:"60"` // seconds, for all of its calls together
 }
 
 // Machine is the ARN of the state machine of runs.
