@@ -44,9 +44,10 @@ type deployment struct {
 // passed is what a driven process has of the environment of the tests. GORACE says how long it waits before it exits.
 var passed = []string{"PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
 
-// unlimited raises the rate limits: the tests stand for many people with one token.
+// unlimited raises the rate limits, because the tests stand for many people with one token, and lowers the time to stop, because
+// some of their calls never end.
 var unlimited = []string{
-	"PILOTO_TURNS_PER_MINUTE=0", "PILOTO_WRITES_PER_MINUTE=0", "PILOTO_REQUESTS_PER_MINUTE=0", "PILOTO_BAD_TOKENS_PER_MINUTE=0",
+	"PILOTO_TURNS_PER_MINUTE=0", "PILOTO_WRITES_PER_MINUTE=0", "PILOTO_REQUESTS_PER_MINUTE=0", "PILOTO_BAD_TOKENS_PER_MINUTE=0", "PILOTO_STOP_TIMEOUT=3",
 }
 
 // newDeployment returns a deployment on its own folder and address, without rate limits. Its processes are ended

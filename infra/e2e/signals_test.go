@@ -93,11 +93,11 @@ func TestCtrlCStopsWithinSecondsWithoutLoss(t *testing.T) {
 	}
 }
 
-// TestCtrlCWaitsForRunningStep: a clean stop leaves no call in doubt that is answered within the grace period, and
-// begins no other call.
+// TestCtrlCWaitsForRunningStep: a clean stop leaves no call in doubt that is answered within its time limit, and begins no
+// other call. Whoever asks meanwhile hears that the process stops.
 func TestCtrlCWaitsForRunningStep(t *testing.T) {
 	t.Parallel()
-	d, c, model := startScripted(t)
+	d, c, model := startScripted(t, "PILOTO_STOP_TIMEOUT=") // the default
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	run := propose(t, c, model, c.chat(t),
@@ -118,16 +118,21 @@ func TestCtrlCWaitsForRunningStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := eventually(patience, func() error { // it began to stop
-		if _, err := c.do("GET", "/health", ""); err == nil {
-			return fmt.Errorf("it still answers")
+		if a, err := c.do("GET", "/health", ""); err != nil || a.status != 503 || a.text("status") != "stopping" {
+			return fmt.Errorf("it does not say that it stops: %s, %v", a, err)
 		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
+	c.must(t, 503, "POST", "/api/chats", "{}")
+	time.Sleep(4 * time.Second) // longer than what only reads has
 	upstream.release()
 	if err := d.waitEnd(patience); err != nil {
 		t.Fatal(err)
+	}
+	if d.failed != nil || !strings.Contains(d.out.String(), "under way") {
+		t.Errorf("%v, and it says\n%s", d.failed, d.out)
 	}
 	if n := len(upstream.got("POST /orders/2/pay")); n != 0 {
 		t.Errorf("the next step began although the process was stopping")

@@ -1,9 +1,11 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"localaws/stepfunctions"
 	"localaws/template"
 	"log/slog"
@@ -57,7 +59,9 @@ type functions struct {
 
 	mu       sync.Mutex
 	deadline time.Time      // deadline of the calls under way; zero until the process stops
-	calls    sync.WaitGroup // the calls under way
+	calls    sync.WaitGroup // the calls under way: of runs and of jobs, and requests that change something
+	underWay int            // how many
+	stopTime time.Duration  // that they have then
 }
 
 // build builds every function of the template. Each has the environment of a deployment, and the
@@ -112,7 +116,7 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
 	}
-	defer f.calls.Done()
+	defer f.endCall()
 	return f.call(ctx, id, payload)
 }
 
@@ -140,15 +144,23 @@ func (f *functions) beginCall() bool {
 		return false
 	}
 	f.calls.Add(1)
+	f.underWay++
 	return true
 }
 
-// halt lets no further call of a run begin. The calls under way have stopGrace to end.
+func (f *functions) endCall() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.underWay--
+	f.calls.Done()
+}
+
+// halt lets no further call begin. The calls under way have stopTime to end.
 func (f *functions) halt() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.deadline.IsZero() {
-		f.deadline = time.Now().Add(stopGrace)
+		f.deadline = time.Now().Add(cmp.Or(f.stopTime, stopGrace))
 	}
 }
 
@@ -171,6 +183,17 @@ func (f *functions) drain() {
 	select {
 	case <-done:
 	case <-time.After(time.Until(f.deadline)):
+	}
+}
+
+// tellUnderWay prints that the process waits for calls under way, when there are some.
+func (f *functions) tellUnderWay(out io.Writer) {
+	f.halt()
+	f.mu.Lock()
+	n, left := f.underWay, time.Until(f.deadline).Round(time.Second)
+	f.mu.Unlock()
+	if n > 0 {
+		fmt.Fprintf(out, "piloto: stopping: %d under way, at most %s (PILOTO_STOP_TIMEOUT); a second Ctrl-C ends at once\n", n, left)
 	}
 }
 
@@ -217,6 +240,18 @@ func (f *functions) invoke(ctx context.Context, id string, payload []byte) (out 
 // ServeHTTP serves the HTTP API. As on AWS, a call continues when the client disconnects: its
 // answer is in the chat later.
 func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead { // nothing is lost when it is cut
+		if f.halted() {
+			refuseStopping(w)
+			return
+		}
+	} else {
+		if !f.beginCall() {
+			refuseStopping(w)
+			return
+		}
+		defer f.endCall()
+	}
 	f.busy.Add(1)
 	defer f.busy.Done()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -229,6 +264,18 @@ func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.serve(ctx, w, r)
+}
+
+// refuseStopping answers a request that comes while the process stops.
+func refuseStopping(w http.ResponseWriter) { refuseFor(w, "stopping") }
+
+// refuseFor answers 503 with what the process does.
+func refuseFor(w http.ResponseWriter, status string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = io.WriteString(w, `{"status":"`+status+`"}`+"\n")
 }
 
 // serve chooses the route as API Gateway does, identifies the caller with the authorizer's code,

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"piloto/internal/boot"
 	"piloto/internal/models/secrets"
@@ -296,6 +297,31 @@ func TestDemonstrationIsOffWithRealModel(t *testing.T) {
 			if _, err := read(name + "=" + value); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s=%s: %v", name, value, err)
 			}
+		}
+	}
+}
+
+// TestCallsUnderWayHaveTheirTimeLimitToEnd when the process stops, unless a setting says otherwise.
+func TestCallsUnderWayHaveTheirTimeLimitToEnd(t *testing.T) {
+	for _, c := range []struct {
+		set  map[string]string
+		want time.Duration
+	}{
+		{nil, 63 * time.Second},
+		{map[string]string{"PILOTO_TOOL_TIMEOUT": "300"}, 303 * time.Second},
+		{map[string]string{"PILOTO_TOOL_TIMEOUT": "5", "OPENAI_TIMEOUT": "90"}, 93 * time.Second},
+		{map[string]string{"PILOTO_STOP_TIMEOUT": " 7 "}, 7 * time.Second},
+		{map[string]string{"PILOTO_STOP_TIMEOUT": "0"}, time.Nanosecond},
+		{map[string]string{"PILOTO_STOP_TIMEOUT": "-1"}, 0},
+		{map[string]string{"PILOTO_STOP_TIMEOUT": "1m"}, 0},
+		{map[string]string{"PILOTO_STOP_TIMEOUT": "3601"}, 0},
+	} {
+		s, err := SettingsFrom(func(name string) string { return c.set[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.stopTime(); got != c.want || (err != nil) != (c.want == 0) {
+			t.Errorf("%v: %v, %v", c.set, got, err)
 		}
 	}
 }

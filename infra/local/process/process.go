@@ -86,6 +86,10 @@ type Process struct {
 // Open reads the template, opens the data folder and builds the functions. Nothing runs and no
 // request is served before Start. origin is the URL at which the process will be reached.
 func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, error) {
+	stopTime, err := s.stopTime()
+	if err != nil {
+		return nil, err
+	}
 	p, err := newProcess(o, s, origin)
 	if err != nil {
 		return nil, err
@@ -96,7 +100,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 			return nil, err
 		}
 	}
-	p.functions = &functions{template: p.template, now: p.Clock, log: p.log}
+	p.functions = &functions{template: p.template, now: p.Clock, log: p.log, stopTime: stopTime}
 	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
 	p.engines, err = openEngines(p.Data, localaws.Options{
 		Now: p.Clock, Invoke: p.functions, Concurrency: failpoint.Concurrency(), Called: called{p.functions}, Log: p.log,

@@ -23,7 +23,7 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// stopGrace limits the wait for requests and steps under way when the process stops.
+// stopGrace limits the wait for requests that only read when the process stops, and is what a call under way has to store its result.
 const stopGrace = 3 * time.Second
 
 // Serve runs the deployment until ctx ends, and prints the next steps for the person to out.
@@ -63,18 +63,28 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	if err != nil {
 		return err
 	}
+	closing, closeAll := context.WithCancel(context.WithoutCancel(ctx))
+	defer closeAll()
+	go func() { // the listeners are open while calls are under way: the process serves a part of them itself
+		<-ctx.Done()
+		p.functions.tellUnderWay(out)
+		p.functions.drain()
+		closeAll()
+	}()
 	failed := make(chan error, 2)
 	listening := 1
 	named := hostsOf(listener.Addr(), p.Addr, p.Hosts)
 	var ready atomic.Bool
-	go func() { failed <- serve(ctx, listener, named.guard(withStartingHealth(&ready, handler)), p.log) }()
+	go func() { failed <- serve(closing, listener, named.guard(withStartingHealth(&ready, handler)), p.log) }()
 	if p.AWS != "" {
 		engines, err := net.Listen("tcp", p.AWS)
 		if err != nil {
 			return err
 		}
 		listening++
-		go func() { failed <- serve(ctx, engines, localaws.OnLoopback(localaws.WithoutSecrets(p.engines)), p.log) }()
+		go func() {
+			failed <- serve(closing, engines, localaws.OnLoopback(localaws.WithoutSecrets(p.engines)), p.log)
+		}()
 	}
 	if err := p.registerServers(ctx); err != nil { // before Start, because resumed runs may call these servers
 		return err
@@ -111,11 +121,7 @@ func withStartingHealth(ready *atomic.Bool, h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("Retry-After", "1")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, `{"status":"starting"}`+"\n")
+		refuseFor(w, "starting")
 	})
 }
 

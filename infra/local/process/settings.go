@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"piloto/internal/models/secrets"
@@ -32,6 +34,8 @@ type Settings struct {
 	// Parameters holds values of template parameters, by name: timeouts of agents, allowed
 	// networks, origins and rates.
 	Parameters map[string]string
+
+	StopTimeout string // PILOTO_STOP_TIMEOUT: seconds that calls under way have to end when the process stops
 
 	// Credits is PILOTO_CREDITS: calls with the keys above cost credits. The default is false,
 	// because on one machine the keys belong to the person who runs it.
@@ -74,12 +78,42 @@ func SettingsFrom(getenv func(string) string) (Settings, error) {
 		Key: secrets.Key(getenv("OPENAI_API_KEY")), BaseURL: getenv("OPENAI_BASE_URL"), Model: getenv("OPENAI_MODEL"),
 		LogLevel: getenv("LOG_LEVEL"), KeepGC: getenv("GOGC") != "",
 		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),
-		ContextURL: getenv("PILOTO_CONTEXT_URL"), Parameters: set,
+		ContextURL: getenv("PILOTO_CONTEXT_URL"), StopTimeout: getenv("PILOTO_STOP_TIMEOUT"), Parameters: set,
 	}
 	var demo, credits error
 	s.Demo, demo = readSwitch(getenv, "PILOTO_DEMO", s.Key == "" && s.BaseURL == "" && s.GroqKey == "")
 	s.Credits, credits = readSwitch(getenv, "PILOTO_CREDITS", false)
 	return s, errors.Join(demo, credits)
+}
+
+// mostStop is the longest time that may be set for calls under way, in seconds.
+const mostStop = 3600
+
+// usualLimit is the time of a step's call, and of a turn's calls of the model, when no setting says otherwise, in seconds.
+const usualLimit = 60
+
+// stopTime returns how long calls under way may take to end. Unless it is set, that is the longest time limit of a call of a
+// step or of a turn, and stopGrace to store its result. Settings of no environment have stopGrace alone.
+func (s Settings) stopTime() (time.Duration, error) {
+	if text := strings.TrimSpace(s.StopTimeout); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > mostStop {
+			return 0, fmt.Errorf("PILOTO_STOP_TIMEOUT is %q: write seconds, 0 to %d", text, mostStop)
+		}
+		return max(time.Duration(n)*time.Second, time.Nanosecond), nil
+	}
+	if s.Parameters == nil {
+		return stopGrace, nil
+	}
+	longest := 0
+	for _, name := range []string{"ToolTimeoutSeconds", "ModelTimeoutSeconds"} {
+		n, err := strconv.Atoi(strings.TrimSpace(s.Parameters[name]))
+		if err != nil || n < 1 { // what is wrong is told where it is read
+			n = usualLimit
+		}
+		longest = max(longest, n)
+	}
+	return time.Duration(min(longest, mostStop))*time.Second + stopGrace, nil
 }
 
 // normalizeOrigins reads a list of origins as people write it (spaces, a slash at the end). It
