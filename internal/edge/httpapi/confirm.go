@@ -55,15 +55,13 @@ type confirmInput struct {
 
 // Idempotency is the idempotency key of a request.
 type Idempotency struct {
-	Key string `header:"Idempotency-Key" doc:"1 to 128 visible ASCII characters; the same key gets the same answer"`
+	Key string `header:"Idempotency-Key" doc:"1 to 255 printable ASCII characters without spaces; the same key gets the same answer"`
 }
 
 // Resolve refuses an invalid key.
-func (in *Idempotency) Resolve(huma.Context) []error {
-	for i := range len(in.Key) {
-		if in.Key[i] <= ' ' || in.Key[i] > '~' || len(in.Key) > 128 {
-			return []error{errInvalid.At(field("string_pattern_mismatch", "header", "Idempotency-Key"))}
-		}
+func (in *Idempotency) Resolve(ctx huma.Context) []error {
+	if s, _ := ctx.Context().Value(identityKey{}).(requestIdentity); len(s.keys) > 1 || in.Key != "" && !isKey([]string{in.Key}) {
+		return []error{errInvalid.At(field("string_pattern_mismatch", "header", headerKey))}
 	}
 	return nil
 }

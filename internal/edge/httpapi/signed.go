@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -129,20 +130,24 @@ func replayKey(ctx context.Context) (replay.Key, string, error) {
 	if len(s.keys) == 0 {
 		return replay.Key{}, "", nil
 	}
-	key := s.keys[0]
-	good := len(s.keys) == 1 && key != "" && len(key) <= maxKey
-	for i := range len(key) {
-		good = good && ' ' < key[i] && key[i] <= '~'
-	}
-	if !good {
+	if !isKey(s.keys) {
 		return replay.Key{}, "", errInvalid.At(field("string_pattern_mismatch", "header", headerKey))
 	}
-	return replay.Key{Scope: s.route + " of user " + caller(ctx).User, Value: key}, headerKey, nil
+	return replay.Key{Scope: s.route + " of user " + caller(ctx).User, Value: s.keys[0]}, headerKey, nil
+}
+
+// isKey reports whether the values of the header are one key: 1 to 255 printable ASCII characters without spaces.
+func isKey(values []string) bool {
+	if len(values) != 1 {
+		return false
+	}
+	key := values[0]
+	return key != "" && len(key) <= maxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // Keyed is the key of a request that serveOnce serves.
 type Keyed struct {
-	Key string `header:"Idempotency-Key" doc:"1 to 255 visible ASCII characters. Under a key, a request is served once; sent again within 24 hours, it is answered as it was. A signed request has its webhook-id instead"`
+	Key string `header:"Idempotency-Key" doc:"1 to 255 printable ASCII characters without spaces. Under a key, a request is served once; sent again within 24 hours, it is answered as it was. A signed request has its webhook-id instead"`
 }
 
 // Resolve refuses an invalid key.
