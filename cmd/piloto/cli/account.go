@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -118,6 +119,7 @@ func (a *app) jsonFile(name string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if !json.Valid(text) {
 		return nil, usage(fmt.Errorf("%s is no JSON: %w", name, json.Unmarshal(text, new(any))))
 	}

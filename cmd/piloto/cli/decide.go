@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -173,7 +174,7 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 		return r, nil
 	}
 	var body httpapi.EditRequest
-	if err := json.Unmarshal(text, &body); err != nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &body); err != nil {
 		return r, usage(fmt.Errorf("%s is no JSON: %w", file.Name(), err))
 	}
 	body.Digest = r.Digest

@@ -10,12 +10,13 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/agent"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/ref"
 )
 
 // check refuses bounds that no job has.
 func (w work) check(prompt string) error {
 	switch {
-	case strings.TrimSpace(prompt) == "":
+	case ref.Blank(prompt):
 		return usage(refusal("cli.wrong.prompt"))
 	case w.steps < 0 || w.steps > 200:
 		return usage(refusal("cli.wrong.steps", "value", strconv.Itoa(w.steps)))

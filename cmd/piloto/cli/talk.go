@@ -17,6 +17,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
@@ -91,7 +92,7 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 				}
 				message = string(text)
 			}
-			if strings.TrimSpace(message) == "" {
+			if ref.Blank(message) {
 				return usage(refusal("cli.wrong.message"))
 			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
 )
 
 // Bounds of a loop. MostLoops is how many an account has of its own.
@@ -131,7 +132,7 @@ func (l Loop) checkTexts(add func(typ string, place ...any)) {
 		most         int
 	}{{"prompt", l.Prompt, maxPrompt}, {"description", l.Description, maxAbout}} {
 		switch {
-		case t.text != "" && strings.TrimSpace(t.text) == "":
+		case t.text != "" && ref.Blank(t.text):
 			add("string_too_short", t.member)
 		case utf8.RuneCountInString(t.text) > t.most:
 			add("string_too_long", t.member)
@@ -192,7 +193,7 @@ func matches(glob, name string) bool {
 func wrongText(most int) func(string) string {
 	return func(text string) string {
 		switch {
-		case strings.TrimSpace(text) == "":
+		case ref.Blank(text):
 			return "string_too_short"
 		case utf8.RuneCountInString(text) > most:
 			return "string_too_long"

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
 	"piloto/internal/tools/tool"
 )
 
@@ -212,7 +213,7 @@ func (s Settings) validateContext() []fault.Field {
 	case s.Context == "":
 	case s.ContextURL != "":
 		return []fault.Field{fieldError("one_of_two", "context")}
-	case strings.TrimSpace(cleanText(s.Context)) == "":
+	case ref.Blank(cleanText(s.Context)):
 		return []fault.Field{fieldError("string_too_short", "context")}
 	case len(s.Context) > MaxBusiness:
 		return []fault.Field{fieldError("string_too_long", "context")}
@@ -233,7 +234,7 @@ func validatePrompts(prompts map[string]string) []fault.Field {
 		switch {
 		case section == SectionFormat || !slices.Contains(Sections, section):
 			wrong = append(wrong, fieldError("unknown_section", "prompts", section))
-		case strings.TrimSpace(cleanText(text)) == "":
+		case ref.Blank(cleanText(text)):
 			wrong = append(wrong, fieldError("string_too_short", "prompts", section))
 		case utf8.RuneCountInString(text) > maxSection:
 			wrong = append(wrong, fieldError("string_too_long", "prompts", section))

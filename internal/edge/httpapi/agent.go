@@ -18,6 +18,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 )
 
 // agentPath is the route of the router's contract (document 001).
@@ -40,7 +41,7 @@ type AgentRequest struct {
 // Resolve checks the rules that a schema cannot express.
 func (r *AgentRequest) Resolve(huma.Context) []error {
 	errs := checkNotBlank(r.Message)
-	if r.SessionID != "" && (!isPrintable(r.SessionID) || strings.TrimSpace(r.SessionID) == "") {
+	if r.SessionID != "" && (!isPrintable(r.SessionID) || ref.Blank(r.SessionID)) {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
 	}
 	for _, f := range r.Config.faults {

@@ -24,6 +24,7 @@ func admitBody(w http.ResponseWriter, r *http.Request, to boundRoute) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
+	body = bytes.TrimPrefix(body, []byte("\ufeff")) // some editors write it, and it says nothing
 	if len(body) == 0 && to.bodyRequired {
 		return nil, errInvalid.At(field("missing", "body"))
 	}

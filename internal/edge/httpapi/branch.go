@@ -12,6 +12,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 )
 
 // branches adds the routes of one message: a new chat up to it, and what a person thinks of it.
@@ -130,6 +131,9 @@ func (s records) setFeedback(ctx context.Context, in *struct {
 	}
 	var feedback *conversation.Feedback
 	note := strings.TrimSpace(in.Body.Note)
+	if ref.Blank(note) {
+		note = ""
+	}
 	switch {
 	case in.Body.Rating != nil:
 		feedback = &conversation.Feedback{Rating: *in.Body.Rating, Note: note, By: caller(ctx).User, At: s.config.Now().UTC()}

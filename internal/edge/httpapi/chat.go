@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -12,6 +11,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
 
@@ -177,9 +177,9 @@ func (s messageHandler) stop(ctx context.Context, in *chatInput) (*reply[StopAns
 	return answer(StopAnswer{Stopping: true}), nil
 }
 
-// checkNotBlank returns the fault of a message of white space. An empty one is refused by the schema.
+// checkNotBlank returns the fault of a message that shows nothing. An empty one is refused by the schema.
 func checkNotBlank(message string) []error {
-	if message == "" || strings.TrimSpace(message) != "" {
+	if message == "" || !ref.Blank(message) {
 		return nil
 	}
 	return []error{errInvalid.At(field("string_too_short", "body", "message"))}

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
 
@@ -123,8 +124,12 @@ func (s records) createChat(ctx context.Context, in *struct{ Body ChatRequest })
 		return nil, err
 	}
 	now := s.config.Now().UTC()
+	title := strings.TrimSpace(in.Body.Title)
+	if ref.Blank(title) {
+		title = ""
+	}
 	c := conversation.Chat{
-		ID: s.config.NewID(now), Title: strings.TrimSpace(in.Body.Title), ProjectID: in.Body.ProjectID,
+		ID: s.config.NewID(now), Title: title, ProjectID: in.Body.ProjectID,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	if err := s.store.CreateChat(ctx, account, c); err != nil {
@@ -167,7 +172,7 @@ func (s records) change(ctx context.Context, chatID string, change conversation.
 	account := caller(ctx).Account
 	if change.Title != nil {
 		trimmed := strings.TrimSpace(*change.Title)
-		if trimmed == "" {
+		if ref.Blank(trimmed) {
 			return none, errInvalid.At(field("string_too_short", "body", "title"))
 		}
 		change.Title = &trimmed

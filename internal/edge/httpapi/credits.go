@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 )
@@ -105,7 +105,7 @@ type MovementRequest struct {
 
 // Resolve refuses a reason of white space.
 func (r *MovementRequest) Resolve(huma.Context) []error {
-	if r.Reason != "" && strings.TrimSpace(r.Reason) == "" {
+	if r.Reason != "" && ref.Blank(r.Reason) {
 		return []error{errInvalid.At(field("string_too_short", "body", "reason"))}
 	}
 	return nil

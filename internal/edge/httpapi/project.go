@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/ref"
 	"piloto/internal/tools/tool"
 )
 
@@ -88,7 +89,7 @@ func (s Services) applyTo(p *conversation.Project) {
 
 func projectErrors(name, context *string, services Services) []error {
 	var errs []error
-	if name != nil && *name != "" && strings.TrimSpace(*name) == "" {
+	if name != nil && *name != "" && ref.Blank(*name) {
 		errs = append(errs, errInvalid.At(field("string_too_short", "body", "name")))
 	}
 	if context != nil && len(*context) > conversation.MaxContext {

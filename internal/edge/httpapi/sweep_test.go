@@ -29,7 +29,7 @@ func badBodies(good string, members map[string]bool) map[string][]string {
 			with(`"zz":1e400`), with(`"zz":-1e400`), with(`"zz":[{"a":1E+400}]`), with(`"zz":1` + strings.Repeat("0", 400)), with(`"zz":0.` + strings.Repeat("1", 300)),
 		},
 		"request.too_deep":     {with(`"zz":` + deep(64)), with(`"zz":` + strings.Repeat(`{"a":`, 64) + "1" + strings.Repeat("}", 64)), strings.Repeat("[", 100_000)},
-		"request.json_invalid": {good + " {}", good + ",", "{", good[:len(good)-1], "\xef\xbb\xbf" + good, with(`"zz":01`), with(`"zz":NaN`), with(`"zz":'a'`), "nul"},
+		"request.json_invalid": {good + " {}", good + ",", "{", good[:len(good)-1], "\xef\xbb\xbf\xef\xbb\xbf" + good, "x\xef\xbb\xbf" + good, with(`"zz":01`), with(`"zz":NaN`), with(`"zz":'a'`), "nul"},
 		"request.too_large":    {good + strings.Repeat(" ", MaxBody+1-len(good)), with(`"zz":"` + strings.Repeat("x", MaxBody) + `"`)},
 		"request.invalid": {
 			with(`"zz":1,"zz":2`), with(`"zz":1,"\u007az":2`), with(`"zz":{"a":1,"a":1}`), with(`"zz":[[{"a":1,"b":2,"a":3}]]`),

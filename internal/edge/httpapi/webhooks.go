@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ref"
 )
 
 // Webhooks creates and deletes webhooks, and authenticates signed requests.
@@ -46,7 +47,7 @@ type WebhookRequest struct {
 
 // Resolve refuses a name of white space.
 func (r *WebhookRequest) Resolve(huma.Context) []error {
-	if r.Name != "" && strings.TrimSpace(r.Name) == "" {
+	if r.Name != "" && ref.Blank(r.Name) {
 		return []error{errInvalid.At(field("string_too_short", "body", "name"))}
 	}
 	return nil

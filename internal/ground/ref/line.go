@@ -21,6 +21,11 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// Blank reports whether a text shows nothing: it is empty, or all of it is white space and invisible characters.
+func Blank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && (!Invisible(r) || r == '\ufffc' || r == '\ufffd') })
+}
+
 // Invisible reports whether a rune shows nothing, or something other than itself: controls, formats, bidi controls,
 // every space but the plain one, fillers, selectors, private and unassigned code points. Unicode counts some of
 // them as letters and signs, so a printable rune is not always visible.

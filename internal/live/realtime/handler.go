@@ -227,7 +227,7 @@ func readPing(text string) (chat *string, ok bool) {
 		Action string  `json:"action"`
 		Chat   *string `json:"conversationId"`
 	}
-	if len(text) > maxAction || json.Unmarshal([]byte(text), &asked) != nil {
+	if len(text) > maxAction || json.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &asked) != nil {
 		return nil, false
 	}
 	return asked.Chat, asked.Action == "ping"

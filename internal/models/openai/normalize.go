@@ -77,7 +77,7 @@ func (l *label) UnmarshalJSON(raw []byte) error {
 func normalize(body []byte, key string) (answer, error) {
 	var a answer
 	var odd *json.UnmarshalTypeError // the member keeps its zero value
-	if err := json.Unmarshal(body, &a); err != nil && !errors.As(err, &odd) {
+	if err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &a); err != nil && !errors.As(err, &odd) {
 		return answer{}, fmt.Errorf("an answer that is not JSON: %w", err)
 	}
 	if !isBlank(a.Error) {

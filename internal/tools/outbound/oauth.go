@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -260,7 +261,7 @@ func (t *Tokens) post(ctx context.Context, key tool.Credential, form url.Values,
 		return tokenResponse{}, failure(err, false, key.Secret)
 	}
 	var said tokenResponse
-	if err := json.Unmarshal(body, &said); err != nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &said); err != nil {
 		said = tokenResponse{}
 	}
 	said.status = res.StatusCode

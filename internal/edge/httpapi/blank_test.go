@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// blanks show nothing: zero-width characters, fillers, selectors, tags and spaces.
+var blanks = []string{" \t", "\u200b", "\u200d\u2060", "\ufeff\ufeff", "\u2800", "\u3164 \u115f\u1160\uffa0", "\u00ad\u034f", "\ufe0f", "\U000e0041", "\u180e\u2028", "\u202e\u202c"}
+
+func TestATextThatShowsNothingIsEmpty(t *testing.T) {
+	for _, blank := range blanks {
+		for _, c := range []struct{ method, path, body string }{
+			{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":%q}`},
+			{"POST", "/operator/chat", `{"message":%q}`},
+			{"POST", "/api/agent/chat", `{"message":%q,"session_id":"s","config":{"id_empresa":7}}`},
+			{"POST", "/api/agents/build/jobs", `{"prompt":%q}`},
+			{"PATCH", "/api/chats/" + chatID, `{"title":%q}`},
+			{"POST", "/api/projects", `{"name":%q}`},
+			{"PATCH", "/api/projects/" + projectID, `{"name":%q}`},
+			{"POST", "/api/webhooks", `{"name":%q}`},
+			{"POST", "/ai/ledger", `{"kind":"grant","amount":5,"reason":%q}`},
+		} {
+			text := strings.NewReplacer("\t", `\t`).Replace(blank)
+			body := strings.Replace(c.body, "%q", `"`+text+`"`, 1)
+			s := newSite()
+			w := s.do(ask(boss, c.method, c.path, body))
+			if got := decode(t, w); w.Code != http.StatusUnprocessableEntity || got["code"] != "request.invalid" {
+				t.Errorf("%s %s %+q: %d %s", c.method, c.path, blank, w.Code, w.Body)
+			}
+		}
+	}
+	if w := newSite().do(ask(talker, "POST", "/api/send", `{"chat_id":"`+chatID+`","message":"\u200bhola"}`)); w.Code != http.StatusOK {
+		t.Errorf("a text with one: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestJSONWithAByteOrderMarkIsJSON(t *testing.T) {
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`}, {"POST", "/operator/chat", `{"message":"hola"}`},
+		{"POST", "/api/agent/chat", `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`}, {"PUT", "/ai/terms", `{"limits":{"day_micros":5,"month_micros":6,"run_micros":7}}`},
+	} {
+		if w := newSite().do(ask(boss, c.method, c.path, "\ufeff"+c.body)); w.Code >= 300 {
+			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
+		}
+		if w := newSite().do(ask(boss, c.method, c.path, "\ufeff\ufeff"+c.body)); w.Code < 400 {
+			t.Errorf("two of them: %d", w.Code)
+		}
+	}
+	if w := newSite().do(ask(boss, "PUT", "/ai/terms", "\ufeff")); w.Code != http.StatusUnprocessableEntity {
+		t.Errorf("an empty one: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestAKeyHasAtMost255PrintableCharacters on every route that reads it.
+func TestAKeyHasAtMost255PrintableCharacters(t *testing.T) {
+	for key, good := range map[string]bool{
+		"k": true, "a b": false, strings.Repeat("~", 255): true, strings.Repeat("k", 256): false, "á": false, "a\tb": false, "a\x7f": false,
+	} {
+		for _, c := range []struct{ method, path, body string }{
+			{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`}, {"POST", "/operator/chat", `{"message":"hola"}`},
+			{"POST", "/api/agent/chat", `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`}, {"POST", "/ai/ledger", `{"kind":"grant","amount":5,"reason":"x"}`},
+			{"POST", "/ai/sessions", `{}`}, {"POST", "/api/runs/" + runID + "/confirm", `{"digest":"` + strings.Repeat("0", 64) + `"}`},
+		} {
+			w := newSite().do(ask(boss, c.method, c.path, c.body, "Idempotency-Key", key))
+			got := decode(t, w)
+			refused := got["code"] == "request.invalid" && strings.Contains(fmt.Sprint(got["errors"]), "Idempotency-Key")
+			if refused == good {
+				t.Errorf("%s %s %.20q of %d: %d %s", c.method, c.path, key, len(key), w.Code, w.Body)
+			}
+		}
+	}
+}
