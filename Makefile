@@ -43,10 +43,12 @@ help: ## Show this list
 PACKAGES := ./... ./infra/localaws/...
 
 .PHONY: run
-run: ## Start everything in one process (http://127.0.0.1:8080; UPFLAGS="--addr 127.0.0.1:8081" elsewhere)
-	@echo "Compilando: de 1 a 3 minutos la primera vez, un momento después."
+run: ## Start everything in one process, on http://localhost:8080 (ADDR=127.0.0.1:8081: elsewhere; UPFLAGS="--data DIR": other flags)
+	@case "$${PILOTO_LANG:-$${LC_ALL:-$${LC_MESSAGES:-$$LANG}}}" in \
+		en*) echo "Compiling: one to three minutes the first time, a moment afterwards." ;; \
+		*) echo "Compilando: de 1 a 3 minutos la primera vez, un momento después." ;; esac
 	@go build -v -o bin/piloto ./cmd/piloto 2>&1 | { $(COMPILED); }
-	@exec bin/piloto up --template template.yaml $(UPFLAGS)
+	@exec bin/piloto up --template template.yaml $(if $(ADDR),--addr $(ADDR)) $(UPFLAGS)
 
 # Of the packages that `go build -v` names, each twentieth is printed; all else that it says is, too.
 COMPILED := n=0; while IFS= read -r line; do \

@@ -137,7 +137,7 @@ func readOutput(out io.Reader, ready func()) {
 	for isReady := false; ; {
 		n, err := out.Read(buffer)
 		output += string(buffer[:n])
-		if !isReady && strings.Contains(output, "\n  Try ") {
+		if !isReady && strings.Contains(output, "\n  Prueba") {
 			isReady = true
 			ready()
 		}

@@ -80,7 +80,7 @@ func (d *deployment) start() error {
 	if err := d.launch(); err != nil {
 		return err
 	}
-	if d.out.wait(startLimit, `(?m)^  Try `, d.exited) { // the last line at the start
+	if d.out.wait(startLimit, `(?m)^  (?:Prueba|Try)\b`, d.exited) { // the last line at the start
 		return nil
 	}
 	d.kill()

@@ -153,7 +153,7 @@ func (a *app) root() *cobra.Command {
 	f := root.PersistentFlags()
 	f.StringVar(&a.global.at, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
 	f.StringVar(&a.global.profile, "profile", "", "`name` of a deployment that login stored")
-	f.StringVar(&a.global.data, "data", ".piloto", "`folder` of everything that lasts on this machine")
+	f.StringVar(&a.global.data, "data", dataFolder, "`folder` of everything that lasts on this machine")
 	f.StringVarP(&a.global.config, "config", "c", "", "`file` with settings; piloto.yaml when there is one")
 	f.StringVar(&a.global.lang, "lang", "", "language of what you read: es or en")
 	f.BoolVar(&a.global.json, "json", false, "print the result as JSON")

@@ -12,7 +12,7 @@ import (
 
 // dataFolder is the usual name of the data folder, which is hidden in every workspace. Only a folder of this name is ever
 // opened without being named.
-const dataFolder = ".piloto"
+const dataFolder = process.DefaultData
 
 // dataFolder returns the data folder for a command that uses it or the process that has it. One that nobody named must be
 // new, or noted: a .piloto that came with a folder has agents, providers and a token of somebody else. The error says how to

@@ -63,6 +63,7 @@ Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, 
 (docs/one-machine.md). Without a key a small demonstration model answers.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Person = a.person()
 			if o.AWS != "" && !process.OnThisMachine(o.AWS) {
 				return usage(fmt.Errorf("--aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS))
 			}

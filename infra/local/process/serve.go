@@ -94,12 +94,12 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	}
 	ready.Store(true)
 	p.engines.control.serveSignIn(func(ctx context.Context) (string, error) {
-		return signInURL(ctx, p.Stores.Access, token, p.origin, p.Clock())
+		return p.signInURL(ctx, token, codeLife)
 	})
 	reached := Address{Origin: p.origin, Token: token}
 	p.engines.control.serveAddress(reached)
 	p.engines.control.serveTokens(tokenAdmin{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clientConfig()), name: p.names[p.template.Tables[0].ID], owner: ids.Hash(token), now: p.Clock})
-	if err := p.printGreeting(ctx, out, token, file); err != nil {
+	if err := p.greet(ctx, out, token, file); err != nil {
 		return err
 	}
 	if p.Ready != nil {
@@ -146,36 +146,6 @@ func (p *Process) registerServers(ctx context.Context) error {
 			return fmt.Errorf("%s of the demonstration could not be given its key: %w", part.path, err)
 		}
 	}
-	return nil
-}
-
-// printGreeting prints that the process is ready, and the next steps.
-func (p *Process) printGreeting(ctx context.Context, out io.Writer, token, file string) error {
-	p.log.InfoContext(ctx, "process.ready", "origin", p.origin, "data", p.Data)
-	fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin)
-	if err := p.printSignIn(ctx, out, token, file); err != nil {
-		return err
-	}
-	switch {
-	case p.usesDemoModel():
-		fmt.Fprintln(out, "  Model    the built-in demonstration model; set OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) for a real one")
-	case p.Key == "" && !p.needsNoKey():
-		fmt.Fprintln(out, "  Model    none: set OPENAI_API_KEY")
-	default:
-		model, base := p.provider()
-		fmt.Fprintf(out, "  Model    %s at %s\n", model, base)
-	}
-	if p.functions.lambdas != nil {
-		fmt.Fprintf(out, "  Lambda   %d functions, each as the executable that deploys, in processes of its own\n", len(p.functions.lambdas.pools))
-	}
-	if p.AWS != "" {
-		fmt.Fprintf(out, "  Engines  aws dynamodb list-tables --endpoint-url http://%s\n", p.AWS)
-	}
-	fmt.Fprintf(out, "  Data     %s\n  Log      %s\n\n", p.Data, filepath.Join(p.Data, LogFile))
-	if !OnThisMachine(p.Addr) {
-		fmt.Fprint(out, exposedWarning)
-	}
-	fmt.Fprintf(out, "  Try      piloto send --at here --data %s '¿Qué salas libres hay mañana para 6?'\n", shellWord(p.Data))
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 type Settings struct {
 	Token    string      // PILOTO_TOKEN: token of the default account
 	Demo     bool        // PILOTO_DEMO: serve the demonstration; by default when no provider is set
+	Browse   bool        // PILOTO_OPEN: open the page at a start, where Person can; on by default
 	Key      secrets.Key // OPENAI_API_KEY
 	BaseURL  string      // OPENAI_BASE_URL
 	Model    string      // OPENAI_MODEL
@@ -80,10 +81,11 @@ func SettingsFrom(getenv func(string) string) (Settings, error) {
 		GroqKey: secrets.Key(getenv("GROQ_API_KEY")), GroqBaseURL: getenv("GROQ_BASE_URL"), GroqModel: getenv("GROQ_MODEL"),
 		ContextURL: getenv("PILOTO_CONTEXT_URL"), StopTimeout: getenv("PILOTO_STOP_TIMEOUT"), Parameters: set,
 	}
-	var demo, credits error
+	var demo, browse, credits error
 	s.Demo, demo = readSwitch(getenv, "PILOTO_DEMO", s.Key == "" && s.BaseURL == "" && s.GroqKey == "")
+	s.Browse, browse = readSwitch(getenv, "PILOTO_OPEN", true)
 	s.Credits, credits = readSwitch(getenv, "PILOTO_CREDITS", false)
-	return s, errors.Join(demo, credits)
+	return s, errors.Join(demo, browse, credits)
 }
 
 // mostStop is the longest time that may be set for calls under way, in seconds.

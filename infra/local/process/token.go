@@ -21,7 +21,8 @@ import (
 const (
 	defaultAccount = "default"
 	defaultUser    = "local"
-	codeLife       = 12 * time.Hour
+	codeLife       = 12 * time.Hour // of a code that is printed
+	openedLife     = time.Minute    // of a code that a browser is started with: other users can list its arguments
 )
 
 // installedFile stores the hash of the installed token. The word "kept" follows when the token came
@@ -190,14 +191,15 @@ func writeAtomically(file, text string) error {
 	return syncFolder(filepath.Dir(file))
 }
 
-// signInURL returns a URL for one sign-in, without the token. The URL ends with the token.
-func signInURL(ctx context.Context, tokens auth.Store, token, origin string, at time.Time) (string, error) {
+// signInURL returns a URL for one sign-in within life, without the token. It is valid no longer than the token.
+func (p *Process) signInURL(ctx context.Context, token string, life time.Duration) (string, error) {
+	at := p.Clock()
 	code := ids.Secret()
-	err := tokens.PutToken(ctx, auth.Token{
+	err := p.Stores.Access.PutToken(ctx, auth.Token{
 		Hash: ids.Hash(code), Kind: auth.KindCode, Account: defaultAccount, User: defaultUser, Parent: ids.Hash(token),
-		Scopes: ownerScopes(), CreatedAt: at, ExpiresAt: at.Add(codeLife),
+		Scopes: ownerScopes(), CreatedAt: at, ExpiresAt: at.Add(life),
 	})
-	return fmt.Sprintf("%s/signin?code=%s", origin, code), err
+	return fmt.Sprintf("%s/signin?code=%s", p.origin, code), err
 }
 
 // ownerScopes returns the scopes of the owner of the machine.
