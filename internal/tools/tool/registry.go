@@ -276,7 +276,7 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 		return Server{}, nil, Diff{}, err
 	}
 	var keys Keys
-	if len(s.Keys) > 0 && s.Kind == KindMCP { // an OpenAPI document is read without the keys
+	if len(s.Keys) > 0 {
 		if keys, err = r.Store.Keys(ctx, account, s); err != nil {
 			return Server{}, nil, Diff{}, err
 		}
