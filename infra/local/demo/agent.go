@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"piloto/internal/ground/locale"
 )
 
 // AgentName is the registered name of the demonstration agent.
@@ -51,12 +53,15 @@ type chatInput struct {
 // The state of a session is in memory only; the reservations are in s's file.
 func NewAgent(s *Service, now func() time.Time) http.Handler {
 	c := &bookingAgent{rooms: s, now: now, sessions: map[string]*booking{}}
-	server := mcp.NewServer(&mcp.Implementation{Name: "piloto-demo-reserva", Title: "Reservas (demostración)", Version: "1.0.0"}, nil)
-	mcp.AddTool(server, &mcp.Tool{
-		Name: "chat", Title: "Conversar sobre una reserva de sala",
-		Description: "Agente de demostración, con reglas fijas: reserva salas de demostración, dice qué horas están libres y cancela una reserva por su número.",
-	}, c.handleChat)
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+	servers := map[locale.Tag]*mcp.Server{}
+	for _, tag := range locale.Tags() {
+		servers[tag] = mcp.NewServer(&mcp.Implementation{Name: "piloto-demo-reserva", Title: In(tag, "Reservas (demostración)"), Version: "1.0.0"}, nil)
+		mcp.AddTool(servers[tag], &mcp.Tool{
+			Name: "chat", Title: In(tag, "Conversar sobre una reserva de sala"),
+			Description: In(tag, "Agente de demostración, con reglas fijas: reserva salas de demostración, dice qué horas están libres y cancela una reserva por su número."),
+		}, c.handleChat)
+	}
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return servers[s.Language()] },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxAgentRequest})
 }
 

@@ -109,7 +109,7 @@ func (t *turn) next() string {
 	case t.people > largest.Capacity:
 		most := t.people
 		t.people, t.asked = 0, "people"
-		return t.say("agent.too_many", most, largest.Name, largest.Capacity)
+		return t.say("agent.too_many", most, t.word(largest.Name), largest.Capacity)
 	case t.people == 0:
 		t.asked = "people"
 		return t.say("agent.people")
@@ -160,7 +160,7 @@ func (t *turn) propose() string {
 	if len(t.rooms) > 0 {
 		if wanted, _ := roomOf(t.rooms[0]); wanted.Capacity < t.people {
 			t.rooms = nil
-			return t.say("agent.seats", wanted.Name, wanted.Capacity, t.propose())
+			return t.say("agent.seats", t.word(wanted.Name), wanted.Capacity, t.propose())
 		}
 	}
 	found := t.free(t.start, t.end)
@@ -168,7 +168,7 @@ func (t *turn) propose() string {
 		return t.say("agent.taken", t.offer())
 	}
 	t.offered, t.asked = found[0].ID, "confirm"
-	return t.say("agent.confirm", found[0].Name, found[0].Capacity, t.day(t.date), t.start, t.end, t.people)
+	return t.say("agent.confirm", t.word(found[0].Name), found[0].Capacity, t.day(t.date), t.start, t.end, t.people)
 }
 
 // reserve makes the confirmed reservation.
@@ -191,7 +191,7 @@ func (t *turn) reserve() (string, error) {
 	}
 	t.forget()
 	t.last = made.ID
-	return t.say("agent.reserved", made.RoomName, t.day(made.Date), made.Start, made.End, made.People, made.ID), nil
+	return t.say("agent.reserved", t.word(made.RoomName), t.day(made.Date), made.Start, made.End, made.People, made.ID), nil
 }
 
 // askCancel asks whether to cancel a reservation: the one whose number was given, else the last one
@@ -216,7 +216,7 @@ func (t *turn) askCancel(v values) string {
 	}
 	found := t.service.state.Reservations[at]
 	t.asked, t.target = "drop", found.ID
-	return t.say("agent.drop", found.ID, found.RoomName, t.day(found.Date), found.Start)
+	return t.say("agent.drop", found.ID, t.word(found.RoomName), t.day(found.Date), found.Start)
 }
 
 // cancel cancels the reservation after the confirmation. One that is gone already is no error.

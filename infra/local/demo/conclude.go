@@ -41,7 +41,7 @@ func readEnded(messages []openai.ChatCompletionMessage) (endedRun, bool) {
 // conclude tells what came of a run, in the language of what was asked.
 func conclude(r endedRun, asked string) string {
 	s := speech{inEnglish(asked, false)}
-	goal := strings.TrimRight(r.Goal, ".")
+	goal := s.word(strings.TrimRight(r.Goal, "."))
 	switch r.Status {
 	case "done":
 		return s.done(r, goal)
@@ -84,13 +84,14 @@ func (s speech) done(r endedRun, goal string) string {
 func (s speech) change(step endedStep, goal string) string {
 	body, _ := step.Body.(map[string]any)
 	name, _ := body["room_name"].(string)
+	name = s.word(name)
 	start, _ := body["start"].(string)
 	end, _ := body["end"].(string)
 	booking := name != "" && start != "" && end != ""
-	title := cmp.Or(strings.TrimRight(step.Title, "."), goal)
+	title := s.word(cmp.Or(strings.TrimRight(step.Title, "."), goal))
 	for _, undo := range []string{"Deshacer: ", "Undo: "} { // the title of a step that undoes another
 		if what, ok := strings.CutPrefix(title, undo); ok {
-			title = s.say("end.undid", what)
+			title = s.say("end.undid", s.word(what))
 		}
 	}
 	switch {
@@ -99,7 +100,7 @@ func (s speech) change(step endedStep, goal string) string {
 	case booking && step.Method != "DELETE":
 		return s.say("end.changed", name, hour(start), hour(end)) + s.price(body)
 	case len(body) > 0:
-		return s.say("end.result", title, line(step.Body))
+		return s.say("end.result", title, s.lineOf(step.Body))
 	}
 	return title
 }
@@ -125,11 +126,11 @@ func (s speech) read(r endedRun, goal string) string {
 		case ok:
 			text := s.say("end.rows", len(list))
 			for _, row := range list[:min(len(list), mostRows)] {
-				text += "\n- " + line(row)
+				text += "\n- " + s.lineOf(row)
 			}
 			return text
 		case step.Body != nil:
-			return s.say("end.done", s.say("end.result", goal, line(step.Body)))
+			return s.say("end.done", s.say("end.result", goal, s.lineOf(step.Body)))
 		}
 	}
 	return s.say("end.done", goal)
@@ -155,7 +156,7 @@ func listIn(value any) ([]any, bool) {
 }
 
 // line writes a value on one line: of an object its name and its simple members.
-func line(value any) string {
+func (s speech) lineOf(value any) string {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return strings.Join(strings.Fields(fmt.Sprint(value)), " ")
@@ -165,13 +166,13 @@ func line(value any) string {
 		switch member := object[name].(type) {
 		case string, float64, bool:
 			if name != "name" {
-				parts = append(parts, fmt.Sprintf("%s: %v", name, member))
+				parts = append(parts, s.label(name)+": "+s.plain(member))
 			}
 		}
 	}
 	text := strings.Join(parts, ", ")
 	if name, ok := object["name"].(string); ok {
-		text = strings.TrimSuffix(name+" ("+text+")", " ()")
+		text = strings.TrimSuffix(s.word(name)+" ("+text+")", " ()")
 	}
 	return strings.Join(strings.Fields(text), " ")
 }

@@ -15,12 +15,12 @@ func TestModelTellsWhatCameOfRun(t *testing.T) {
 		`{"title":"Quita la antigua.","method":"DELETE","status":"done"},{"method":"POST","status":"skipped","body":{"room_name":"Sala Sur","start":"12:00","end":"13:00"}}]}`
 	for _, c := range []struct{ ended, asked, want string }{
 		{booked, "Reserva una sala", "Hecho: reservada la Sala Norte, de 10 a 11:30."},
-		{booked, "Please book a room for me", "Done: Sala Norte is booked, from 10 to 11:30."},
+		{booked, "Please book a room for me", "Done: North Room is booked, from 10 to 11:30."},
 		{two, "Reserva una sala y otra", "Hecho:\n- reservada la Sala Norte, de 10 a 11, por 30 €\n- reservada la Sala Este, de 12 a 13, por 12.5 €\n- Quita la antigua"},
-		{two, "Please book two rooms", "Done:\n- Sala Norte is booked, from 10 to 11, for €30\n- Sala Este is booked, from 12 to 13, for €12.5\n- Quita la antigua"},
+		{two, "Please book two rooms", "Done:\n- North Room is booked, from 10 to 11, for €30\n- East Room is booked, from 12 to 13, for €12.5\n- Quita la antigua"},
 		{`{"goal":"Deshacer: Crea una reserva","status":"done","steps":[{"title":"Deshacer: Crea una reserva","method":"DELETE","status":"done"}]}`, "deshazlo", "Hecho: deshecho «Crea una reserva»."},
 		{`{"goal":"Pagar","status":"done","steps":[{"title":"Paga","method":"POST","status":"done","body":{"ok":true}}]}`, "paga", "Hecho: Paga. Respuesta: ok: true."},
-		{`{"goal":"Salas","status":"done","steps":[{"method":"GET","status":"done","body":{"count":1,"items":[{"id":"sur","name":"Sala Sur"}]}}]}`, "¿Qué salas hay?", "Hay 1:\n- Sala Sur (id: sur)"},
+		{`{"goal":"Salas","status":"done","steps":[{"method":"GET","status":"done","body":{"count":1,"items":[{"id":"sur","name":"Sala Sur"}]}}]}`, "¿Qué salas hay?", "Hay 1:\n- Sala Sur (número: sur)"},
 		{`{"goal":"Salas","status":"done","steps":[{"method":"GET","status":"done","body":{"items":[]}}]}`, "¿Qué salas hay?", "No hay ninguno."},
 		{`{"goal":"Cancela r-1.","status":"done","steps":[{"method":"DELETE","status":"done"}]}`, "cancela", "Hecho: Cancela r-1."},
 		{`{"goal":"Pagar","status":"error","error":"No hay saldo.","steps":[{"method":"POST","status":"done","undo":"done"}]}`, "paga", "No se pudo: Pagar. No hay saldo. Lo hecho se deshizo."},

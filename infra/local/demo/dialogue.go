@@ -167,7 +167,7 @@ func (d dialogue) act(ops []operation) decision {
 	for _, part := range w.parts {
 		more, missing := part.steps(ops, w.op, len(steps)+1)
 		if len(missing) > 0 {
-			return decision{text: d.about("ask", w.op, strings.Join(missing, ", "))}
+			return decision{text: d.about("ask", w.op, strings.Join(d.labels(missing), ", "))}
 		}
 		steps = append(steps, more...)
 	}

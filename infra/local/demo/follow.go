@@ -83,9 +83,9 @@ func (d dialogue) recall(ops []operation, k memory, w wish) (string, bool) {
 func (d dialogue) fact(of thing, said []member) string {
 	var parts []string
 	for _, m := range said {
-		parts = append(parts, d.label(m.name)+": "+plain(m.value))
+		parts = append(parts, d.label(m.name)+": "+d.plain(m.value))
 	}
-	return d.say("fact", of.title(), strings.Join(parts, ", "))
+	return d.say("fact", d.title(of), strings.Join(parts, ", "))
 }
 
 // need is what a creation must have and does not name: the parameter, and the newest list of such things.

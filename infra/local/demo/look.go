@@ -27,19 +27,19 @@ func readOf(result string) (read readAnswer, ok bool) {
 // tell writes the answer of a look: a list in rows.
 func (d dialogue) tell(read readAnswer) string {
 	if meaning.Of(read.Status, false) != meaning.Done {
-		return d.say("look.failed", read.Service, read.Status)
+		return d.say("look.failed", d.word(read.Service), read.Status)
 	}
 	answer := json.RawMessage(read.Answer)
 	rows, ok := rowsOf(answer)
 	switch {
 	case !ok && len(membersOf(answer)) > 0:
-		return d.say("look.one", read.Service, d.line(thingOf("", answer)))
+		return d.say("look.one", d.word(read.Service), d.line(thingOf("", answer)))
 	case !ok:
-		return d.say("look.one", read.Service, strings.Join(strings.Fields(read.Answer), " "))
+		return d.say("look.one", d.word(read.Service), strings.Join(strings.Fields(read.Answer), " "))
 	case len(rows) == 0:
-		return d.say("look.none", read.Service)
+		return d.say("look.none", d.word(read.Service))
 	}
-	text := d.say("look.rows", read.Service, len(rows))
+	text := d.say("look.rows", d.word(read.Service), len(rows))
 	for _, row := range rows[:min(len(rows), mostRows)] {
 		text += "\n- " + d.line(thingOf("", row))
 	}
@@ -51,16 +51,16 @@ func (d dialogue) tell(read readAnswer) string {
 
 // line writes a thing on one line: its title, and its other members. Ids of what has a name, and the times of a record,
 // are left out.
-func (d dialogue) line(t thing) string {
-	title := t.title()
+func (s speech) line(t thing) string {
+	title := s.title(t)
 	var parts []string
 	for _, m := range t.members {
 		base, isID := strings.CutSuffix(m.name, "_id")
-		text := plain(m.value)
+		text := s.plain(m.value)
 		if text == "" || strings.HasSuffix(m.name, "_at") || m.name == "id" && title != "" || isID && t.text(base+"_name") != "" || strings.Contains(", "+title+", ", ", "+text+", ") {
 			continue
 		}
-		parts = append(parts, d.label(m.name)+": "+text)
+		parts = append(parts, s.label(m.name)+": "+text)
 	}
 	if len(t.members) == 0 {
 		return title
@@ -79,6 +79,33 @@ func (s speech) label(name string) string {
 		return cmp.Or(label.EN, name)
 	}
 	return cmp.Or(label.ES, name)
+}
+
+// title names a thing in the language of the sentence.
+func (s speech) title(t thing) string {
+	name, id, both := strings.Cut(t.title(), ", ")
+	if both {
+		return s.word(name) + ", " + id
+	}
+	return s.word(name)
+}
+
+// plain writes a simple value in the language of the sentence.
+func (s speech) plain(value any) string {
+	parts := strings.Split(plain(value), "/")
+	for i := range parts {
+		parts[i] = s.word(parts[i])
+	}
+	return strings.Join(parts, "/")
+}
+
+// labels returns the names of members in sentences.
+func (s speech) labels(names []string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, s.label(name))
+	}
+	return out
 }
 
 // plain writes a simple value, or a list of them; "" for another.

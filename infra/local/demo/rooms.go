@@ -62,6 +62,9 @@ func roomOf(id string) (Room, bool) {
 	return rooms[at], true
 }
 
+// seatsOf says how many people a room is for.
+func seatsOf(room Room) string { return fmt.Sprintf("%s tiene %d plazas", room.Name, room.Capacity) }
+
 // hoursOf returns the hours of a day at which a room is offered that is free all day; "" when they have passed.
 func hoursOf(date string, now time.Time) (from, until string) {
 	from, until = "09:00", "18:00"
@@ -173,11 +176,11 @@ func (st *state) checkReservation(want Reservation, given map[string]string, sta
 	case !known:
 		return problem(http.StatusNotFound, "room_not_found", "No existe esa sala.", field{"room_id", "no es una sala"}), effect{}
 	case want.People > room.Capacity:
-		return invalid(field{"people", fmt.Sprintf("%s tiene %d plazas", room.Name, room.Capacity)}), effect{}
+		return invalid(field{"people", seatsOf(room)}), effect{}
 	case st.find(want.ID) < 0 && len(st.Reservations) >= mostReservations:
-		return problem(http.StatusConflict, "full", fmt.Sprintf("La demostración guarda %d reservas como mucho: borra alguna.", mostReservations)), effect{}
+		return problem(http.StatusConflict, "full", "La demostración no guarda más reservas: borra alguna."), effect{}
 	case st.isTaken(want):
-		return problem(http.StatusConflict, "room_taken", fmt.Sprintf("%s ya está reservada el %s en ese horario.", room.Name, want.Date)), effect{}
+		return problem(http.StatusConflict, "room_taken", "La sala ya está reservada en ese horario."), effect{}
 	}
 	want.RoomName, want.Price = room.Name, (room.Price*(minutesOf(want.End)-minutesOf(want.Start))+59)/60
 	return reply{Status: status, Body: encode(want)}, effect{Put: &want}

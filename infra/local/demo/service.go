@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,8 +28,9 @@ const (
 // Service is the demonstration service. Its state is in memory and, with WithFile, in a file. Both
 // are bounded, for any number and size of requests.
 type Service struct {
-	mux *http.ServeMux
-	now func() time.Time
+	mux     *http.ServeMux
+	english atomic.Bool // the language of its answers
+	now     func() time.Time
 
 	mu    sync.Mutex // held from reading the state to writing the file
 	state state
@@ -62,7 +64,11 @@ func NewService(options ...Option) (*Service, error) {
 		}
 	}
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, reply{Status: http.StatusOK, Body: document})
+		text := document
+		if s.english.Load() {
+			text = englishDocument()
+		}
+		answer(w, reply{Status: http.StatusOK, Body: text})
 	})
 	s.mux.HandleFunc("GET /ledger", s.ledger)
 	for pattern, act := range map[string]action{
@@ -77,14 +83,14 @@ func NewService(options ...Option) (*Service, error) {
 		s.mux.HandleFunc(pattern, s.serve(act))
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, problem(http.StatusNotFound, "not_found", "No existe esa dirección. El contrato está en /openapi.json."))
+		s.answer(w, problem(http.StatusNotFound, "not_found", "No existe esa dirección. El contrato está en /openapi.json."))
 	})
 	return s, nil
 }
 
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(r.URL.RequestURI()) > maxTarget {
-		answer(w, problem(http.StatusRequestURITooLong, "too_long", "La dirección supera 2 KiB."))
+		s.answer(w, problem(http.StatusRequestURITooLong, "too_long", "La dirección supera 2 KiB."))
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -120,7 +126,7 @@ func (s *Service) serve(act action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			answer(w, problem(http.StatusRequestEntityTooLarge, "too_large", "El cuerpo supera 64 KiB."))
+			s.answer(w, problem(http.StatusRequestEntityTooLarge, "too_large", "El cuerpo supera 64 KiB."))
 			return
 		}
 		key := r.Header.Get("Idempotency-Key")
@@ -128,14 +134,14 @@ func (s *Service) serve(act action) http.HandlerFunc {
 			key = ""
 		}
 		if len(key) > maxKey {
-			answer(w, invalid(field{"Idempotency-Key", "no puede superar 200 caracteres"}))
+			s.answer(w, invalid(field{"Idempotency-Key", "no puede superar 200 caracteres"}))
 			return
 		}
 		out, err := s.perform(act, request{method: r.Method, url: r.URL, id: r.PathValue("id"), body: body, key: key})
 		if err != nil {
 			out = problem(http.StatusInternalServerError, "storage", "No se pudo guardar la petición.")
 		}
-		answer(w, out)
+		s.answer(w, out)
 	}
 }
 
@@ -200,6 +206,14 @@ func (s *Service) ledger(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	answer(w, list(items))
+}
+
+// answer answers in the language of the service. What is kept is Spanish.
+func (s *Service) answer(w http.ResponseWriter, out reply) {
+	if s.english.Load() {
+		out.Body = json.RawMessage(englishAnswers().Replace(string(out.Body)))
+	}
+	answer(w, out)
 }
 
 func answer(w http.ResponseWriter, out reply) {

@@ -31,14 +31,14 @@ func (s speech) say(key string, values ...any) string {
 // about writes a sentence about an operation. It uses the address where the title would make the
 // sentence read as a plan: a summary such as «Confirm the booking» would.
 func (s speech) about(key string, op operation, values ...any) string {
-	if text := s.say(key, append([]any{op.title()}, values...)...); !claim.Read(text).Poses() {
+	if text := s.say(key, append([]any{s.word(op.title())}, values...)...); !claim.Read(text).Poses() {
 		return text
 	}
 	return s.say(key, append([]any{op.address()}, values...)...)
 }
 
 // askText matches an earlier question for missing values.
-var askText = regexp.MustCompile(`^(?:Me falta algo|Something is missing) .*: ([\w, -]+)\. (?:¿Qué|Which) `)
+var askText = regexp.MustCompile(`^(?:Me falta algo|Something is missing) .*: ([^.:]+)\. (?:¿Qué|Which) `)
 
 // abilities lists up to eight operations.
 func (s speech) abilities(ops []operation) string {
@@ -52,7 +52,7 @@ func (s speech) abilities(ops []operation) string {
 			b.WriteString(s.say("more", len(ops)-i))
 			break
 		}
-		line := fmt.Sprintf("\n- %s (%s)", op.title(), op.address())
+		line := fmt.Sprintf("\n- %s (%s)", s.word(op.title()), op.address())
 		if claim.Read(line).Poses() {
 			line = "\n- " + op.address()
 		}

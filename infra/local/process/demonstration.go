@@ -19,6 +19,7 @@ const (
 	demoServicePath = "/demo/rooms"
 	demoAgentPath   = "/demo/reserva"
 	demoModelName   = "piloto-demo"
+	demoServiceName = "Reservas" // the title of its document, in Spanish
 )
 
 type demoPart struct {
@@ -48,6 +49,8 @@ func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
 	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(p.Clock)))
 	mux.Handle(demoServicePath+"/", http.StripPrefix(demoServicePath, service))
 	talks := demo.NewAgent(service, p.Clock)
+	service.Speak(p.Person.Lang)
+	p.demoSpeech = &demoSpeech{service: service}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
 		case strings.HasPrefix(path, demoModelPath+"/"), strings.HasPrefix(path, demoServicePath+"/"):
@@ -55,6 +58,7 @@ func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
 		case path == demoAgentPath:
 			p.withDemoKey(talks).ServeHTTP(w, r)
 		default:
+			p.followLanguage(r)
 			api.ServeHTTP(w, r) // a mux would clean paths that the API must receive unchanged
 		}
 	}), nil

@@ -235,3 +235,62 @@ func TestHealthReportsStartingUntilReady(t *testing.T) {
 		t.Errorf("%d", w.Code)
 	}
 }
+
+// TestDemonstrationSpeaksTheLanguageOfWhoAsks: what is registered of it follows the person, and nobody else.
+func TestDemonstrationSpeaksTheLanguageOfWhoAsks(t *testing.T) {
+	p, _, _, origin := deploy(t, Settings{Demo: true})
+	if err := p.registerServers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	registry := tool.Registry{Store: p.Stores.Registry}
+	described := func() string {
+		t.Helper()
+		servers, err := registry.List(t.Context(), defaultAccount)
+		if err != nil || len(servers) != 2 {
+			t.Fatal(servers, err)
+		}
+		text := ""
+		for _, s := range servers {
+			_, entries, err := registry.Get(t.Context(), defaultAccount, s.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += s.ID + s.Name + s.About + entries[len(entries)-1].Summary
+		}
+		return text
+	}
+	spanish := described()
+	for _, c := range []struct {
+		name, header, cookie, token string
+		changed                     bool
+	}{
+		{"nobody", "en", "", "", false},
+		{"a stranger", "en", "", "another-token-of-somebody-1", false},
+		{"no language", "", "", testToken, false},
+		{"an English visitor", "en-GB,en;q=0.9", "", testToken, true},
+		{"no language, after it", "", "", testToken, true},
+		{"the choice on the page", "en", "es", testToken, false},
+		{"the other choice", "es", "en", testToken, true},
+		{"a Spanish visitor", "es-MX", "", testToken, false},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin+"/api/mcps", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		if c.header != "" {
+			r.Header.Set("Accept-Language", c.header)
+		}
+		if c.cookie != "" {
+			r.AddCookie(&http.Cookie{Name: "piloto_lang", Value: c.cookie})
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if now := described(); c.changed != (now != spanish) {
+			t.Errorf("%s: %s", c.name, now)
+		}
+	}
+}

@@ -78,7 +78,8 @@ type Process struct {
 	sockets     *websocket.Gateway
 	awsEndpoint *awsEndpoint // nil: the functions run in this process
 	origin      string       // http://127.0.0.1:8080
-	demoKey     string       // key that callers of the demonstration need; empty: no demonstration
+	demoSpeech  *demoSpeech
+	demoKey     string // key that callers of the demonstration need; empty: no demonstration
 	began       time.Time
 	watches     *realtime.Watches
 	private     tool.Networks

@@ -146,7 +146,7 @@ func (p *Process) registerServers(ctx context.Context) error {
 			return fmt.Errorf("%s of the demonstration could not be given its key: %w", part.path, err)
 		}
 	}
-	return nil
+	return p.speakDemo(ctx, p.demoSpeech.service.Language())
 }
 
 // servingKey is the context key of the context that ends when the server gives up its requests.

@@ -199,13 +199,13 @@ func (s *Store) mark(ctx context.Context, account string, server tool.Server, se
 	row := rowOfServer(account, server)
 	w := kv.Update(row.PK, row.SK,
 		"SET catalogue = :rev, #state = :state, operations = :ops, warnings = :warnings, document_url = :doc, "+
-			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed, wants = :wants REMOVE frozen, looks, DuePK, DueSK",
+			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed, wants = :wants, #name = :name, about = :about REMOVE frozen, looks, DuePK, DueSK",
 		"catalogue = :seen", kv.Item{
 			":rev": kv.S(server.Catalogue), ":seen": kv.S(seen), ":state": kv.S(row.State), ":ops": kv.N(int64(row.Operations)),
 			":transport": kv.S(row.Transport), ":warnings": kv.List(row.Warnings), ":doc": kv.S(row.DocumentURL), ":base": kv.S(row.BaseURL), ":error": kv.S(row.LastError),
-			":now": kv.N(row.UpdatedAt), ":refreshed": kv.N(row.RefreshedAt), ":wants": listOf(row.Wants),
+			":now": kv.N(row.UpdatedAt), ":refreshed": kv.N(row.RefreshedAt), ":wants": listOf(row.Wants), ":name": kv.S(row.Name), ":about": kv.S(row.About),
 		}, tool.ErrServerMoved)
-	w = w.Named("#state", "state")
+	w = w.Named("#state", "state").Named("#name", "name")
 	return s.change(ctx, account, w)
 }
 
