@@ -37,7 +37,7 @@ func TestReadmeTranscriptRuns(t *testing.T) {
 	if !strings.HasPrefix(install, "make install ") {
 		t.Fatalf("the first line is %q", install)
 	}
-	said := shell(t, "export PILOTO_DATA="+d.data+" LANG=es_ES.UTF-8 XDG_CONFIG_HOME="+t.TempDir()+" PATH="+filepath.Dir(binary)+":$PATH\n"+script)
+	said := shell(t, "export PILOTO_DATA="+d.data+" LANG=en_US.UTF-8 XDG_CONFIG_HOME="+t.TempDir()+" PATH="+filepath.Dir(binary)+":$PATH\n"+script)
 	lines, at := strings.Split(said, "\n"), 0
 	for want := range strings.Lines(strings.ReplaceAll(string(answers[1]), "http://localhost:8080", d.url())) {
 		if want = strings.TrimSpace(want); want == "…" {

@@ -104,7 +104,7 @@ func (r *reader) object(raw json.RawMessage, name string, depth int) {
 		case m.Value[0] == '[':
 			r.list(m.Value, full)
 		case len(r.Fields) < mostFields && r.room > 0:
-			r.Fields = append(r.Fields, readField{display(humanName(full)), r.value(m.Value, full)})
+			r.Fields = append(r.Fields, readField{r.name(full), r.value(m.Value, full)})
 		default:
 			r.Cut = true
 		}
@@ -116,7 +116,7 @@ func (r *reader) list(raw json.RawMessage, name string) {
 	var elements []json.RawMessage
 	if json.Unmarshal(raw, &elements) != nil || len(elements) == 0 {
 		if name != "" {
-			r.Fields = append(r.Fields, readField{display(humanName(name)), readValue{Text: r.none()}})
+			r.Fields = append(r.Fields, readField{r.name(name), readValue{Text: r.none()}})
 		}
 		return
 	}
@@ -147,7 +147,7 @@ func (r *reader) list(raw json.RawMessage, name string) {
 		for _, e := range elements {
 			texts = append(texts, string(r.value(e, name).Text))
 		}
-		r.Fields = append(r.Fields, readField{display(humanName(name)), readValue{Text: render.HTML(strings.Join(texts, ", "))}}) //nolint:gosec // made of parts that are HTML
+		r.Fields = append(r.Fields, readField{r.name(name), readValue{Text: render.HTML(strings.Join(texts, ", "))}}) //nolint:gosec // made of parts that are HTML
 	default:
 		r.Cut = true
 	}
@@ -156,7 +156,7 @@ func (r *reader) list(raw json.RawMessage, name string) {
 func (r *reader) table(elements []json.RawMessage, name string) {
 	t := readTable{Total: len(elements), From: r.from}
 	if name != "" {
-		t.Name = display(humanName(name))
+		t.Name = r.name(name)
 	}
 	column := map[string]int{}
 	// The columns are those of the first rows, whichever page it is.
@@ -168,7 +168,7 @@ func (r *reader) table(elements []json.RawMessage, name string) {
 			}
 			column[m.Name] = len(column)
 			if len(t.Names) < mostColumns {
-				t.Names = append(t.Names, display(humanName(m.Name)))
+				t.Names = append(t.Names, r.name(m.Name))
 			}
 		}
 	}
@@ -238,6 +238,11 @@ func (r *reader) single(raw json.RawMessage, name string) readValue {
 		return readValue{Text: render.HTML(locale.Text(r.words.tag, "page.says.elements", "n", itoa(len(elements))))} //nolint:gosec // a text of the catalogue
 	}
 	return readValue{Text: display(r.words.number(string(raw), name)), Number: true, Sort: string(raw)}
+}
+
+// name returns what a member is called.
+func (r *reader) name(name string) render.HTML {
+	return display(locale.Member(humanName(name)).In(r.words.tag))
 }
 
 func (r *reader) none() render.HTML { return r.word("page.says.empty") }

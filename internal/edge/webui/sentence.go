@@ -221,7 +221,7 @@ func (w *sentenceWriter) reference(v saidValue, text string) saidValue {
 func (w *sentenceWriter) place(r ref.Reference, tag locale.Tag) render.HTML {
 	var parts []string // the innermost first
 	for _, s := range slices.Backward(r.Path) {
-		name := string(w.card.show(humanName(s.Name)))
+		name := string(w.card.show(w.member(s.Name)))
 		switch {
 		case s.IsIdx && s.Index == 0:
 			parts = append(parts, locale.Text(tag, "page.says.first"))
@@ -307,7 +307,12 @@ func (w *sentenceWriter) word(key string) render.HTML {
 // words of the name.
 func (w *sentenceWriter) name(name string) render.HTML {
 	label, rest := w.label(name)
-	return w.card.show(strings.TrimSpace(label + " " + humanName(rest)))
+	return w.card.show(strings.TrimSpace(label + " " + w.member(rest)))
+}
+
+// member returns what a member is called that the document does not name.
+func (w *sentenceWriter) member(name string) string {
+	return locale.Member(humanName(name)).In(w.card.words.tag)
 }
 
 // called returns the name that is sent, when a member is called otherwise.

@@ -86,7 +86,7 @@ func describe(body json.RawMessage, asked []string) locale.Phrase {
 	}
 	rows := [][]locale.Phrase{{locale.Say("run.field"), locale.Say("run.value")}}
 	for _, f := range fields {
-		rows = append(rows, []locale.Phrase{locale.Verbatim(f.name), f.cell})
+		rows = append(rows, []locale.Phrase{locale.Member(f.name), f.cell})
 	}
 	return grid(rows)
 }
@@ -102,7 +102,7 @@ func describeList(list []json.RawMessage, asked []string) locale.Phrase {
 	if columns := chosen(all, asked, summaryColumns); len(columns) > 0 {
 		rows := [][]locale.Phrase{{}}
 		for _, c := range columns {
-			rows[0] = append(rows[0], locale.Verbatim(c.name))
+			rows[0] = append(rows[0], locale.Member(c.name))
 		}
 		for _, fields := range all {
 			var row []locale.Phrase

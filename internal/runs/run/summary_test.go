@@ -50,15 +50,15 @@ func TestSummaryIsTableOfAskedFields(t *testing.T) {
 	for name, c := range map[string]struct{ body, asked, want string }{
 		"a thing": {
 			`{"id":"r-1","path":"/reservations/r-1","room_id":"este","date":"2026-11-21","start":"10:00","title":"Reunión"}`, "Reserva la sala",
-			"| Dato | Valor |\n|---|---|\n| title | Reunión |\n| date | 2026-11-21 |\n| start | 10:00 |\n| id | r-1 |\n| room id | este |",
+			"| Dato | Valor |\n|---|---|\n| título | Reunión |\n| fecha | 2026-11-21 |\n| inicio | 10:00 |\n| id | r-1 |\n| id de la sala | este |",
 		},
 		"what was asked for is first": {
 			`{"id":7,"name":"Sala Este","capacity":8,"price":20.50}`, "¿Cuánto es el precio?",
-			"| Dato | Valor |\n|---|---|\n| price | 20.50 |\n| name | Sala Este |\n| capacity | 8 |\n| id | 7 |",
+			"| Dato | Valor |\n|---|---|\n| precio | 20.50 |\n| nombre | Sala Este |\n| capacidad | 8 |\n| id | 7 |",
 		},
 		"a list": {
 			`{"items":[{"id":"n1","name":"Sala Norte","price":30},{"id":"e1","name":"Sala Este","price":20}],"total":2}`, "salas",
-			"2 resultados:\n\n| name | price | id |\n|---|---|---|\n| Sala Norte | 30 | n1 |\n| Sala Este | 20 | e1 |",
+			"2 resultados:\n\n| nombre | precio | id |\n|---|---|---|\n| Sala Norte | 30 | n1 |\n| Sala Este | 20 | e1 |",
 		},
 		"a long list": {`[1,2,3,4,5,6,7]`, "", "7 resultados:\n\n- 1\n- 2\n- 3\n- 4\n- 5\n\n… y 2 más"},
 		"an order with its items": {
@@ -67,19 +67,19 @@ func TestSummaryIsTableOfAskedFields(t *testing.T) {
 		},
 		"an object in it": {`{"data":{"customer":{"name":"Eva"},"amount":3}}`, "", "| Dato | Valor |\n|---|---|\n| customer name | Eva |\n| amount | 3 |"},
 		"a tool's answer": {
-			`{"content":[{"type":"text","text":"{\"title\":\"Nota\"}"}]}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |",
+			`{"content":[{"type":"text","text":"{\"title\":\"Nota\"}"}]}`, "", "| Dato | Valor |\n|---|---|\n| título | Nota |",
 		},
-		"structured":       {`{"content":[],"structuredContent":{"title":"Nota"}}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |"},
+		"structured":       {`{"content":[],"structuredContent":{"title":"Nota"}}`, "", "| Dato | Valor |\n|---|---|\n| título | Nota |"},
 		"a text":           {`"hecho"`, "", "hecho"},
 		"bytes":            {`"\u0000\u0001\u0002\u0003abc\ufffd\ufffd\ufffd"`, "", "datos binarios"},
 		"another encoding": {`["Espa\ufffda","Ni\ufffdo"]`, "", "2 resultados:\n\n- Espa\ufffda\n- Ni\ufffdo"},
 		"bytes within": {
-			`{"name":"logo","raw":"\u0089PNG\r\n\u001a\n\u0000\u0000\u0000\rIHDR"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| raw | datos binarios |",
+			`{"name":"logo","raw":"\u0089PNG\r\n\u001a\n\u0000\u0000\u0000\rIHDR"}`, "", "| Dato | Valor |\n|---|---|\n| nombre | logo |\n| raw | datos binarios |",
 		},
-		"a stray sign": {`{"name":"Sala\u001b[31m Este de siempre\u0000, la de arriba"}`, "", "| Dato | Valor |\n|---|---|\n| name | Sala\\[31m Este de siempre, la de arriba |"},
-		"a picture":    {`{"name":"logo","data":"` + image + `"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| data | imagen de 12 KB |"},
+		"a stray sign": {`{"name":"Sala\u001b[31m Este de siempre\u0000, la de arriba"}`, "", "| Dato | Valor |\n|---|---|\n| nombre | Sala\\[31m Este de siempre, la de arriba |"},
+		"a picture":    {`{"name":"logo","data":"` + image + `"}`, "", "| Dato | Valor |\n|---|---|\n| nombre | logo |\n| data | imagen de 12 KB |"},
 		"a page":       {`"<html><body>hola</body></html>"`, "", "texto con código de página, de 30 bytes"},
-		"signs":        {`{"name":"a|b *c* _d_ e_f [x](y)\nz"}`, "", `| Dato | Valor |` + "\n|---|---|\n" + `| name | a\|b \*c\* \_d\_ e_f \[x\](y) z |`},
+		"signs":        {`{"name":"a|b *c* _d_ e_f [x](y)\nz"}`, "", `| Dato | Valor |` + "\n|---|---|\n" + `| nombre | a\|b \*c\* \_d\_ e_f \[x\](y) z |`},
 		"nothing":      {`{}`, "", ""},
 		"null":         {`null`, "", ""},
 		"no list":      {`{"items":[]}`, "", "0 resultados:"},
