@@ -76,11 +76,11 @@ func TestTerminalPrintsAddressThatSignsIn(t *testing.T) {
 		try    string
 		advice string
 	}{
-		"the usual folder": {nil, nil, true, "bin/piloto send '¿Qué salas libres hay mañana para 6?'", "bin/piloto open imprime otra"},
-		"another folder":   {[]string{"LANG=en_GB.UTF-8"}, []string{"--data", "my data"}, true, "bin/piloto send --data 'my data' 'Which rooms are free tomorrow for 6?'", "bin/piloto open --data 'my data' prints another"},
+		"the usual folder": {[]string{"PILOTO_OPEN=1"}, nil, true, "bin/piloto send '¿Qué salas libres hay mañana para 6?'", "bin/piloto open imprime otra"},
+		"another folder":   {[]string{"LANG=en_GB.UTF-8", "PILOTO_OPEN=1"}, []string{"--data", "my data"}, true, "bin/piloto send --data 'my data' 'Which rooms are free tomorrow for 6?'", "bin/piloto open --data 'my data' prints another"},
 		"switched off":     {[]string{"PILOTO_OPEN=0"}, nil, false, "bin/piloto send", "bin/piloto open"},
 		"over ssh":         {[]string{"SSH_CONNECTION=10.0.0.2 50000 10.0.0.1 22"}, nil, false, "bin/piloto send", "bin/piloto open"},
-		"a real model":     {[]string{"OPENAI_BASE_URL=http://127.0.0.1:9/v1", "LANG=en_US.UTF-8"}, nil, true, "bin/piloto send 'What can you do?'", "bin/piloto open"},
+		"a real model":     {[]string{"OPENAI_BASE_URL=http://127.0.0.1:9/v1", "LANG=en_US.UTF-8", "PILOTO_OPEN=1"}, nil, true, "bin/piloto send 'What can you do?'", "bin/piloto open"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

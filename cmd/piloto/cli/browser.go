@@ -26,10 +26,11 @@ func (a *app) person() process.Person {
 func called(name string) string { return quote(strings.TrimSuffix(name, ".exe")) }
 
 // opener returns the command that opens an address in the browser of a person who sits at this machine; nil when there
-// is no sign of one: over ssh, in CI, in a container, or without a display.
+// is no sign of one: over ssh, in CI, in a container, or without a display. A person who sets PILOTO_OPEN knows better.
 func (a *app) opener(system string, isFile func(string) bool) []string {
+	isAsked := a.getenv("PILOTO_OPEN") != ""
 	for _, name := range []string{"SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "CI", "KUBERNETES_SERVICE_HOST", "container"} {
-		if a.getenv(name) != "" {
+		if !isAsked && a.getenv(name) != "" {
 			return nil
 		}
 	}
@@ -38,10 +39,10 @@ func (a *app) opener(system string, isFile func(string) bool) []string {
 		return []string{"open"}
 	case system == "windows":
 		return []string{"rundll32", "url.dll,FileProtocolHandler"}
-	case isFile("/.dockerenv"), isFile("/run/.containerenv"), a.getenv("DISPLAY") == "" && a.getenv("WAYLAND_DISPLAY") == "":
-		return nil
+	case isAsked, a.getenv("DISPLAY")+a.getenv("WAYLAND_DISPLAY") != "" && !isFile("/.dockerenv") && !isFile("/run/.containerenv"):
+		return []string{"xdg-open"}
 	}
-	return []string{"xdg-open"}
+	return nil
 }
 
 // start starts a program, and leaves it alone. A program that is not there is no error: the address was printed.

@@ -25,6 +25,7 @@ func TestPageOpensOnlyWhereAPersonSits(t *testing.T) {
 		"ci":         {"windows", map[string]string{"CI": "true"}, "", nil},
 		"docker":     {"linux", desktop, "/.dockerenv", nil},
 		"podman":     {"linux", desktop, "/run/.containerenv", nil},
+		"asked for":  {"linux", map[string]string{"PILOTO_OPEN": "1", "SSH_TTY": "/dev/pts/1"}, "/.dockerenv", []string{"xdg-open"}},
 		"nspawn":     {"linux", map[string]string{"DISPLAY": ":0", "container": "systemd-nspawn"}, "", nil},
 		"kubernetes": {"linux", map[string]string{"DISPLAY": ":0", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "", nil},
 	} {

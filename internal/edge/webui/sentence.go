@@ -221,7 +221,7 @@ func (w *sentenceWriter) reference(v saidValue, text string) saidValue {
 func (w *sentenceWriter) place(r ref.Reference, tag locale.Tag) render.HTML {
 	var parts []string // the innermost first
 	for _, s := range slices.Backward(r.Path) {
-		name := string(w.card.show(w.member(s.Name)))
+		name := string(w.card.show(humanName(s.Name)))
 		switch {
 		case s.IsIdx && s.Index == 0:
 			parts = append(parts, locale.Text(tag, "page.says.first"))
@@ -317,10 +317,10 @@ func (w *sentenceWriter) member(name string) string {
 
 // called returns the name that is sent, when a member is called otherwise.
 func (w *sentenceWriter) called(name string) string {
-	if label, _ := w.label(name); label == "" {
-		return ""
+	if label, _ := w.label(name); label != "" || w.member(name) != humanName(name) {
+		return plain(name)
 	}
-	return plain(name)
+	return ""
 }
 
 func (w *sentenceWriter) label(name string) (label, rest string) {

@@ -40,8 +40,8 @@ func TestSentencesSayWhatIsSent(t *testing.T) {
 		want                        string
 		whole                       bool
 	}{
-		{"/rooms", "/rooms", `{"freeOn":"2026-03-06","capacity":6}`, "", "free on=viernes 6 de marzo; capacity=6", true},
-		{"/rooms/{roomId}/x-{n}", "/rooms/norte%201/x-7", "", `null`, "room id=norte 1; x n=x-7", true},
+		{"/rooms", "/rooms", `{"freeOn":"2026-03-06","capacity":6}`, "", "free on=viernes 6 de marzo; capacidad=6", true},
+		{"/rooms/{roomId}/x-{n}", "/rooms/norte%201/x-7", "", `null`, "id de la sala=norte 1; x n=x-7", true},
 		{"/a", "/a", "", `{"at":"2027-01-02T10:00:30+01:00","on":"2026-02-30","t":"2026-03-06T09:05"}`, "at=sábado 2 de enero de 2027, 10:00:30 UTC+01:00; on=2026-02-30; t=viernes 6 de marzo, 09:05", true},
 		{"/a", "/a", "", `{"paid":true,"late":false,"note":null,"who":"","list":[],"more":{}}`, "paid=sí; late=no; note=vacío; who=vacío; list=vacío; more=vacío", true},
 		{"/a", "/a", "", `{"amount":1234567.50,"ticket":9007199254740993,"rate":0.5,"big":1e400}`, "amount=1.234.567,50; ticket=9007199254740993; rate=0,5; big=1e400", true},
@@ -94,7 +94,7 @@ func TestSentencesSpeakAsTheDocument(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	b.Names = nil
-	if text := spoken(a.sentence(s, b)); text != "reservation id=r-1; dry=sí; at city=Lugo; date=viernes 6 de marzo; price=1500,5; room id=norte; zz=1" {
+	if text := spoken(a.sentence(s, b)); text != "reservation id=r-1; dry=sí; at city=Lugo; fecha=viernes 6 de marzo; precio=1500,5; id de la sala=norte; zz=1" {
 		t.Error(text)
 	}
 }
@@ -127,14 +127,14 @@ func TestSentencesDescribeThings(t *testing.T) {
 		}
 		return markup.ReplaceAllString(text, "")
 	}
-	things := " | Sala Norte: price per hour=30; day=viernes 6 de marzo | Sala Sur: price=45"
-	want := `room=Sala Norte (norte); next=id del primero de items, en el paso 1; seen=Sala Sur (sur); pin=token en el paso 1` + things + " $price per hour 30 $price 45 later:next later:pin"
+	things := " | Sala Norte: precio por hora=30; day=viernes 6 de marzo | Sala Sur: precio=45"
+	want := `room=Sala Norte (norte); next=id del primero de items, en el paso 1; seen=Sala Sur (sur); pin=token en el paso 1` + things + " $precio por hora 30 $precio 45 later:next later:pin"
 	if got := said(); got != want {
 		t.Errorf("a draft says\n%s, want\n%s", got, want)
 	}
 	run.Status = plan.Done
 	run.Steps = []plan.StepState{{StepID: first.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Body: json.RawMessage(`{"items":[{"id":"este","name":"Sala Este","capacity":4},{"id":"sur"}],"token":"t-1"}`)}}}
-	want = `room=Sala Norte (norte); next=Sala Este (este); seen=Sala Sur (sur); pin=token en el paso 1 | Sala Este: capacity=4` + things + " $price per hour 30 $price 45"
+	want = `room=Sala Norte (norte); next=Sala Este (este); seen=Sala Sur (sur); pin=token en el paso 1 | Sala Este: capacidad=4` + things + " $precio por hora 30 $precio 45"
 	if got := said(); got != want {
 		t.Errorf("a run says\n%s, want\n%s", got, want)
 	}
@@ -163,9 +163,9 @@ func TestALineSaysWhatAnIDMeans(t *testing.T) {
 func TestCardsSayWhatAnswersCost(t *testing.T) {
 	body := json.RawMessage(`{"id":"r-1","price":30,"of":{"fee":2}}`)
 	for _, c := range []struct{ method, tool, body, want string }{
-		{"POST", "", string(body), "price 30"},
+		{"POST", "", string(body), "precio 30"},
 		{"GET", "", string(body), ""},
-		{"", "book", `{"content":[],"structuredContent":` + string(body) + `}`, "price 30"},
+		{"", "book", `{"content":[],"structuredContent":` + string(body) + `}`, "precio 30"},
 		{"POST", "", `[1]`, ""},
 		{"POST", "", `{"price":45}`, ""},
 	} {
