@@ -24,7 +24,6 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/sandbox"
 	"piloto/cmd/piloto/show"
-	"piloto/infra/local/process"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 )
