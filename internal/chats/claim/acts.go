@@ -28,6 +28,9 @@ type Act struct {
 	About   []Kind   // families of the nouns of its sentence: «he pedido la devolución»
 	Of      []Kind   // families of what it was done to, where the verb tells of any: “the refund has been processed”
 	Numbers []string // of its sentence: numbers and identifiers, by which it may name a thing
+
+	Needs     []string // what only a command does: see needs
+	OnMachine bool     // it says what only a command shows: that tests pass
 }
 
 // actsOf returns the acts that a sentence claims. A question claims none.
@@ -50,7 +53,7 @@ func actsOf(s sentence) []Act {
 		}
 		before := saysBefore(s.text, words, at, own, told, fresh)
 		taken, withdraws := takenBack(words, at)
-		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers})
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers, Needs: needs(words, at)})
 	}
 	reported := has(words, reports()) || seeing().MatchString(s.text)
 	past := has(words, pastTimes())

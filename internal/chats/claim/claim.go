@@ -25,7 +25,7 @@ func (r Reading) Poses() bool { return (r.Asks || r.Offers || r.Announces) && !r
 
 // Claims reports whether a text claims an act, whatever the person asked for.
 func (r Reading) Claims() bool {
-	return slices.ContainsFunc(r.Acts, func(a Act) bool { return !a.Told })
+	return slices.ContainsFunc(r.Acts, func(a Act) bool { return !a.Told && !a.OnMachine })
 }
 
 // Read reads a whole text. It never fails, and its cost is linear in the length of the text.
@@ -36,7 +36,7 @@ func Read(text string) Reading {
 	asked := false // by the sentence before a list, whose rows may be answers
 	for _, s := range sentencesOf(text) {
 		if asked = asked && s.row; !asked {
-			r.Acts = append(r.Acts, actsOf(s)...)
+			r.Acts = slices.Concat(r.Acts, actsOf(s), passes(s))
 		}
 		asked = asked || s.question
 		p := poseOf(s)

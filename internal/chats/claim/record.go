@@ -24,6 +24,9 @@ type Record struct {
 	heard  bool            // a service answered
 	ran    bool            // a plan that only reads ran
 
+	machine  bool // a client carries out calls
+	commands []Command
+
 	withdrawn []*Record // plans that were taken back: what they would have done
 	ended     []*Record // plans that ended otherwise before they ran
 }
@@ -193,6 +196,9 @@ func namesIn(text string) []string {
 // Lacks reports whether the record does not have an act. What was read may tell of it, but not where the person orders it now: then
 // only of a state that was there before.
 func (r *Record) Lacks(a Act, ordered bool) bool {
+	if a.OnMachine || r.machine && r.needed(a) {
+		return r.machine && r.needed(a)
+	}
 	dropped := r.dropped(a)
 	if a.Told && !ordered && !dropped || r.ran && len(a.Kinds) == 0 || r.saysWithdrawn(a) {
 		return false

@@ -47,8 +47,8 @@ var lemmas = [kinds][2]string{
 	GiveBack: {`refund return reimburse give reverse`, `devolver reembolsar reintegrar`},
 	Exchange: {`exchange trade`, `intercambiar canjear`},
 	Run: {
-		`run execute process complete finish finalize finalise perform launch make start initiate deploy restart reboot trigger restore migrate import export sync roll implement handle carry resolve close stop publish`,
-		`ejecutar procesar completar finalizar realizar efectuar lanzar iniciar desplegar reiniciar restaurar migrar importar exportar sincronizar aplicar arrancar apagar detener parar cerrar resolver hacer activar desactivar gestionar comenzar empezar terminar arreglar solucionar`,
+		`run execute process complete finish finalize finalise perform launch make start initiate deploy restart reboot trigger restore migrate import export sync roll implement handle carry resolve close stop publish commit push`,
+		`ejecutar procesar completar finalizar realizar efectuar lanzar iniciar desplegar reiniciar restaurar migrar importar exportar sincronizar aplicar arrancar apagar detener parar cerrar resolver hacer activar desactivar gestionar commitear pushear comenzar empezar terminar arreglar solucionar`,
 	},
 	Hold: {`hold pause block lock freeze disable suspend`, `bloquear pausar suspender congelar deshabilitar`},
 	Open: {`unlock unblock enable reactivate activate grant approve accept confirm authorize release`, `desbloquear habilitar reactivar conceder aprobar aceptar confirmar autorizar liberar otorgar`},
@@ -57,7 +57,7 @@ var lemmas = [kinds][2]string{
 // pastsOf are the pasts of English verbs that do not end in «ed», and those that double a letter.
 var irregular = map[string]string{
 	"buy": "bought", "set": "set", "reset": "reset", "send": "sent", "pay": "paid", "give": "given", "run": "run", "hold": "held", "split": "split", "put": "put", "drop": "dropped", "ship": "shipped",
-	"submit": "submitted", "cancel": "cancelled canceled", "label": "labelled labeled", "stop": "stopped", "swap": "swapped", "tag": "tagged", "log": "logged", "debit": "debited", "transfer": "transferred", "enrol": "enrolled", "withdraw": "withdrawn", "freeze": "frozen", "make": "made", "write": "written wrote",
+	"submit": "submitted", "commit": "committed", "cancel": "cancelled canceled", "label": "labelled labeled", "stop": "stopped", "swap": "swapped", "tag": "tagged", "log": "logged", "debit": "debited", "transfer": "transferred", "enrol": "enrolled", "withdraw": "withdrawn", "freeze": "frozen", "make": "made", "write": "written wrote",
 }
 
 // oddParticiples are the participles of Spanish verbs that do not end in -ado or -ido.

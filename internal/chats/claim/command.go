@@ -1,0 +1,141 @@
+package claim
+
+import (
+	"slices"
+
+	"piloto/internal/ground/lazy"
+)
+
+// Command is a command that the client of a job ran on its machine.
+type Command struct {
+	Line string
+	Code int  // exit code
+	Safe bool // it is known to change nothing
+}
+
+// OnMachine says that a client carries out calls, and which commands it ran. What a command did is not known, so each that ended well
+// excuses any act that can be one of a machine. It does not excuse what a command has a name for: a commit needs one that commits.
+func (r *Record) OnMachine(ran ...Command) {
+	r.machine = true
+	for _, c := range ran {
+		r.commands = append(r.commands, c)
+		r.know(slices.Values(namesIn(c.Line)))
+		if c.Safe {
+			continue
+		}
+		r.did = true
+		r.act(slices.Values(namesIn(c.Line)))
+		if c.Code != 0 {
+			continue
+		}
+		for _, k := range []Kind{Any, Create, Remove, Change, Send, Run, Hold, Open} {
+			r.kinds[k] = true
+		}
+	}
+}
+
+// What an act may need of commands, beside a word of theirs.
+const (
+	anyCommand = "*"
+	tested     = "*tested"
+)
+
+// needed reports whether an act needs a command that did not run.
+func (r *Record) needed(a Act) bool {
+	return slices.ContainsFunc(a.Needs, func(need string) bool {
+		switch need {
+		case anyCommand:
+			return len(r.commands) == 0
+		case tested:
+			return !r.passed()
+		}
+		return !slices.ContainsFunc(r.commands, func(c Command) bool { return c.Code == 0 && slices.Contains(namesIn(c.Line), need) })
+	})
+}
+
+// passed reports whether the last command that tests ended well; if none is known to test, whether any did that is not known to only read.
+func (r *Record) passed() bool {
+	known, good := false, false
+	for _, c := range r.commands {
+		switch {
+		case has(namesIn(c.Line), tests()):
+			known, good = true, c.Code == 0
+		case !known && !c.Safe:
+			good = good || c.Code == 0
+		}
+	}
+	return good
+}
+
+var tests = lazy.Words(`test tests testing spec specs check pytest jest vitest mocha rspec phpunit ctest tox nox verify prueba pruebas`)
+
+// needs returns what the act of a verb needs of commands: «he hecho el commit», «he subido el push», “I ran the tests”.
+func needs(words []string, at int) (list []string) {
+	if word := commits()[words[at]]; word != "" {
+		return []string{word}
+	}
+	from, to := clauseOf(words, at)
+	if making()[words[at]] {
+		for _, w := range words[at+1 : min(to, at+5)] {
+			if word := commits()[w]; word != "" {
+				return []string{word}
+			}
+		}
+		for _, w := range words[from:at] { // «el commit está hecho»
+			if word := commits()[w]; word != "" && at-from < 6 {
+				return []string{word}
+			}
+		}
+	}
+	if running()[words[at]] && has(words[at:to], runs()) {
+		return []string{anyCommand}
+	}
+	return nil
+}
+
+// commits are the words of what git does, each with the word of the command.
+func commits() map[string]string {
+	return map[string]string{
+		"commit": "commit", "commits": "commit", "committed": "commit", "commiteado": "commit", "commiteados": "commit", "commiteada": "commit", "commiteé": "commit",
+		"push": "push", "pushed": "push", "pusheado": "push", "pusheados": "push", "pusheé": "push",
+	}
+}
+
+var (
+	making  = lazy.Words(`hecho hice hecha hechos creado creada realizado realizada lanzado subido made created done completed finished`)
+	running = lazy.Words(`ejecutado ejecute ejecuté ejecutada ejecutadas ejecutados lanzado lanzada lanzadas lancé corrido pasado run ran executed`)
+	runs    = lazy.Words(`test tests prueba pruebas suite comando comandos command commands`)
+)
+
+// passes returns the act that a sentence claims when it says that tests pass.
+func passes(s sentence) []Act {
+	verb := passing(s)
+	if verb == "" || s.quoted {
+		return nil
+	}
+	return []Act{{Verb: verb, State: true, Needs: []string{tested}, OnMachine: true}}
+}
+
+// passing returns the verb with which a sentence says that tests pass; "" when it does not.
+func passing(s sentence) string {
+	found := pass().FindStringSubmatch(s.text)
+	words, _ := said(s)
+	if found == nil || s.question || has(words, denials()) || has(words, conditions()) || has(words, shoulds()) {
+		return ""
+	}
+	for _, verb := range found[1:] {
+		if verb != "" {
+			return verb
+		}
+	}
+	return ""
+}
+
+const afterPass = `(?:$|[,.;:!)]| (?:ahora|y|ya|bien|todas|todos|correctamente|sin|en local|now|and|again|locally|successfully|without)\b)`
+
+var (
+	pass = lazy.Pattern(`\b(?:tests?|pruebas?|suite|specs?)\b[^,;:]{0,40}?\b(pasan?|pasaron|pasado|pasando|pass(?:es|ed|ing)?|en verde|verdes|green)` + afterPass +
+		`|\b(pasan?|pasaron|pass(?:es|ed)?) (?:todas |todos |all )?(?:las |los |the )?(?:pruebas|tests?|suite)\b` +
+		`|\b(?:todas|todos|all) (pasan|pass(?:ed|ing)?)` + afterPass)
+	shoulds = lazy.Words(`should deberia deberian would must debe deben para hasta until`)
+)
