@@ -42,10 +42,12 @@ type OpenCall struct {
 	Arguments string `json:"arguments"` // as the model wrote them
 }
 
-// ToldCall is the client's answer to a call: what the model reads.
+// ToldCall is the client's answer to a call: what the model reads, and what the call came to. A client that does not tell that
+// is believed to have done what it was asked for.
 type ToldCall struct {
 	ID     string `json:"call_id"`
-	Output string `json:"output"`
+	Output string `json:"output" doc:"for the model"`
+	Did    []Deed `json:"did,omitempty" maxItems:"100" doc:"what it came to, for the record of the job"`
 }
 
 // The failures of what a client answers.
@@ -97,60 +99,105 @@ func FitsArguments(calls []OpenCall) bool {
 }
 
 // AwaitsClient reports whether a job waits for answers of its client.
-func (j Job) AwaitsClient() bool { return j.Status == Waiting && len(j.Open) > 0 && len(j.Told) == 0 }
+func (j Job) AwaitsClient() bool { return j.Status == Waiting && len(j.OpenCalls()) > 0 }
+
+// OpenCalls returns the calls that the client did not answer yet.
+func (j Job) OpenCalls() (list []OpenCall) {
+	for _, c := range j.Open {
+		if !isTold(j.Told, c.ID) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func isTold(told []ToldCall, id string) bool {
+	return slices.ContainsFunc(told, func(t ToldCall) bool { return t.ID == id })
+}
 
 // ClientGone reports whether the client of a job did not answer in time.
 func (j Job) ClientGone(now time.Time) bool {
 	return j.AwaitsClient() && !now.Before(j.Waited.Add(clientTime))
 }
 
-// Tell gives a job its client's answers to all its open calls. Repeated with the same calls it changes nothing. It
-// returns ErrNotFound, ErrEnded, ErrAnother for another person than who started the job, ErrNoCalls and ErrTold.
+// Tell gives a job its client's answers to some of its open calls, or to all. Repeated with the same calls it changes nothing. What
+// a client did while the job ended is still noted in its record. It returns ErrNotFound, ErrEnded, ErrAnother for another
+// person than who started the job, ErrNoCalls and ErrTold.
 func (s *Service) Tell(ctx context.Context, account, user, id string, told []ToldCall) (Job, error) {
 	if wrong := checkTold(told); len(wrong) > 0 {
 		return Job{}, ErrTold.At(wrong...)
 	}
 	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
+		fresh := slices.DeleteFunc(slices.Clone(told), func(t ToldCall) bool { return isTold(j.Told, t.ID) })
 		switch {
 		case j.User != user:
 			return nil, ErrAnother
-		case j.Status.Terminal():
+		case j.Status.Terminal() && (len(fresh) == 0 || !j.isOpen(fresh)):
 			return nil, ErrEnded.With("status", string(j.Status))
-		case len(j.Open) == 0 || !answers(told, j.Open):
+		case len(j.Open) == 0 || !j.isOpen(told):
 			return nil, ErrNoCalls
-		case len(j.Told) > 0:
+		case len(fresh) == 0:
 			return nil, nil
 		}
-		j.Told = told
-		names := make([]string, len(j.Open))
-		for i, c := range j.Open {
-			names[i] = c.Name
+		all := slices.Concat(j.Told, fresh)
+		if wrong := checkRoom(all); len(wrong) > 0 {
+			return nil, ErrTold.At(wrong...)
 		}
-		e, err := NewEvent(s.Now(), EventTold, map[string]any{"calls": names})
-		return []Event{e}, err
+		return j.take(s.Now(), all, fresh)
 	})
-	if err == nil {
+	if err == nil && !j.Status.Terminal() && len(j.OpenCalls()) == 0 {
 		s.resume(ctx, j)
 	}
 	return j, err
 }
 
-func checkTold(told []ToldCall) (wrong []fault.Field) {
-	all := 0
-	for i, t := range told {
-		if all += len(t.Output); len(t.Output) > maxToldOne {
-			wrong = append(wrong, fault.Field{Loc: []any{"body", "results", i, "output"}, Type: "string_too_long"})
-		}
+// take adds the answers to some calls, and what they came to.
+func (j *Job) take(at time.Time, all, fresh []ToldCall) ([]Event, error) {
+	j.Told, j.Waited = all, at
+	names, did := make([]string, len(fresh)), []Deed{}
+	for i, t := range fresh {
+		names[i] = j.Open[slices.IndexFunc(j.Open, func(c OpenCall) bool { return c.ID == t.ID })].Name
+		did = append(did, t.Did...)
 	}
-	if all > maxToldAll {
-		wrong = append(wrong, fault.Field{Loc: []any{"body", "results"}, Type: "string_too_long"})
+	j.Record.Add(did...)
+	if j.Status.Terminal() {
+		j.CloseRecord()
 	}
-	return wrong
+	e, err := NewEvent(at, EventTold, map[string]any{"calls": names, "did": did})
+	return []Event{e}, err
 }
 
-// answers reports whether there is one answer to each call, and no other.
-func answers(told []ToldCall, open []OpenCall) bool {
-	return len(told) == len(open) && !slices.ContainsFunc(open, func(c OpenCall) bool {
-		return !slices.ContainsFunc(told, func(t ToldCall) bool { return t.ID == c.ID })
-	})
+// checkTold returns every problem of the answers of one request.
+func checkTold(told []ToldCall) (wrong []fault.Field) {
+	for i, t := range told {
+		if len(t.Output) > maxToldOne {
+			wrong = append(wrong, fault.Field{Loc: []any{"body", "results", i, "output"}, Type: "string_too_long"})
+		}
+		wrong = append(wrong, checkDeeds(t.Did, "body", "results", i)...)
+	}
+	return append(wrong, checkRoom(told)...)
+}
+
+// checkRoom returns the problem of the answers of a round that are too long together.
+func checkRoom(told []ToldCall) []fault.Field {
+	outputs, deeds := 0, 0
+	for _, t := range told {
+		outputs, deeds = outputs+len(t.Output), deeds+sizeOf(t.Did)
+	}
+	if outputs > maxToldAll || deeds > maxToldAll {
+		return []fault.Field{{Loc: []any{"body", "results"}, Type: "string_too_long"}}
+	}
+	return nil
+}
+
+// isOpen reports whether each answer is to another of the job's calls.
+func (j Job) isOpen(told []ToldCall) bool {
+	seen := map[string]bool{}
+	for _, t := range told {
+		if seen[t.ID] || !slices.ContainsFunc(j.Open, func(c OpenCall) bool { return c.ID == t.ID }) {
+			return false
+		}
+		seen[t.ID] = true
+	}
+	return len(told) > 0
 }

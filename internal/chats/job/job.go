@@ -106,7 +106,8 @@ type Job struct {
 	Token    string        `json:"token,omitempty"`    // of the execution that waits
 	Waited   time.Time     `json:"waited,omitzero"`    // since when it waits
 	Open     []OpenCall    `json:"open,omitempty"`     // that it waits for its client to answer
-	Told     []ToldCall    `json:"told,omitempty"`     // the answers, until the next round has them
+	Told     []ToldCall    `json:"told,omitempty"`     // the answers so far, until the next round has them
+	Record   Record        `json:"record,omitzero"`    // of what was done for it
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
@@ -177,6 +178,7 @@ type Round struct {
 	Options  []conversation.Option `json:"options,omitempty"`
 
 	Open []OpenCall `json:"open,omitempty"` // that its client answers
+	Did  [][]Deed   `json:"did,omitempty"`  // what its calls came to at the client, in their order; nil: the client did not tell it
 }
 
 // IsText reports whether the model was done with this round: it answered in text.
@@ -215,8 +217,8 @@ const (
 	EventProposed = "job.proposed" // a plan was proposed: run_id
 	EventAsked    = "job.asked"    // the person was asked: round, question
 	EventReplied  = "job.replied"  // the person answered: message_id
-	EventCalled   = "job.called"   // its client is to answer calls: round, names
-	EventTold     = "job.told"     // its client answered: names
+	EventCalled   = "job.called"   // its client is to answer calls: round, names, objects
+	EventTold     = "job.told"     // its client answered: names, and what it did
 	EventResumed  = "job.resumed"  // it goes on: run_id and status of the plan that ended, or message_id of the answer
 	EventStopping = "job.stopping"
 	EventEnded    = "job.ended"

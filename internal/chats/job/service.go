@@ -376,8 +376,9 @@ func (s *Service) abandon(ctx context.Context, j Job) error {
 		}
 	}
 	at := j.EndedAt
-	j.Status, j.StopReason, j.UpdatedAt, j.Token = Failed, cmp.Or(j.StopReason, conversation.StopModel), at, ""
-	j.Output = locale.Text(locale.Tag(j.Locale), "job.abandoned")
+	j.CloseRecord()
+	j.Status, j.StopReason, j.UpdatedAt, j.Token = j.Record.Ended(Failed), cmp.Or(j.StopReason, conversation.StopModel), at, ""
+	j.Output = locale.Lines(append([]locale.Phrase{locale.Say("job.abandoned")}, j.Record.Phrases()...)...).In(locale.Tag(j.Locale))
 	m := conversation.Message{
 		ID: conversation.AnswerID(j.MessageID), Seq: EndSeq(j), Role: conversation.RoleAssistant, Kind: conversation.KindNotice, Content: j.Output, JobID: j.ID, At: at,
 	}
@@ -385,13 +386,21 @@ func (s *Service) abandon(ctx context.Context, j Job) error {
 	if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
 		return err
 	}
-	e, err := NewEvent(at, EventEnded, map[string]any{"status": j.Status, "stop_reason": j.StopReason, "rounds": j.Rounds, "looks": j.Looks, "cost_micros": j.Micros})
+	e, err := j.EndEvent(at)
 	if err != nil {
 		return err
 	}
 	s.Log.ErrorContext(ctx, "job.abandoned", "account", j.Account, "job_id", j.ID)
 	_, err = s.Store.SaveJob(ctx, j, nil, e)
 	return err
+}
+
+// EndEvent returns the event of the end of a job.
+func (j Job) EndEvent(at time.Time) (Event, error) {
+	return NewEvent(at, EventEnded, map[string]any{
+		"status": j.Status, "stop_reason": j.StopReason, "rounds": j.Rounds, "looks": j.Looks, "cost_micros": j.Micros,
+		"changes": len(j.Record.Changes), "commands": len(j.Record.Commands), "refused": len(j.Record.Refused),
+	})
 }
 
 // EndSeq returns the position of a job's last message in its chat, after what was said in the same millisecond.

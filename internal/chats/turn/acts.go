@@ -52,13 +52,16 @@ type facts struct {
 	named           []string     // ids of runs that the newest messages name
 	read, told      []string     // answers of services; what somebody told the model
 	done            []claim.Call // acts that are in no run: what a client did for a job
-	longer          bool         // the chat has older runs, too
+	commands        []claim.Command
+	machine         bool // a client carries out calls
+	longer          bool // the chat has older runs, too
 	message         conversation.Message
 }
 
 // lacking returns those of the acts that a text claims which the record of the chat lacks.
 func (d *dialog) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, error) {
 	f := facts{account: d.req.Principal.Account, chatID: d.chat.ID, named: d.named, done: d.done, longer: d.longer, message: d.incoming}
+	f.commands, f.machine, f.read = d.commands, d.job != nil && len(d.job.Tools) > 0, d.reported
 	f.told = []string{d.persona, d.project.Context, d.workspace(), d.chat.Summary}
 	for _, s := range slices.Concat(d.sources, d.reads) {
 		f.read = append(f.read, s.Answer)
@@ -83,6 +86,9 @@ func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]cla
 	}
 	now, ever := claim.NewRecord(), claim.NewRecord()
 	for _, r := range []*claim.Record{now, ever} {
+		if f.machine {
+			r.OnMachine(f.commands...)
+		}
 		for _, text := range f.read {
 			r.Read(text)
 		}

@@ -57,6 +57,8 @@ type dialog struct {
 	words      []string               // texts of the model beside its calls
 	ending     ending                 // how the answer ends, when it is no success
 	done       []claim.Call           // acts in no run: a withdrawal of this turn, what the client of a job did
+	commands   []claim.Command        // that the client of a job ran
+	reported   []string               // what it read
 	withdrawn  []conversation.Message // that say which draft the turn took back
 	denials    denials
 }

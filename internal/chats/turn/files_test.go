@@ -178,7 +178,7 @@ func TestJobWhoseChangesAreRefusedEnds(t *testing.T) {
 	if _, err := w.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: j.RunID}); err != nil {
 		t.Fatal(err)
 	}
-	if j = w.drive(t, j.ID); j.Status != job.Success || !strings.Contains(w.model.lastTool(), "not applied") {
+	if j = w.drive(t, j.ID); j.Status != job.Partial || j.StopReason != "" || len(j.Record.Refused) != 1 || !strings.Contains(w.model.lastTool(), "not applied") {
 		t.Errorf("%+v, told %s", j, w.model.lastTool())
 	}
 	if diff := cmp.Diff(someFiles, f.Content(t)); diff != "" {

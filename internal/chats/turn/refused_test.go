@@ -255,7 +255,7 @@ func TestAJobDoesNotShowAgainWhatWasRefused(t *testing.T) {
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 	r := w.Read(j.RunID)
 	refuse(t, w.world, &r, "no quiero salas")
-	if j = w.drive(t, j.ID); j.Status != job.Success || j.RunID != "" || j.Output != "No lo quieres." {
+	if j = w.drive(t, j.ID); j.Status != job.Partial || j.RunID != "" || j.Output != "No lo quieres." {
 		t.Fatalf("%+v", j)
 	}
 	if told := w.model.lastTool(); !strings.Contains(told, "refused, because no quiero salas") {

@@ -106,7 +106,7 @@ func TestAJobRemembersARefusedStep(t *testing.T) {
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 	r := w.Read(j.RunID)
 	refuseStep(t, w.world, &r, "s1", "no quiero salas")
-	if j = w.drive(t, j.ID); j.Status != job.Success || j.Output != "No lo quieres." {
+	if j = w.drive(t, j.ID); j.Status != job.Partial || j.Output != "No lo quieres." {
 		t.Fatalf("%+v", j)
 	}
 	if told := w.model.lastTool(); !strings.Contains(told, "refused, because no quiero salas") {

@@ -43,6 +43,8 @@ type work struct {
 
 	closing bool // the next call is for the last text
 	own     bool // the last text is the program's, and not the model's
+
+	goal string // of the plan that the round proposed; "": another invocation did
 }
 
 // Round makes the next round of a job, and says how its execution goes on. It may be repeated: a round that was answered
@@ -173,6 +175,7 @@ func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event
 			return readErr
 		}
 		w.job.Version, w.job.StopAt, w.job.Events, w.job.Listed = now.Version, now.StopAt, now.Events, now.Listed
+		w.takeTold(now)
 		return err
 	})
 }
@@ -245,17 +248,6 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	}
 	files, err := w.filesResumed(ctx, r)
 	return told + files, data, err
-}
-
-// countRefusal counts a plan of the job that a person refused, or that a model took back in answer to one: they declined it in their own
-// words. One that they confirmed begins the count anew; one that expired or was replaced was neither refused nor confirmed.
-func (w *work) countRefusal(r plan.Run) {
-	switch {
-	case r.Refused(), r.Withdrawn != nil:
-		w.job.Refused++
-	case r.Confirmer != "":
-		w.job.Refused = 0
-	}
 }
 
 // handle does what the last answer asks for, and stores what became of it.
@@ -362,12 +354,12 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 		*events = append(*events, e)
 	}
 	w.job.Looks += len(r.Looks)
-	kind, data := job.EventProposed, map[string]any{"round": r.N, "run_id": r.RunID}
+	kind, data := job.EventProposed, map[string]any{"round": r.N, "run_id": r.RunID, "goal": w.goal}
 	switch {
 	case r.Question != "":
 		kind, data = job.EventAsked, map[string]any{"round": r.N, "question": r.Question}
 	case len(r.Open) > 0:
-		kind, data = job.EventCalled, map[string]any{"round": r.N, "calls": openNames(r.Open)}
+		kind, data = job.EventCalled, map[string]any{"round": r.N, "calls": openNames(r.Open), "objects": openObjects(r.Open)}
 	case r.RunID == "":
 		return nil
 	}
@@ -391,7 +383,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	w.addCircles(w.dataFrom()...)
 	w.job.Changes.Set = w.files.set
 	if over && reply.Run != nil {
-		r.RunID = reply.Run.ID
+		r.RunID, w.goal = reply.Run.ID, reply.Run.Plan.Goal
 		w.takeNextChanges()
 		copy(r.Results, w.results)
 		return nil

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -96,22 +97,37 @@ func (w *work) openCalls(r *job.Round) (list []job.OpenCall) {
 	return list
 }
 
-// told puts the client's answers into the results of the round; "" when there are none yet. What it answered was read on
+// told puts the client's answers into the results of the round; "" while some are missing. What it answered was read on
 // its machine, so it may not go into a read of a service unseen.
 func (w *work) told() (told string, data map[string]any, err error) {
-	if len(w.job.Told) == 0 {
+	if len(w.job.OpenCalls()) > 0 {
 		return "", nil, nil
 	}
 	r := w.last()
 	for _, t := range w.job.Told {
 		for i := range r.Results {
-			if t.ID == strconv.Itoa(r.N)+"."+strconv.Itoa(i) {
-				r.Results[i] = t.Output
+			if t.ID != strconv.Itoa(r.N)+"."+strconv.Itoa(i) {
+				continue
 			}
+			if r.Results[i] = cmp.Or(t.Output, "{}"); t.Did == nil {
+				continue
+			}
+			if r.Did == nil {
+				r.Did = make([][]job.Deed, len(r.Results))
+			}
+			r.Did[i] = t.Did
 		}
 	}
 	w.addCircles(job.MachineCircle)
 	return "{}", map[string]any{"calls": openNames(w.job.Open)}, nil // the result of a call with an empty answer
+}
+
+func openObjects(calls []job.OpenCall) []string {
+	objects := make([]string, len(calls))
+	for i, c := range calls {
+		objects[i] = c.Object()
+	}
+	return objects
 }
 
 func openNames(calls []job.OpenCall) []string {

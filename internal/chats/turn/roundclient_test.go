@@ -71,7 +71,7 @@ func TestAnswersOfAClientAreChecked(t *testing.T) {
 		told []job.ToldCall
 		want error
 	}{
-		"one of two": {[]job.ToldCall{one}, job.ErrNoCalls}, "of another round": {[]job.ToldCall{one, {ID: "2.1"}}, job.ErrNoCalls},
+		"none": {nil, job.ErrNoCalls}, "of another round": {[]job.ToldCall{one, {ID: "2.1"}}, job.ErrNoCalls},
 		"the same twice": {[]job.ToldCall{one, one}, job.ErrNoCalls}, "too long": {[]job.ToldCall{one, long}, job.ErrTold},
 		"more": {[]job.ToldCall{one, two, two}, job.ErrNoCalls},
 	} {

@@ -172,6 +172,11 @@ func (w *work) record(ctx context.Context) (string, error) {
 		}
 		lines = append(lines, locale.Text(tag, "job.plan", "goal", run.Plan.Goal, "status", locale.Text(tag, status)))
 	}
+	done := w.job
+	done.CloseRecord()
+	for _, p := range done.Record.Phrases() {
+		lines = append(lines, p.In(tag))
+	}
 	if len(lines) == 1 {
 		lines = append(lines, locale.Text(tag, "job.nothing"))
 	}
@@ -185,14 +190,13 @@ func (w *work) end(ctx context.Context, reason conversation.StopReason, text str
 		return err
 	}
 	at := w.job.EndedAt
-	w.job.StopReason, w.job.Status = reason, w.finalStatus(reason)
+	w.job.CloseRecord()
+	w.job.StopReason, w.job.Status = reason, w.job.Record.Ended(w.finalStatus(reason))
 	w.job.Output, w.job.Token = shorten(strings.TrimSpace(text)), ""
 	if err := w.say(ctx, w.job.Output); err != nil {
 		return err
 	}
-	ended, err := job.NewEvent(at, job.EventEnded, map[string]any{
-		"status": w.job.Status, "stop_reason": reason, "rounds": w.job.Rounds, "looks": w.job.Looks, "cost_micros": w.job.Micros,
-	})
+	ended, err := w.job.EndEvent(at)
 	if err != nil {
 		return err
 	}

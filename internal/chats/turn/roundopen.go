@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -88,7 +87,7 @@ func (w *work) addRounds() {
 		for k, call := range r.Calls {
 			w.messages = append(w.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
 			if w.clientSpec(call.Name) != nil { // it was done on the client's machine
-				w.done = append(w.done, claim.Call{Method: "POST", Tool: call.Name, Sent: call.Arguments, Answered: r.Results[k]})
+				w.addDone(r, k)
 			}
 		}
 		for _, l := range r.Looks {

@@ -1,0 +1,215 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/models/llm"
+)
+
+// machineTools are those of a client with a folder and a shell.
+var machineTools = append(slices.Clone(handTools), job.Tool{Name: "run_command", Description: "Run.", Schema: json.RawMessage(`{"type":"object"}`), Writes: true})
+
+var (
+	editedA    = job.Deed{Kind: job.DeedChange, Name: "a.go", Added: 3, Removed: 1, AllAdded: 3, AllRemoved: 1, Before: strings.Repeat("a", 64)}
+	madeB      = job.Deed{Kind: job.DeedChange, Name: "b.go", Added: 2, AllAdded: 2, Made: true}
+	npmTest    = job.Deed{Kind: job.DeedCommand, Name: "npm test", ExitCode: 1}
+	readA      = job.Deed{Kind: job.DeedRead, Name: "a.go"}
+	listed     = job.Deed{Kind: job.DeedCommand, Name: "ls", Safe: true}
+	notEdited  = job.Deed{Kind: job.DeedChange, Name: "a.go", Refused: job.RefusedNobody}
+	notRun     = job.Deed{Kind: job.DeedCommand, Name: "git commit -am x", Refused: job.RefusedNobody}
+	couldNot   = job.Deed{Kind: job.DeedChange, Name: "a.go", Failed: true}
+	writesA    = calls("write_file", `{"path":"a.go","content":"x"}`)
+	writesAll  = llm.Reply{Calls: slices.Concat(writesA.Calls, calls("write_file", `{"path":"b.go"}`).Calls, calls("run_command", `{"command":"npm test"}`).Calls)}
+	brokenDown = errors.New("the model is gone")
+)
+
+// workAt drives a job whose calls come to deeds, each call to one, until it ends.
+func (w *jobWorld) workAt(t *testing.T, deeds ...job.Deed) job.Job {
+	t.Helper()
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: machineTools}).ID)
+	for ; j.AwaitsClient(); j = w.drive(t, j.ID) {
+		var told []job.ToldCall
+		for _, c := range j.OpenCalls() {
+			told = append(told, job.ToldCall{ID: c.ID, Output: "ok", Did: deeds[:1]})
+			deeds = deeds[1:]
+		}
+		if _, err := w.tell(t, j.ID, told...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return j
+}
+
+// TestAJobEndsAsItsRecordSays has a row for each end.
+func TestAJobEndsAsItsRecordSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		deeds  []job.Deed
+		breaks bool // the model gives no answer any more
+		want   job.Status
+	}{
+		"all was done":                    {[]job.Deed{editedA}, false, job.Success},
+		"a command that fails":            {[]job.Deed{npmTest}, false, job.Success},
+		"an edit was refused":             {[]job.Deed{notEdited}, false, job.Partial},
+		"a command was refused":           {[]job.Deed{notRun}, false, job.Partial},
+		"refused, and done then":          {[]job.Deed{notEdited, editedA}, false, job.Success},
+		"one of two was refused":          {[]job.Deed{editedA, notRun}, false, job.Partial},
+		"it could not be done":            {[]job.Deed{couldNot}, false, job.Success},
+		"changed, and then it failed":     {[]job.Deed{editedA}, true, job.Partial},
+		"a command ran, and it failed":    {[]job.Deed{npmTest}, true, job.Partial},
+		"refused, and then it failed":     {[]job.Deed{notRun}, true, job.Partial},
+		"only read, and then it failed":   {[]job.Deed{readA}, true, job.Failed},
+		"only listed, and then it failed": {[]job.Deed{listed}, true, job.Failed},
+		"nothing could be done, it fails": {[]job.Deed{couldNot}, true, job.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			for range c.deeds {
+				w.model.answers = append(w.model.answers, writesA)
+			}
+			if w.model.answers = append(w.model.answers, text("Hecho.")); c.breaks {
+				w.model.answers = append(w.model.answers[:len(c.deeds)], brokenDown, brokenDown, brokenDown, brokenDown, brokenDown)
+			}
+			j := w.workAt(t, c.deeds...)
+			if j.Status != c.want || (j.StopReason == "") == c.breaks {
+				t.Errorf("%s %s: %+v", j.Status, j.StopReason, j.Record)
+			}
+			if m := w.last(t); (m.Status == conversation.Status(j.Status)) != (j.Status != job.Success) {
+				t.Errorf("its message is %q", m.Status)
+			}
+			if nothing := "No se ha ejecutado nada"; strings.Contains(j.Output, nothing) != (c.want == job.Failed && c.deeds[0] != listed) {
+				t.Errorf("%s", j.Output)
+			}
+		})
+	}
+}
+
+// TestTheRecordIsTold: the last text that the program makes has what the client did.
+func TestTheRecordIsTold(t *testing.T) {
+	w := newJobWorld(t, writesAll, calls("run_command", `{"command":"git commit -am x"}`), brokenDown, brokenDown, brokenDown, brokenDown)
+	j := w.workAt(t, editedA, madeB, npmTest, notRun)
+	for _, line := range []string{"Editado: a.go +3 −1", "Creado: b.go +2 −0", "Ejecutado: npm test → 1", "No se hizo: Ejecuta git commit -am x: hay que confirmarlo, y no había nadie"} {
+		if !strings.Contains(j.Output, "\n"+line) {
+			t.Errorf("%q is missing in\n%s", line, j.Output)
+		}
+	}
+	events, err := w.Store.JobStore.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`write_file b.go`, `run_command npm test`} {
+		if !strings.Contains(string(eventOf(t, events, job.EventCalled).Data), part) {
+			t.Errorf("no %s", part)
+		}
+	}
+	if told := string(eventOf(t, events, job.EventTold).Data); !strings.Contains(told, `"name":"npm test","exit_code":1`) || !strings.Contains(told, `"added":3`) {
+		t.Error(told)
+	}
+}
+
+func eventOf(t *testing.T, events []job.Event, kind string) job.Event {
+	t.Helper()
+	i := slices.IndexFunc(events, func(e job.Event) bool { return e.Type == kind })
+	if i < 0 {
+		t.Fatalf("no %s", kind)
+	}
+	return events[i]
+}
+
+// TestAnswersMayComeOneByOne: what a client did before it was killed is on record.
+func TestAnswersMayComeOneByOne(t *testing.T) {
+	w := newJobWorld(t, writesAll, text("Hecho."))
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: machineTools}).ID)
+	for range 2 { // repeated, it changes nothing
+		var err error
+		if j, err = w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !j.AwaitsClient() || len(j.OpenCalls()) != 2 || len(j.Record.Changes) != 1 || len(w.woken) != 0 {
+		t.Fatalf("%+v, woken %v", j, w.woken)
+	}
+	if j = w.drive(t, j.ID); !j.AwaitsClient() {
+		t.Fatalf("it went on: %+v", j)
+	}
+	if _, err := w.jobs.Stop(t.Context(), fixture.Account, j.ID); err != nil { // the client is gone
+		t.Fatal(err)
+	}
+	j = w.drive(t, j.ID)
+	if j.Status != job.Partial || strings.Contains(j.Output, "No se ha ejecutado nada") || !strings.Contains(j.Output, "Editado: a.go +3 −1") ||
+		!strings.Contains(j.Output, "No se sabe si se hizo: run_command npm test") || strings.Contains(j.Output, "write_file a.go") {
+		t.Errorf("%s\n%s", j.Status, j.Output)
+	}
+	j, err := w.tell(t, j.ID, job.ToldCall{ID: "1.2", Output: "1", Did: []job.Deed{npmTest}}) // it was alive
+	if err != nil || len(j.Record.Commands) != 1 || len(j.Record.Unknown) != 1 || j.Status != job.Partial {
+		t.Errorf("%+v %v", j.Record, err)
+	}
+	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.2"}); !errors.Is(err, job.ErrEnded) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// TestAClientThatIsGoneLeavesItsRecord: the job ends an hour later, in part.
+func TestAClientThatIsGoneLeavesItsRecord(t *testing.T) {
+	w := newJobWorld(t, writesA, writesA, brokenDown, brokenDown, brokenDown)
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: machineTools}).ID)
+	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil {
+		t.Fatal(err)
+	}
+	j = w.drive(t, j.ID)
+	w.Pass(61 * time.Minute)
+	if j = w.drive(t, j.ID); j.Status != job.Partial || j.StopReason != conversation.StopExpired || !strings.Contains(j.Output, "Editado: a.go +3 −1") || !strings.Contains(j.Output, "No se sabe si se hizo: write_file a.go") {
+		t.Errorf("%s %s\n%s", j.Status, j.StopReason, j.Output)
+	}
+}
+
+// TestClaimsAreComparedWithWhatTheClientDid: the model is asked once more where it may be, and a line stands by its text.
+func TestClaimsAreComparedWithWhatTheClientDid(t *testing.T) {
+	for _, c := range []struct {
+		says  string
+		deed  job.Deed
+		lacks bool
+	}{
+		{"He editado a.go.", editedA, false},
+		{"He editado a.go.", notEdited, true},
+		{"He editado a.go.", readA, true},
+		{"Todas pasan, he hecho el commit.", editedA, true},
+		{"He hecho el commit.", notRun, true},
+		{"Las pruebas pasan.", npmTest, true},
+		{"He ejecutado las pruebas: falla una.", npmTest, false},
+	} {
+		w := newJobWorld(t, writesA, text(c.says), text(c.says))
+		j := w.workAt(t, c.deed)
+		noted := slices.ContainsFunc(j.Notes, func(n conversation.Note) bool { return n.Code == conversation.NoteNothingDone })
+		if noted != c.lacks {
+			t.Errorf("%q after %+v: %+v", c.says, c.deed, j.Notes)
+		}
+	}
+}
+
+// TestDeedsAreChecked: a client is not trusted.
+func TestDeedsAreChecked(t *testing.T) {
+	w := newJobWorld(t, writesA, text("Hecho."))
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: machineTools}).ID)
+	for name, d := range map[string]job.Deed{
+		"no kind": {Name: "a"}, "another kind": {Kind: "plan", Name: "a"}, "no name": {Kind: job.DeedRead}, "a long name": {Kind: job.DeedRead, Name: strings.Repeat("x", 5000)},
+		"no UTF-8": {Kind: job.DeedRead, Name: "\xff"}, "NUL": {Kind: job.DeedRead, Name: "a\x00"}, "another reason": {Kind: job.DeedRead, Name: "a", Refused: "why not"},
+		"fewer than no lines": {Kind: job.DeedChange, Name: "a", Added: -1}, "too many lines": {Kind: job.DeedChange, Name: "a", AllRemoved: 1 << 40},
+		"no version": {Kind: job.DeedChange, Name: "a", Before: "; rm -rf ~"}, "no exit code": {Kind: job.DeedCommand, Name: "a", ExitCode: 1 << 40},
+	} {
+		if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Did: []job.Deed{d}}); !errors.Is(err, job.ErrTold) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	many := slices.Repeat([]job.Deed{readA}, 101)
+	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Did: many}); !errors.Is(err, job.ErrTold) {
+		t.Errorf("many: %v", err)
+	}
+}
