@@ -14,6 +14,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
 )
 
 // Jobs starts, stops and reads jobs.
@@ -116,6 +117,12 @@ type Job struct {
 	Notes      []conversation.Note     `json:"notes,omitempty" doc:"lines of the system about output, or about question while it waits for its answer, as those of a message"`
 	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
 	Calls      []job.OpenCall          `json:"calls,omitempty" doc:"that its client has to answer: POST …/results"`
+	Changes    []job.ChangedFile       `json:"changes" nullable:"false" doc:"files that its client changed, each once"`
+	Commands   []job.RanCommand        `json:"commands" nullable:"false" doc:"that its client ran, in their order"`
+	Refused    []JobRefusal            `json:"refused" nullable:"false" doc:"what was refused, and not done since; then the job ends as partial"`
+	Unknown    []string                `json:"unknown" nullable:"false" doc:"calls that its client did not answer before the end: they may be done"`
+	Unlisted   int                     `json:"unlisted,omitempty" doc:"entries that had no room in these lists"`
+	Acted      bool                    `json:"acted" doc:"something was changed, by its client or by a plan, or may have been"`
 	Question   string                  `json:"question,omitempty" doc:"that it asks, when it waits for an answer: the next message in its chat"`
 	Options    []conversation.Option   `json:"options,omitempty" doc:"of the question: answers to choose from, at most 10"`
 	Rounds     int                     `json:"rounds" doc:"calls of its model"`
@@ -128,6 +135,12 @@ type Job struct {
 	UpdatedAt  time.Time               `json:"updated_at"`
 	EndsAt     time.Time               `json:"ends_at" doc:"the latest time of its end"`
 	EndedAt    *time.Time              `json:"ended_at,omitempty"`
+}
+
+// JobRefusal is something that was refused in a job.
+type JobRefusal struct {
+	job.Refusal
+	Why string `json:"why" doc:"code as a part of a sentence, in the language of the job"`
 }
 
 // JobList is a page of jobs.
@@ -155,12 +168,16 @@ func showJob(j job.Job) Job {
 		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, Notes: j.Notes, Rounds: j.Rounds, Looks: j.Looks,
 		CostMicros: j.Micros, LostCalls: j.Lost, MaxSteps: j.Loop.MaxSteps, Budget: j.Loop.BudgetMicros, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndsAt: j.EndsAt,
 	}
+	r := j.Record
+	v.Changes, v.Commands, v.Unknown, v.Refused = list(r.Changes), list(r.Commands), list(r.Unknown), []JobRefusal{}
+	for _, f := range r.Refused {
+		v.Refused = append(v.Refused, JobRefusal{f, f.Why().In(locale.Tag(j.Locale))})
+	}
+	v.Unlisted, v.Acted = r.More, r.Acted()
 	switch {
 	case j.Status == job.Waiting:
 		v.WaitsFor, v.Question, v.Options = j.RunID, j.Question, j.Options
-		if j.AwaitsClient() {
-			v.Calls = j.Open
-		}
+		v.Calls = j.OpenCalls()
 	case j.Status.Terminal():
 		v.EndedAt = &j.EndedAt
 	}
@@ -255,7 +272,7 @@ func (h jobHandler) events(ctx context.Context, in *struct {
 
 // ResultsRequest is the body that answers the calls of a job.
 type ResultsRequest struct {
-	Results []job.ToldCall `json:"results" nullable:"false" minItems:"1" maxItems:"100" doc:"one for each of the job's calls"`
+	Results []job.ToldCall `json:"results" nullable:"false" minItems:"1" maxItems:"100" doc:"of some of the job's calls, or of all: it goes on when each was answered"`
 }
 
 func (h jobHandler) tell(ctx context.Context, in *struct {
