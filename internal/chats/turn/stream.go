@@ -77,9 +77,12 @@ func (w *answerStream) keep(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept += text + "\n\n"
+	if pushed := w.text.String()[:w.sent]; !strings.HasPrefix(w.kept, strings.TrimRight(pushed, " \t\r\n")) { // it had spaces before it
+		w.again, w.sent = true, 0
+	}
+	w.sent = min(w.sent, len(w.kept))
 	w.text.Reset()
 	w.text.WriteString(w.kept)
-	w.sent = min(w.sent, len(w.kept))
 }
 
 // hold makes a text the beginning of what is pushed next, until release is called: the answer goes on.
