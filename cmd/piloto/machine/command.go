@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"piloto/cmd/piloto/sandbox"
+	"piloto/internal/chats/job"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/command"
 	"piloto/internal/workspace"
@@ -57,22 +59,24 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 		return result{wrong: wrong}
 	}
 	d := sandbox.Policy{Mode: sandbox.Mode(m.Mode), AllowedOnly: m.AllowedOnly, Dev: m.Dev, Unconfined: m.Unconfined}.Judge(c.Command)
-	if d.Verdict == sandbox.Refuse {
-		return result{wrong: "it was not run: only safe commands and the ones that the configuration lists are allowed here"}
+	did := job.Deed{Kind: job.DeedCommand, Name: c.Command, Safe: d.Class == command.Safe}
+	var no refusal
+	switch {
+	case d.Verdict == sandbox.Refuse:
+		no = refusal(job.RefusedPolicy)
+	case d.Class != command.Safe && mask.InCommand(c.Command):
+		no = refusal(job.RefusedMasked)
+	default:
+		no = cmp.Or(m.consent(d.Verdict == sandbox.Ask, m.describe(c, d), "cli.machine.ask_command"), m.stillWanted(ctx))
 	}
-	if d.Class != command.Safe && mask.InCommand(c.Command) {
-		return result{wrong: "it was not run: " + mask.Mark + " stands for a secret that you were not shown, and a command that has it could write it over that secret. " +
-			"Run a command without it; to change a file with such a line, change its other lines with edit_file"}
+	if no != "" {
+		did.Refused = job.Refused(no)
+		return result{wrong: no.text(), did: []job.Deed{did}}
 	}
-	if refused := m.consent(d.Verdict == sandbox.Ask, m.describe(c, d), "cli.machine.ask_command"); refused != "" {
-		return result{wrong: refused}
-	}
-	if stopped := m.stillWanted(ctx); stopped != "" {
-		return result{wrong: stopped}
-	}
+	did.Failed = true // until it has run
 	base, err := m.base()
 	if err != nil {
-		return result{wrong: m.sentence(err)}
+		return result{wrong: m.sentence(err), did: []job.Deed{did}}
 	}
 	base.Line, base.Timeout = c.Command, c.Timeout
 	if c.Dir != "" {
@@ -80,8 +84,9 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	}
 	got, err := sandbox.Run(ctx, base)
 	if err != nil {
-		return result{wrong: m.sentence(err)}
+		return result{wrong: m.sentence(err), did: []job.Deed{did}}
 	}
+	did.Failed, did.ExitCode, did.TimedOut = false, got.Code, got.TimedOut
 	head := fmt.Sprintf("exit code %d, %.1f s", got.Code, got.Duration.Seconds())
 	if got.TimedOut {
 		head += ", ended because its time was over"
@@ -89,7 +94,7 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	if got.Secrets > 0 {
 		head += fmt.Sprintf(", %d masked: %s stands for a secret, and is not to be written", got.Secrets, mask.Mark)
 	}
-	return result{output: head + "\n" + cut(got.Output)}
+	return result{output: head + "\n" + cut(got.Output), did: []job.Deed{did}}
 }
 
 // base returns what all commands of the machine have in common.

@@ -6,6 +6,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -66,9 +68,11 @@ const most = 20_000
 // Machine is an open workspace.
 type Machine struct {
 	Options
-	files *folder.Folder
-	shown workspace.Shown
-	look  *filetool.Files
+	files  *folder.Folder
+	shown  workspace.Shown
+	look   *filetool.Files
+	unread refusal           // why the model may not read a file that the call under way asks for
+	began  map[string]string // versions of what was changed, as they were before; "": there was no such file
 }
 
 // Open opens a workspace. The error names what is wrong with the options or the folder.
@@ -81,7 +85,7 @@ func Open(o Options) (*Machine, error) {
 		root = real
 	}
 	o.Root = root
-	m := &Machine{Options: o}
+	m := &Machine{Options: o, began: map[string]string{}}
 	if m.shown, err = workspace.Show(o.Shown...); err != nil {
 		return nil, err
 	}
@@ -149,19 +153,23 @@ func (m *Machine) Context(ctx context.Context) (string, error) {
 	return tree, nil
 }
 
-// Answer answers the calls of a round, one after the other, in their order.
-func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) []job.ToldCall {
-	told := make([]job.ToldCall, len(calls))
-	left := mostTold
-	for i, c := range calls {
-		text := sendable(m.answer(ctx, c).text())
-		if len(text) > left {
-			text = "its result has no room beside those of the other calls: make fewer calls in one reply"
+// Answer yields the answers to the calls of a round, which are made one after the other, in their order. A call is made when
+// its answer is asked for.
+func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) iter.Seq[job.ToldCall] {
+	return func(yield func(job.ToldCall) bool) {
+		left := mostTold
+		for _, c := range calls {
+			r := m.answer(ctx, c)
+			text := sendable(r.text())
+			if len(text) > left {
+				text = "its result has no room beside those of the other calls: make fewer calls in one reply"
+			}
+			left -= len(text)
+			if !yield(job.ToldCall{ID: c.ID, Output: text, Did: m.deedsOf(c, r)}) {
+				return
+			}
 		}
-		left -= len(text)
-		told[i] = job.ToldCall{ID: c.ID, Output: text}
 	}
-	return told
 }
 
 // sendable returns a text as a job takes it: UTF-8 without NUL, and of about 8,000 bytes at most.
@@ -172,9 +180,11 @@ func sendable(text string) string {
 // mostTold is the most that the answers of a round have together, in bytes; a job takes a little more.
 const mostTold = 60 << 10
 
-// result is the answer to a call: an output, or what is wrong.
+// result is the answer to a call: an output, or what is wrong. did is what it came to; nil: what the call says, or nothing of it when
+// something is wrong.
 type result struct {
 	output, wrong string
+	did           []job.Deed
 }
 
 func (r result) text() string {
@@ -199,10 +209,15 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 		case t.Class == filespec.Write:
 			return m.write(ctx, c)
 		default:
-			if refused := m.consent(m.Mode == agent.ConfirmAll, c.Name+" "+c.Arguments, "cli.machine.ask_read"); refused != "" {
-				return result{wrong: refused}
+			if no := m.consent(m.Mode == agent.ConfirmAll, c.Name+" "+c.Arguments, "cli.machine.ask_read"); no != "" {
+				return result{wrong: no.text(), did: []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(no)}}}
 			}
-			return shownResult(t.Do(ctx, json.RawMessage(c.Arguments)))
+			m.unread = ""
+			r := shownResult(t.Do(ctx, json.RawMessage(c.Arguments)))
+			if m.unread != "" && r.wrong != "" {
+				r.did = []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(m.unread)}}
+			}
+			return r
 		}
 	}
 	return result{wrong: fmt.Sprintf("there is no tool %q on this machine", c.Name)}
@@ -216,19 +231,19 @@ func shownResult(r filetool.Result) result {
 }
 
 // consent asks the person, if they have to be asked. It returns why the call is not made; "" when it is.
-func (m *Machine) consent(asks bool, shown, question string) string {
+func (m *Machine) consent(asks bool, shown, question string) refusal {
 	switch {
 	case !asks:
 		return ""
 	case m.Ask == nil:
-		return "it was not done: it needs a confirmation, and nobody is here who could confirm. Go on without it, and say in the end what is left to do"
+		return refusal(job.RefusedNobody)
 	}
 	yes, err := m.Ask(shown, locale.Text(m.Tag, question))
 	switch {
 	case err != nil:
-		return "it was not done: the person did not answer"
+		return refusal(job.RefusedUnanswered)
 	case !yes:
-		return "it was not done: the person refused it. Do not try the same again; ask what they want instead"
+		return refusal(job.RefusedPerson)
 	}
 	return ""
 }
@@ -239,13 +254,18 @@ func (m *Machine) askSecrets(_ context.Context, name string, secrets int) string
 	if secrets == 0 {
 		what = "cli.machine.secrets_usual"
 	}
-	return m.consent(true, locale.Text(m.Tag, what, "file", visible.Line(name), "n", strconv.Itoa(secrets)), "cli.machine.ask_secrets")
+	no := m.consent(true, locale.Text(m.Tag, what, "file", visible.Line(name), "n", strconv.Itoa(secrets)), "cli.machine.ask_secrets")
+	if no == "" {
+		return ""
+	}
+	m.unread = no
+	return no.text()
 }
 
 // stillWanted returns why a call is not made any more; "" when it is.
-func (m *Machine) stillWanted(ctx context.Context) string {
+func (m *Machine) stillWanted(ctx context.Context) refusal {
 	if m.Wanted != nil && !m.Wanted(ctx) {
-		return "it was not done: the job was stopped"
+		return refusal(job.RefusedStopped)
 	}
 	return ""
 }
@@ -263,12 +283,15 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		}
 	}
 	if !made.OK {
-		return shownResult(made)
+		return result{wrong: made.Error, did: []job.Deed{unmade(c, made)}}
 	}
 	set := pending.Changes()
 	var written, edited, refused []string
+	did := []job.Deed{}
 	for _, change := range set.Changes {
-		if why := m.change(ctx, set.Only(change.Name), change); why != "" {
+		d, why := m.change(ctx, set.Only(change.Name), change)
+		did = append(did, d)
+		if why != "" {
 			refused = append(refused, change.Name+": "+why)
 			continue
 		}
@@ -283,35 +306,40 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		}
 	}
 	if len(refused) == 0 {
-		return shownResult(made)
+		return result{output: made.Output, did: did}
 	}
 	wrong := strings.Join(refused, "\n")
 	if len(written) > 0 {
 		wrong += "\nThe other files of this call were changed: " + strings.Join(written, ", ")
 	}
-	return result{wrong: wrong}
+	return result{wrong: wrong, did: did}
 }
 
-// change makes one change, after the person saw it. It returns why it was not made; "" when it was.
-func (m *Machine) change(ctx context.Context, one overlay.Set, c overlay.Change) string {
+// change makes one change, after the person saw it. It returns what it came to, and why it was not made; "" when it was.
+func (m *Machine) change(ctx context.Context, one overlay.Set, c overlay.Change) (did job.Deed, why string) {
+	did = job.Deed{Kind: job.DeedChange, Name: c.Name, Made: c.Before == "", Deleted: c.After == ""}
 	asks := m.Mode != agent.Yolo
 	shown, err := m.shownChange(ctx, one, c)
+	no := refusal("")
+	switch {
+	case err != nil:
+	case asks && shown == "":
+		no = refusal(job.RefusedUnshown)
+	default:
+		no = cmp.Or(m.consent(asks, shown, "cli.machine.ask_write"), m.stillWanted(ctx))
+	}
+	if no != "" {
+		did.Refused = job.Refused(no)
+		return did, no.text()
+	}
+	if err == nil {
+		_, err = overlay.Apply(ctx, m.files, one)
+	}
 	if err != nil {
-		return m.sentence(err)
+		did.Failed = true
+		return did, m.sentence(err)
 	}
-	if asks && shown == "" {
-		return "it was not done: its content cannot be shown to the person, because it is binary or too long"
-	}
-	if refused := m.consent(asks, shown, "cli.machine.ask_write"); refused != "" {
-		return refused
-	}
-	if stopped := m.stillWanted(ctx); stopped != "" {
-		return stopped
-	}
-	if _, err := overlay.Apply(ctx, m.files, one); err != nil {
-		return m.sentence(err)
-	}
-	return ""
+	return m.made(ctx, c), ""
 }
 
 // mostShown is the largest content that a person is shown whole, in bytes.

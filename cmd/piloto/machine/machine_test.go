@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,11 @@ func (m *Machine) one(ctx context.Context, name string, arguments any) string {
 	if err != nil {
 		panic(err)
 	}
-	return m.Answer(ctx, []job.OpenCall{{ID: "1.0", Name: name, Arguments: string(raw)}})[0].Output
+	return m.told(ctx, name, string(raw)).Output
+}
+
+func (m *Machine) told(ctx context.Context, name, arguments string) job.ToldCall {
+	return slices.Collect(m.Answer(ctx, []job.OpenCall{{ID: "1.0", Name: name, Arguments: arguments}}))[0]
 }
 
 func (m *Machine) content(t *testing.T, name string) string {
@@ -219,7 +224,7 @@ func TestWrongCallsAreAnsweredWithWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got := m.Answer(t.Context(), []job.OpenCall{{ID: "1.0", Name: "run_command", Arguments: "{"}}); !strings.Contains(got[0].Output, "must be one JSON object") {
+	if got := m.told(t.Context(), "run_command", "{"); !strings.Contains(got.Output, "must be one JSON object") {
 		t.Errorf("no JSON: %+v", got)
 	}
 }
@@ -245,7 +250,7 @@ func TestAnswersOfARoundFitTogether(t *testing.T) {
 		calls[i] = job.OpenCall{ID: string(rune('a' + i)), Name: "read_file", Arguments: `{"path":"long.txt"}`}
 	}
 	all := 0
-	for _, told := range m.Answer(t.Context(), calls) {
+	for told := range m.Answer(t.Context(), calls) {
 		all += len(told.Output)
 	}
 	if all > 64<<10 || all < 20<<10 {

@@ -41,18 +41,19 @@ const (
 	RefusedHidden     Refused = "hidden"     // the file may hold secrets
 	RefusedOutside    Refused = "outside"    // the file is not below the workspace
 	RefusedUnshown    Refused = "unshown"    // it asks, and cannot be shown
+	RefusedMasked     Refused = "masked"     // it would write the mask of a secret over the secret
 	RefusedStopped    Refused = "stopped"    // the job was stopped meanwhile
 )
 
 var refusals = []Refused{
-	RefusedNobody, RefusedPerson, RefusedUnanswered, RefusedPolicy, RefusedHidden, RefusedOutside, RefusedUnshown, RefusedStopped,
+	RefusedNobody, RefusedPerson, RefusedUnanswered, RefusedPolicy, RefusedHidden, RefusedOutside, RefusedUnshown, RefusedMasked, RefusedStopped,
 }
 
 // Deed is one thing that a call of a client came to. Lines are those of a text; a change of a binary file has none.
 type Deed struct {
 	Kind    DeedKind `json:"kind" enum:"read,change,command"`
 	Name    string   `json:"name" doc:"of the file, or the command line; at most 4 KB"`
-	Refused Refused  `json:"refused,omitempty" enum:"nobody,person,unanswered,policy,hidden,outside,unshown,stopped" doc:"why it was not done"`
+	Refused Refused  `json:"refused,omitempty" enum:"nobody,person,unanswered,policy,hidden,outside,unshown,masked,stopped" doc:"why it was not done"`
 	Failed  bool     `json:"failed,omitempty" doc:"it could not be done"`
 
 	Added      int    `json:"added,omitempty" doc:"lines, by this change"`
@@ -186,7 +187,7 @@ type RanCommand struct {
 type Refusal struct {
 	Kind DeedKind `json:"kind" enum:"read,change,command,plan"`
 	What string   `json:"what" doc:"the file, the command line, or the goal of the plan"`
-	Code Refused  `json:"code" enum:"nobody,person,unanswered,policy,hidden,outside,unshown,stopped"`
+	Code Refused  `json:"code" enum:"nobody,person,unanswered,policy,hidden,outside,unshown,masked,stopped"`
 }
 
 // Acted reports whether something was changed for the job, or may have been.

@@ -46,10 +46,15 @@ func maskedNote(secrets int) string {
 
 // errMasked refuses to write a mask into a file.
 func errMasked(name string) error {
-	return tell("Nothing was changed: %s stands for a secret that you were not shown, and written into %q it would destroy that secret. "+
+	return maskRefused{tell("Nothing was changed: %s stands for a secret that you were not shown, and written into %q it would destroy that secret. "+
 		"Leave the lines with it as they are: use edit_file or apply_patch on other lines only, without %s in any line. "+
-		"If the secret itself must change, tell the person what to change.", mask.Mark, name, mask.Mark)
+		"If the secret itself must change, tell the person what to change.", mask.Mark, name, mask.Mark)}
 }
+
+// maskRefused is the sentence that refuses a mask. Result.Why names it.
+type maskRefused struct{ error }
+
+func (m maskRefused) Unwrap() error { return m.error }
 
 // mayWrite returns an error if a file would get a mask. was and is are its contents.
 func (f *Files) mayWrite(name string, was, is []byte) error {

@@ -32,6 +32,8 @@ type Result struct {
 	OK     bool   `json:"ok"`
 	Output string `json:"output,omitempty"`
 	Error  string `json:"error,omitempty"`
+
+	Why string `json:"-"` // the code of the reason why a name was refused, such as workspace.name.hidden; WhyMasked; "": for any other error
 }
 
 // A Tool is described to a model by name, description and the JSON Schema of its arguments. Do answers a call, whose
@@ -113,11 +115,25 @@ func (f *Files) tool(s filespec.Spec, do func(ctx context.Context, a filespec.Ar
 		defer cancel()
 		output, err := do(ctx, a)
 		if err != nil {
-			return Result{Error: short(explain(err))}
+			return Result{Error: short(explain(err)), Why: whyName(err)}
 		}
 		return Result{OK: true, Output: short(strings.ToValidUTF8(output, "\uFFFD"))}
 	}
 	return Tool{Name: s.Name, Description: s.About, Schema: s.Schema(), Class: s.Class, Do: run}
+}
+
+// WhyMasked is the Why of a write that has the mask of a secret.
+const WhyMasked = "masked"
+
+// whyName returns the code of the reason why a name or a content was refused.
+func whyName(err error) string {
+	if errors.As(err, new(maskRefused)) {
+		return WhyMasked
+	}
+	if why := fault.Of(err).Inner["why"]; why != nil {
+		return why.Code
+	}
+	return ""
 }
 
 // short cuts a text that a tool did not bound itself.

@@ -105,7 +105,7 @@ func (s *Service) Use(ctx context.Context, p files.Place, id string, calls []fil
 			used.Results[i] = files.Result{Error: why}
 			continue
 		}
-		used.Results[i] = files.Result(tool.Do(ctx, call.Arguments))
+		used.Results[i] = resultOf(tool.Do(ctx, call.Arguments))
 	}
 	if err := ctx.Err(); err != nil {
 		return files.Used{}, err // a call may have been cut short: the set would be another one the next time
@@ -270,4 +270,8 @@ func missing(err error) error {
 		return files.ErrSet.Because(err)
 	}
 	return err
+}
+
+func resultOf(r filetool.Result) files.Result {
+	return files.Result{OK: r.OK, Output: r.Output, Error: r.Error}
 }

@@ -1,0 +1,119 @@
+package machine
+
+import (
+	"context"
+	"strings"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
+	"piloto/internal/workspace/filetool"
+	"piloto/internal/workspace/mask"
+	"piloto/internal/workspace/overlay"
+)
+
+// refusal is why a call is not made though it could be: one of job.Refused; "" when it is made.
+type refusal job.Refused
+
+// text returns the reason for the model, with what to do.
+func (r refusal) text() string {
+	switch job.Refused(r) {
+	case job.RefusedNobody:
+		return "it was not done: it needs a confirmation, and nobody is here who could confirm. Go on without it, and say in the end what is left to do"
+	case job.RefusedUnanswered:
+		return "it was not done: the person did not answer"
+	case job.RefusedPerson:
+		return "it was not done: the person refused it. Do not try the same again; ask what they want instead"
+	case job.RefusedUnshown:
+		return "it was not done: its content cannot be shown to the person, because it is binary or too long"
+	case job.RefusedMasked:
+		return "it was not run: " + mask.Mark + " stands for a secret that you were not shown, and a command that has it could write it over that secret. " +
+			"Run a command without it; to change a file with such a line, change its other lines with edit_file"
+	case job.RefusedPolicy:
+		return "it was not run: only safe commands and the ones that the configuration lists are allowed here"
+	}
+	return "it was not done: the job was stopped"
+}
+
+// deedsOf returns what a call came to.
+func (m *Machine) deedsOf(c job.OpenCall, r result) []job.Deed {
+	if r.did != nil {
+		return r.did
+	}
+	return []job.Deed{{Kind: m.kindOf(c), Name: objectOf(c), Failed: r.wrong != ""}}
+}
+
+func (m *Machine) kindOf(c job.OpenCall) job.DeedKind {
+	if c.Name == runCommand.Name {
+		return job.DeedCommand
+	}
+	for _, t := range m.look.Tools() {
+		if t.Name == c.Name && t.Class == filespec.Write {
+			return job.DeedChange
+		}
+	}
+	return job.DeedRead
+}
+
+// objectOf returns what a call is about, without its tool where it names a thing.
+func objectOf(c job.OpenCall) string {
+	object := c.Object()
+	if _, about, ok := strings.Cut(object, " "); ok {
+		return about
+	}
+	return object
+}
+
+// unmade returns a change that a tool did not make: refused because of its name, or failed.
+func unmade(c job.OpenCall, r filetool.Result) job.Deed {
+	d := job.Deed{Kind: job.DeedChange, Name: objectOf(c), Failed: true}
+	switch {
+	case r.Why == filetool.WhyMasked:
+		d.Failed, d.Refused = false, job.RefusedMasked
+	case r.Why == "workspace.name.hidden":
+		d.Failed, d.Refused = false, job.RefusedHidden
+	case r.Why == "workspace.name.segment" && strings.Contains(d.Name, ".."):
+		d.Failed, d.Refused = false, job.RefusedOutside
+	}
+	return d
+}
+
+// made returns the deed of a change that was made, with what became of the file since the job began.
+func (m *Machine) made(ctx context.Context, c overlay.Change) job.Deed {
+	before, again := m.began[c.Name]
+	if !again {
+		before = c.Before
+		m.began[c.Name] = before
+	}
+	d := job.Deed{
+		Kind: job.DeedChange, Name: c.Name, Added: c.Added, Removed: c.Removed, AllAdded: c.Added, AllRemoved: c.Removed,
+		Made: before == "", Deleted: c.After == "", Before: before,
+	}
+	if again {
+		if added, removed, err := m.since(ctx, c, before); err == nil {
+			d.AllAdded, d.AllRemoved = added, removed
+		}
+	}
+	return d
+}
+
+// since returns how many lines of a file came and went since it had a version; "": since it was not there.
+func (m *Machine) since(ctx context.Context, c overlay.Change, before string) (added, removed int, err error) {
+	back, err := m.Overlay()
+	if err != nil {
+		return 0, 0, err
+	}
+	if before == "" {
+		if c.After != "" {
+			err = back.Delete(ctx, c.Name, c.After)
+		}
+	} else {
+		content, _, readErr := workspace.ReadAll(ctx, m.files, c.Name, before)
+		if readErr != nil {
+			return 0, 0, readErr
+		}
+		_, err = back.Write(ctx, c.Name, content, c.After)
+	}
+	removed, added = back.Changes().Lines() // it is the way back
+	return added, removed, err
+}

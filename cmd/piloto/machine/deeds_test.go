@@ -1,0 +1,83 @@
+package machine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"piloto/cmd/piloto/sandbox"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
+)
+
+func (m *Machine) deeds(t *testing.T, name string, arguments any) string {
+	t.Helper()
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, d := range m.told(t.Context(), name, string(raw)).Did {
+		text := fmt.Sprintf("%s %s +%d -%d (+%d -%d)", d.Kind, d.Name, d.Added, d.Removed, d.AllAdded, d.AllRemoved)
+		if d.Kind == job.DeedCommand {
+			text = fmt.Sprintf("command %s %d", d.Name, d.ExitCode)
+		}
+		for _, flag := range []struct {
+			name string
+			set  bool
+		}{{"made", d.Made}, {"deleted", d.Deleted}, {"failed", d.Failed}, {"was " + string(d.Refused), d.Refused != ""}} {
+			if flag.set {
+				text += " " + flag.name
+			}
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestEachCallTellsWhatItCameTo: the record of a job is made of that, and not of what its model says.
+func TestEachCallTellsWhatItCameTo(t *testing.T) {
+	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Unconfined: true, AllowDelete: true, Dev: []string{"sh"}}, nil)
+	patch := "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-uno\n+1\n tres\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+c\n"
+	for _, c := range []struct {
+		tool string
+		with args
+		want string
+	}{
+		{"read_file", args{"path": "a.txt"}, "read a.txt +0 -0 (+0 -0)"},
+		{"read_file", args{"path": "no.txt"}, "read no.txt +0 -0 (+0 -0) failed"},
+		{"edit_file", args{"path": "a.txt", "old_str": "dos", "new_str": "tres"}, "change a.txt +1 -1 (+1 -1)"},
+		{"edit_file", args{"path": "a.txt", "old_str": "nada", "new_str": "x"}, "change a.txt +0 -0 (+0 -0) failed"},
+		{"write_file", args{"path": "b.txt", "content": "1\n2\n"}, "change b.txt +2 -0 (+2 -0) made"},
+		{"edit_file", args{"path": "b.txt", "old_str": "2\n", "new_str": ""}, "change b.txt +0 -1 (+1 -0) made"},
+		{"apply_patch", args{"patch": patch}, "change a.txt +1 -1 (+2 -2), change c.txt +1 -0 (+1 -0) made"},
+		{"delete_file", args{"path": "a.txt"}, "change a.txt +0 -2 (+0 -2) deleted"},
+		{"write_file", args{"path": ".env", "content": "x"}, "change .env +0 -0 (+0 -0) was hidden"},
+		{"write_file", args{"path": "../x", "content": "x"}, "change ../x +0 -0 (+0 -0) was outside"},
+		{"run_command", args{"command": "sh -c 'exit 3'"}, "command sh -c 'exit 3' 3"},
+		{"run_command", args{"command": "touch z"}, "command touch z 0 was nobody"},
+		{"edit_file", args{"path": "a2.txt", "old_str": "x", "new_str": "x [redacted]"}, "change a2.txt +0 -0 (+0 -0) failed"}, // there is no such file
+		{"run_command", args{"command": " "}, "command run_command 0 failed"},
+		{"look", args{}, "read look +0 -0 (+0 -0) failed"},
+	} {
+		if got := m.deeds(t, c.tool, c.with); got != c.want {
+			t.Errorf("%s %v:\n %s\nnot %s", c.tool, c.with, got, c.want)
+		}
+	}
+}
+
+// TestWhatWasNotAgreedToIsTold has a row for each reason.
+func TestWhatWasNotAgreedToIsTold(t *testing.T) {
+	unconfined := sandbox.Check(t.Context()) != nil
+	for want, m := range map[job.Refused]*Machine{
+		job.RefusedNobody: newMachine(t, Options{Mode: agent.ConfirmAll, Commands: true, Unconfined: unconfined}, nil),
+		job.RefusedPerson: newMachine(t, Options{Mode: agent.ConfirmAll, Commands: true, Unconfined: unconfined}, &person{}),
+	} {
+		for tool, with := range map[string]args{"read_file": {"path": "a.txt"}, "write_file": {"path": "b.txt", "content": "x"}, "run_command": {"command": "touch b.txt"}} {
+			if got := m.deeds(t, tool, with); !strings.HasSuffix(got, " was "+string(want)) {
+				t.Errorf("%s: %s", tool, got)
+			}
+		}
+	}
+}
