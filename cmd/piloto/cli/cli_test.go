@@ -135,19 +135,6 @@ func TestLanguageIsThatOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestPiecesOfAnAnswer: a piece that does not follow is left out, and a control character never reaches the terminal.
-func TestPiecesOfAnAnswer(t *testing.T) {
-	var out strings.Builder
-	p := &pieces{out: &out}
-	p.add(0, "Hola, ")
-	p.add(99, "lost")
-	p.add(6, "Ana\x1b[2J")
-	p.endLine()
-	if out.String() != "Hola, Ana⟦U+001B⟧[2J\n" || !p.is(" Hola, Ana\x1b[2J ") || p.is("Hola") {
-		t.Errorf("%q", out.String())
-	}
-}
-
 func TestSecretIsTheFirstLine(t *testing.T) {
 	for in, want := range map[string]string{"abc\n": "abc", "abc": "abc", "  abc \nmore": "abc"} {
 		a, _, _ := newApp(nil, in)

@@ -115,11 +115,13 @@ func codeOfRun(status plan.Status, done int) Code {
 	}
 }
 
-// codeOfJob returns the exit code of a job.
-func codeOfJob(status job.Status, why conversation.StopReason) Code {
+// codeOfJob returns the exit code of a job. acted says that something was changed, or may have been.
+func codeOfJob(status job.Status, why conversation.StopReason, acted bool) Code {
 	switch {
 	case status == job.Waiting:
 		return Waits
+	case status == job.Partial && acted:
+		return Partial
 	case why == conversation.StopBlocked:
 		return Blocked
 	case why == conversation.StopTime:

@@ -71,18 +71,23 @@ func TestExitCodesOfRunsAndJobs(t *testing.T) {
 	for _, c := range []struct {
 		status job.Status
 		why    conversation.StopReason
+		acted  bool
 		want   Code
 	}{
-		{job.Success, "", Success},
-		{job.Waiting, "", Waits},
-		{job.Partial, conversation.StopSteps, Partial},
-		{job.Partial, conversation.StopTime, TimedOut},
-		{job.Failed, conversation.StopModel, Failed},
-		{job.Failed, conversation.StopBlocked, Blocked},
-		{job.Partial, conversation.StopBudget, Partial},
+		{job.Success, "", false, Success},
+		{job.Success, "", true, Success},
+		{job.Waiting, "", true, Waits},
+		{job.Partial, "", false, Partial}, // something was refused
+		{job.Partial, conversation.StopSteps, false, Partial},
+		{job.Partial, conversation.StopTime, false, TimedOut},
+		{job.Partial, conversation.StopTime, true, Partial},
+		{job.Partial, conversation.StopBlocked, true, Partial},
+		{job.Failed, conversation.StopModel, false, Failed},
+		{job.Failed, conversation.StopBlocked, false, Blocked},
+		{job.Partial, conversation.StopBudget, false, Partial},
 	} {
-		if got := codeOfJob(c.status, c.why); got != c.want {
-			t.Errorf("a job that is %s because of %q: %d, not %d", c.status, c.why, got, c.want)
+		if got := codeOfJob(c.status, c.why, c.acted); got != c.want {
+			t.Errorf("a job that is %s because of %q, acted %v: %d, not %d", c.status, c.why, c.acted, got, c.want)
 		}
 	}
 }

@@ -3,16 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"piloto/cmd/piloto/client"
-	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
@@ -35,6 +33,12 @@ type outcome struct {
 	ChatID     string                  `json:"chat_id"`
 	Waiting    *waitsFor               `json:"waiting,omitempty"`
 	Sources    []conversation.Source   `json:"sources"`
+
+	Changes  []change             `json:"changes"`
+	Commands []job.RanCommand     `json:"commands"`
+	Refused  []httpapi.JobRefusal `json:"refused"`
+	Unknown  []string             `json:"unknown"` // calls that may be done: their client did not answer
+	Unlisted int                  `json:"unlisted,omitempty"`
 }
 
 // costs is what the models of a job cost.
@@ -166,18 +170,18 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 		return a.print(j.JobID)
 	}
 	a.say(a.text("cli.job_started", "id", j.JobID, "agent", w.agent))
-	return a.finish(ctx, c, &jobTale{app: a, machine: m, id: j.JobID}, began, w.showCost)
+	return a.finish(ctx, c, &jobTale{app: a, machine: m, shown: w.workspace.showed, id: j.JobID}, began, w.showCost)
 }
 
 // finish follows the job of this command. A signal stops the job too.
 func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began time.Time, showCost bool) error {
 	j, err := a.followJob(ctx, c, t)
 	if ctx.Err() != nil {
-		a.stopJob(context.WithoutCancel(ctx), c, t.id)
+		a.tellRecord(a.stopJob(context.WithoutCancel(ctx), c, t.id), t)
 		return cmp.Or(err, ctx.Err())
 	}
 	if err != nil {
-		a.stopJob(ctx, c, t.id) // nobody else carries out its calls, or asks about its plans
+		a.tellRecord(a.stopJob(ctx, c, t.id), t) // nobody else carries out its calls, or asks about its plans
 		return err
 	}
 	if showCost || a.global.verbose > 0 {
@@ -194,14 +198,17 @@ func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job,
 	}
 	if a.global.json {
 		err = a.printJSON(o)
-	} else if o.Output != "" {
-		err = a.printText(conversation.Message{Content: o.Output, Notes: o.Notes})
+	} else {
+		if o.Output != "" {
+			err = a.printText(conversation.Message{Content: o.Output, Notes: o.Notes})
+		}
+		err = errors.Join(err, a.printRecord(a.out, j, t))
 	}
 	if err != nil {
 		return err
 	}
 	a.tellWait(j, o)
-	return exit(codeOfJob(j.Status, j.StopReason))
+	return exit(codeOfJob(j.Status, j.StopReason, j.Acted))
 }
 
 // tellWait says how the decision is made for which a job waits.
@@ -221,23 +228,25 @@ func (a *app) tellWait(j httpapi.Job, o outcome) {
 // stopGrace is how long a command waits for a job that it stops.
 const stopGrace = 10 * time.Second
 
-// stopJob asks the deployment to stop a job, because a signal ended this command.
-func (a *app) stopJob(ctx context.Context, c *client.Client, id string) {
+// stopJob asks the deployment to stop a job, because a signal ended this command. It returns the job as it was read last.
+func (a *app) stopJob(ctx context.Context, c *client.Client, id string) (last httpapi.Job) {
 	within, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	a.say(a.text("cli.stopping"))
 	if _, err := client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{}); err != nil {
 		a.tell(ctx, err)
-		return
 	}
 	for {
 		j, err := client.Get[httpapi.Job](within, c, client.Path("api", "jobs", id), nil)
-		if err != nil || j.Status.Terminal() {
-			return
+		if err != nil {
+			return last
+		}
+		if last = j; j.Status.Terminal() {
+			return last
 		}
 		select {
 		case <-within.Done():
-			return
+			return last
 		case <-time.After(followPause):
 		}
 	}
@@ -252,6 +261,7 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 	if o.ToolsUsed == nil {
 		o.ToolsUsed = []string{}
 	}
+	a.addRecord(&o, j, t)
 	if j.Status == job.Waiting {
 		o.Waiting = &waitsFor{RunID: j.WaitsFor, Question: j.Question, Options: j.Options}
 		if j.WaitsFor != "" {
@@ -278,10 +288,15 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
 	id := t.id
 	decided := map[string]bool{}
+	thinks := a.thinking()
+	defer thinks.hide()
 	for {
 		j, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", id), nil)
 		if err != nil {
 			return j, err
+		}
+		if j.Status == job.Running {
+			thinks.show()
 		}
 		events, err := client.Send[httpapi.JobEventList](ctx, c, client.Call{
 			Method: http.MethodGet, Path: client.Path("api", "jobs", id, "events"), Query: map[string][]string{"after": {fmt.Sprint(t.after)}},
@@ -289,22 +304,23 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 		if err != nil {
 			return j, err
 		}
+		if len(events.Events) > 0 || j.Status != job.Running {
+			thinks.hide()
+		}
 		for _, e := range events.Events {
 			t.tell(e)
 		}
 		switch {
+		case len(events.Events) == eventsPage: // there are more
+			continue
+		case j.Status.Terminal() && len(events.Events) > 0: // its end may have come after they were read
+			continue
 		case j.Status.Terminal():
 			return j, nil
+		case len(j.Calls) > 0 && t.machine == nil: // another command answers them
+			t.waits.Do(func() { t.line("⏳", a.text("cli.job.client")) })
 		case len(j.Calls) > 0:
-			if t.machine == nil {
-				return j, errWorkspaceGone
-			}
-			t.machine.Wanted = func(ctx context.Context) bool {
-				now, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", id), nil)
-				return err == nil && len(now.Calls) > 0 && !now.Stopping
-			}
-			told := httpapi.ResultsRequest{Results: t.machine.Answer(ctx, j.Calls)}
-			if _, err := client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", id, "results"), told); err != nil {
+			if err := t.answerCalls(ctx, c, j); err != nil {
 				return j, err
 			}
 			continue
@@ -361,56 +377,4 @@ func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job) (b
 	}
 	now, err := a.readRun(ctx, c, j.WaitsFor)
 	return err == nil && now.Status != plan.Draft, err
-}
-
-// jobTale tells what a job does, and remembers which tools it used.
-type jobTale struct {
-	app     *app
-	machine *machine.Machine // of this command; nil: it has no workspace
-	id      string
-	after   int
-	tools   []string
-	model   string // that answered last
-}
-
-// tell writes one event to stderr.
-func (t *jobTale) tell(e httpapi.JobEvent) {
-	t.after = e.Seq
-	var data struct {
-		Round  int      `json:"round"`
-		Method string   `json:"method"`
-		URL    string   `json:"url"`
-		Tool   string   `json:"tool"`
-		RunID  string   `json:"run_id"`
-		Model  string   `json:"model"`
-		Calls  []string `json:"calls"`
-	}
-	_ = json.Unmarshal(e.Data, &data) // what is absent is not told
-	icon := map[string]string{job.EventAnswered: "🔄", job.EventLooked: "🔍", job.EventProposed: "📦", job.EventCalled: "🔧", job.EventLost: "⚡", job.EventStopping: "❌"}[e.Type]
-	if icon == "" {
-		return
-	}
-	for _, name := range data.Calls {
-		t.use(name)
-	}
-	if data.Model != "" {
-		t.model = data.Model
-	}
-	if !t.app.colour {
-		icon = "-"
-	}
-	what := strings.TrimSpace(data.Method + " " + data.URL + data.Tool)
-	t.app.say(icon + " " + t.app.text("cli.job."+strings.TrimPrefix(e.Type, "job."), "n", fmt.Sprint(data.Round), "what", visible.Line(what), "calls", strings.Join(data.Calls, ", "), "id", data.RunID))
-}
-
-// use remembers a tool, once.
-func (t *jobTale) use(name string) {
-	for _, known := range t.tools {
-		if known == name {
-			return
-		}
-	}
-	if name != "" {
-		t.tools = append(t.tools, name)
-	}
 }

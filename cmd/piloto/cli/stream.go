@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/coder/websocket"
 
 	"piloto/cmd/piloto/client"
-	"piloto/internal/chats/turn"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
 	"piloto/internal/live/realtime"
@@ -21,8 +20,12 @@ import (
 // stream sends a message, and writes its answer as it comes. Without a terminal, or without pushes, the answer is
 // written when it is whole: what is written to a pipe cannot be taken back.
 func (a *app) stream(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
+	thinks := a.thinking()
+	defer thinks.hide()
 	if !a.isTerm || a.global.json || a.global.noStream {
+		thinks.show()
 		got, err := a.send(ctx, c, chat, message)
+		thinks.hide()
 		if err != nil {
 			return got, err
 		}
@@ -33,7 +36,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, chat, message string
 	}
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
-	p := &pieces{out: a.out}
+	p := &pieces{out: a.out, begin: thinks.hide, anew: func() { a.say(a.text("cli.anew")) }}
 	heard, ready := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(heard)
@@ -44,49 +47,43 @@ func (a *app) stream(ctx context.Context, c *client.Client, chat, message string
 	case <-heard: // there are no pushes
 	case <-ctx.Done():
 	}
+	thinks.show()
 	got, err := a.send(ctx, c, chat, message)
 	stop()
 	<-heard
+	thinks.hide()
 	if err != nil {
 		p.endLine()
 		return got, err
 	}
-	if got.Kind == turn.KindMessage && p.is(got.Message.Content) {
-		p.endLine()
-		got.Message.Content = ""
-	} else if p.wrote() {
-		p.endLine() // what was written is another text than the answer, which follows
+	streamed := &got.Message
+	if len(got.Before) > 0 && !p.begins(got.Message.Content) {
+		streamed = &got.Before[0]
 	}
-	return got, a.printRest(got)
-}
-
-// printRest prints the part of the answer that the stream did not print.
-func (a *app) printRest(got httpapi.SendAnswer) error {
-	if got.Message.Content != "" || got.Kind != turn.KindMessage {
-		return a.printAnswer(got)
-	}
-	if err := a.printWarnings(got.Message); err != nil { // what was streamed cannot be moved: they follow it at once
-		return err
-	}
-	a.sayNotes(got.Message)
-	if n := len(got.Message.Sources); n > 0 {
-		a.say(a.text("cli.sources", "n", fmt.Sprint(n)))
-	}
-	return nil
+	streamed.Content = p.finish(streamed.Content)
+	return got, a.printAnswer(got)
 }
 
 // pieces is a text that is being written. Each piece has its place in it, in bytes.
 type pieces struct {
-	out  io.Writer
-	text strings.Builder
-	line bool // something stands on the last line
+	out   io.Writer
+	begin func() // before the first piece
+	anew  func() // says that what was written does not count
+	text  strings.Builder
+	turn  string // to which it belongs
+	line  bool   // something stands on the last line
 }
 
-// add writes a piece that follows what was written. Another one is left out: the answer will be printed whole.
-func (p *pieces) add(offset int, piece string) {
+// add writes a piece that follows what was written. Another one is left out: the rest of the answer is printed at its end.
+func (p *pieces) add(turn string, offset int, piece string) {
+	if turn != p.turn {
+		p.reset()
+		p.turn = turn
+	}
 	if offset != p.text.Len() {
 		return
 	}
+	p.begin()
 	p.text.WriteString(piece)
 	shown := visible.Lines(piece)
 	p.line = !strings.HasSuffix(shown, "\n")
@@ -95,8 +92,51 @@ func (p *pieces) add(offset int, piece string) {
 
 // reset forgets a text that the model began anew.
 func (p *pieces) reset() {
-	p.endLine()
+	if p.wrote() {
+		p.endLine()
+		p.anew()
+	}
 	p.text.Reset()
+}
+
+// begins reports whether what was written is the beginning of a text.
+func (p *pieces) begins(text string) bool {
+	_, ok := after(p.text.String(), text)
+	return ok
+}
+
+// finish writes what is left of the answer of which the pieces are the beginning, and returns what is still to be printed: "" then, and
+// all of it when nothing was written, or another text.
+func (p *pieces) finish(answer string) (rest string) {
+	if !p.wrote() {
+		return answer
+	}
+	rest, follows := after(p.text.String(), answer)
+	if !follows {
+		p.reset()
+		return answer
+	}
+	_, _ = io.WriteString(p.out, visible.Lines(rest))
+	p.line = p.line && rest == "" || rest != "" && !strings.HasSuffix(rest, "\n")
+	p.endLine()
+	return ""
+}
+
+// after returns what follows a beginning in a text. Spaces do not count: those around a text are not kept.
+func after(beginning, text string) (rest string, ok bool) {
+	rest = strings.TrimSpace(text)
+	for _, r := range beginning {
+		if unicode.IsSpace(r) {
+			continue
+		}
+		if rest, ok = strings.CutPrefix(strings.TrimLeftFunc(rest, unicode.IsSpace), string(r)); !ok {
+			return "", false
+		}
+	}
+	if trimmed := strings.TrimRightFunc(beginning, unicode.IsSpace); trimmed != beginning { // they stand there
+		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+	}
+	return rest, true
 }
 
 func (p *pieces) endLine() {
@@ -107,10 +147,6 @@ func (p *pieces) endLine() {
 }
 
 func (p *pieces) wrote() bool { return p.text.Len() > 0 }
-
-func (p *pieces) is(text string) bool {
-	return p.wrote() && strings.TrimSpace(p.text.String()) == strings.TrimSpace(text)
-}
 
 // listen writes the pieces of the answers of a chat until ctx ends. Without pushes it writes nothing. It closes ready
 // when the deployment knows which chat is open.
@@ -140,6 +176,7 @@ func (a *app) listen(ctx context.Context, c *client.Client, chat string, p *piec
 			Type string `json:"type"`
 			Data struct {
 				ChatID string `json:"conversationId"`
+				Turn   string `json:"turn"`
 				Offset int    `json:"offset"`
 				Text   string `json:"text"`
 			} `json:"data"`
@@ -151,7 +188,7 @@ func (a *app) listen(ctx context.Context, c *client.Client, chat string, p *piec
 		case realtime.TypePong:
 			known()
 		case realtime.TypeText:
-			p.add(frame.Data.Offset, frame.Data.Text)
+			p.add(frame.Data.Turn, frame.Data.Offset, frame.Data.Text)
 		case realtime.TypeTextReset:
 			p.reset()
 		}

@@ -212,6 +212,10 @@ func (a *app) printText(m conversation.Message) error {
 	if err := a.printWarnings(m); err != nil {
 		return err
 	}
+	if m.Content == "" { // it was streamed
+		a.sayNotes(m)
+		return nil
+	}
 	if err := a.copyTo(a.out, m.Content, a.isTerm); err != nil {
 		return err
 	}
@@ -257,6 +261,7 @@ Anything else is the next message. /quit or the end of the input ends the conver
 		},
 	}
 	f.register(cmd)
+	cmd.Flags().BoolVar(&a.global.noStream, "no-stream", false, "write texts when they are whole")
 	cmd.Flags().StringVarP(&prompt, "prompt", "p", "", "the first `message`; without a terminal the only one")
 	return cmd
 }

@@ -42,8 +42,8 @@ func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 	}
 	a, out, _ := newApp(nil, "")
 	a.tag = locale.Spanish
-	answer.Message.Content = "" // it was streamed
-	if err := a.printRest(answer); err != nil || out.String() != "! Aviso: No está: 7.\n! Aviso: No se sabe.\n" {
+	answer.Message.Content, answer.Before = "", nil // it was streamed
+	if err := a.printAnswer(answer); err != nil || out.String() != "! Aviso: No está: 7.\n! Aviso: No se sabe.\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }

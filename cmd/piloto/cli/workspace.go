@@ -171,5 +171,3 @@ func absolute(paths []string) []string {
 
 // now is the clock of what this command changes on this machine.
 var now = time.Now
-
-var errWorkspaceGone = refusal("cli.wrong.no_workspace")

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
+)
+
+// The end of a job is told from its record, and not from what its model says.
+
+// change is a file that a job changed, with the command that takes it back; "" where none can.
+type change struct {
+	job.ChangedFile
+	Undo string `json:"undo,omitempty"`
+}
+
+// addRecord adds the record of a job to its outcome.
+func (a *app) addRecord(o *outcome, j httpapi.Job, t *jobTale) {
+	o.Changes, o.Commands, o.Refused = []change{}, append([]job.RanCommand{}, j.Commands...), append([]httpapi.JobRefusal{}, j.Refused...)
+	o.Unknown = append([]string{}, j.Unknown...)
+	for _, c := range j.Changes {
+		o.Changes = append(o.Changes, change{c, t.undo(c)})
+	}
+	o.Unlisted = j.Unlisted
+}
+
+// recordOf returns the record that a job has.
+func recordOf(j httpapi.Job) job.Record {
+	r := job.Record{Changes: j.Changes, Commands: j.Commands, Unknown: j.Unknown, More: j.Unlisted}
+	for _, f := range j.Refused {
+		r.Refused = append(r.Refused, f.Refusal)
+	}
+	return r
+}
+
+// printRecord writes what was done in a job, what was refused, and how to take it back; nothing when there is nothing of that.
+func (a *app) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
+	r := recordOf(j)
+	if r.Empty() {
+		return nil
+	}
+	said := strings.Split(j.Output, "\n") // the last text that the program makes has it, too
+	var lines []string
+	for _, p := range r.Phrases() {
+		if line := visible.Line(p.In(a.tag)); !slices.Contains(said, line) {
+			lines = append(lines, "  "+line)
+		}
+	}
+	if len(lines) > 0 {
+		lines = slices.Insert(lines, 0, "", a.text(headOf(j)))
+	}
+	var undo []string
+	for _, c := range r.Changes {
+		if command := t.undo(c); command != "" {
+			undo = append(undo, "  "+command)
+		}
+	}
+	switch {
+	case len(undo) > 0 && t.machine == nil:
+		lines = append(lines, a.text("cli.record.undo_there"))
+	case len(undo) > 0:
+		lines = append(lines, a.text("cli.record.undo"))
+	}
+	lines = append(lines, undo...)
+	if slices.ContainsFunc(r.Commands, func(c job.RanCommand) bool { return !c.Safe }) {
+		lines = append(lines, a.text("cli.record.commands"))
+	}
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// headOf returns the key of the line above a record: how far the job came.
+func headOf(j httpapi.Job) string {
+	if j.Status.Terminal() {
+		return "cli.record." + string(j.Status)
+	}
+	return "cli.record.so_far"
+}
+
+// tellRecord writes the record of a job that was stopped to stderr.
+func (a *app) tellRecord(j httpapi.Job, t *jobTale) {
+	j.Output = "" // it is not printed
+	if !a.global.quiet {
+		_ = a.printRecord(a.errOut, j, t)
+	}
+}
+
+// undo returns the command that puts a file back as it was when the job began. It works from any folder of the machine; of a job that
+// another command works for, in the folder of that one.
+func (t *jobTale) undo(c job.ChangedFile) string {
+	var where []string
+	root := ""
+	if t.machine != nil {
+		root = t.machine.Root
+		where = []string{"-w", quote(root)}
+	}
+	for _, glob := range t.shown {
+		where = append(where, "--show", quote(glob))
+	}
+	switch {
+	case c.Before != "":
+		return strings.Join(slices.Concat([]string{"piloto", "workspace", "restore"}, where, []string{"--", quote(c.Name), c.Before[:shortVersion]}), " ")
+	case c.Made && !c.Deleted:
+		return "rm -- " + quote(filepath.Join(root, filepath.FromSlash(c.Name)))
+	}
+	return ""
+}
