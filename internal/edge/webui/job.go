@@ -23,6 +23,7 @@ type jobView struct {
 	Asks  bool   // the next message answers it
 	Dry   bool   // it proposes nothing
 	Read  []conversation.Source
+	Did   []string // its record: what its client did, what was refused, what is not known
 }
 
 // jobView reads a job. What it read is shown while it goes on: its last message has that afterwards.
@@ -33,6 +34,9 @@ func (s *site) jobView(ctx context.Context, v visit, id string) (*jobView, error
 	}
 	view := &jobView{
 		ID: j.ID, Agent: plain(j.Agent), Seq: j.Events, State: jobState(j), Says: jobSays(j, v.tag), Live: !j.Status.Terminal() && j.StopAt.IsZero(), Asks: j.AsksPerson(), Dry: j.DryRun,
+	}
+	for _, p := range j.Record.Phrases() {
+		view.Did = append(view.Did, p.In(v.tag))
 	}
 	if j.Status.Terminal() {
 		return view, nil
@@ -78,6 +82,8 @@ func jobSays(j job.Job, tag locale.Tag) string {
 		key = "page.job.client"
 	case j.Status == job.Running:
 		n++ // the one that goes on
+	case j.Status == job.Partial && j.StopReason == "" && len(j.Record.Refused) > 0:
+		key = "page.job.refused"
 	case j.Status == job.Partial && j.StopReason == "":
 		key = "page.job.unsure"
 	}

@@ -229,3 +229,19 @@ func TestAJobThatEndedMeanwhileSaysSo(t *testing.T) {
 	b.click(`[data-action="stop-job"]`)
 	b.until(`document.querySelector(".job .problem")?.innerText.includes("ya ha terminado")`)
 }
+
+// TestAJobShowsItsRecord: what was done and refused stands by it, whatever its text says.
+func TestAJobShowsItsRecord(t *testing.T) {
+	j := job.Job{Status: job.Partial, Rounds: 2}
+	j.Record.Add(job.Deed{Kind: job.DeedChange, Name: "a\u202e.go", Added: 1, AllAdded: 1}, job.Deed{Kind: job.DeedCommand, Name: "rm -rf .", Refused: job.RefusedNobody})
+	if says := jobSays(j, "es"); !strings.Contains(says, "se rechazó") {
+		t.Error(says)
+	}
+	var lines []string
+	for _, p := range j.Record.Phrases() {
+		lines = append(lines, p.In("es"))
+	}
+	if got := strings.Join(lines, "|"); got != "Editado: a⟦U+202E⟧.go +1 −0|No se hizo: Ejecuta rm -rf .: hay que confirmarlo, y no había nadie" {
+		t.Error(got)
+	}
+}
