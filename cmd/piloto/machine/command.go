@@ -13,6 +13,7 @@ import (
 	"piloto/cmd/piloto/sandbox"
 	"piloto/internal/chats/job"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/command"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
@@ -74,7 +75,7 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 		return result{wrong: no.text(), did: []job.Deed{did}}
 	}
 	did.Failed = true // until it has run
-	base, err := m.base()
+	base, guard, err := m.base()
 	if err != nil {
 		return result{wrong: m.sentence(err), did: []job.Deed{did}}
 	}
@@ -83,6 +84,7 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 		base.Dir = filepath.Join(m.Root, filepath.FromSlash(c.Dir))
 	}
 	got, err := sandbox.Run(ctx, base)
+	moved := m.clear(guard)
 	if err != nil {
 		return result{wrong: m.sentence(err), did: []job.Deed{did}}
 	}
@@ -94,15 +96,39 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	if got.Secrets > 0 {
 		head += fmt.Sprintf(", %d masked: %s stands for a secret, and is not to be written", got.Secrets, mask.Mark)
 	}
-	return result{output: head + "\n" + cut(got.Output), did: []job.Deed{did}}
+	return result{output: strings.Join(append([]string{head}, append(moved, cut(got.Output))...), "\n"), did: []job.Deed{did}}
 }
 
-// base returns what all commands of the machine have in common.
-func (m *Machine) base() (sandbox.Command, error) {
+// base returns what all commands of the machine have in common, and what git obeys before one.
+func (m *Machine) base() (sandbox.Command, *sandbox.Guard, error) {
 	c := sandbox.Command{
 		Workspace: m.Root, Env: m.Env, ReadOnly: append([]string{}, m.ReadOnly...), Write: m.Write, Unconfined: m.Unconfined, Language: locale.English,
 	}
-	return c, c.Protect(m.shown)
+	guard, err := c.Protect(m.shown)
+	return c, guard, err
+}
+
+// clear moves what a command left for the person's git to obey into the data folder. It tells the person, and returns
+// what the model is told.
+func (m *Machine) clear(guard *sandbox.Guard) []string {
+	var told []string
+	for _, moved := range guard.Clear(filepath.Join(m.own, "aside"), m.Now()) {
+		id := "moved"
+		switch {
+		case moved.Err != nil:
+			id = "left"
+		case moved.Put:
+			id = "replaced"
+		}
+		say := func(tag locale.Tag) string {
+			return locale.Text(tag, "cli.machine.git_"+id, "name", visible.Line(moved.Name), "back", moved.Back)
+		}
+		told = append(told, say(locale.English))
+		if m.Tell != nil {
+			m.Tell(say(m.Tag))
+		}
+	}
+	return told
 }
 
 // describe tells a person what a command is, and why it is not safe.
@@ -125,11 +151,12 @@ func (m *Machine) afterEdit(ctx context.Context, file string) string {
 	if len(m.Hooks) == 0 {
 		return ""
 	}
-	base, err := m.base()
+	base, guard, err := m.base()
 	if err != nil {
 		return m.sentence(err)
 	}
-	return cut(sandbox.AfterEdit(ctx, m.Hooks, base, file))
+	outcomes := sandbox.AfterEdit(ctx, m.Hooks, base, file)
+	return cut(strings.Join(append(m.clear(guard), outcomes), "\n"))
 }
 
 // The most of an output that a model reads, in bytes: its beginning and its end.

@@ -54,6 +54,8 @@ type Options struct {
 
 	// Ask asks the person, who reads what is shown, a question; nil: nobody is here.
 	Ask func(shown, question string) (bool, error)
+	// Tell tells the person what happened to their files beside what they asked for; nil: nobody is told.
+	Tell func(text string)
 	// Wanted reports whether the job still wants the answer to its calls; nil: always. A job may be stopped elsewhere
 	// while the person reads.
 	Wanted func(ctx context.Context) bool
@@ -73,6 +75,7 @@ type Machine struct {
 	look   *filetool.Files
 	unread refusal           // why the model may not read a file that the call under way asks for
 	began  map[string]string // versions of what was changed, as they were before; "": there was no such file
+	own    string            // the folder of its history
 }
 
 // Open opens a workspace. The error names what is wrong with the options or the folder.
@@ -95,8 +98,9 @@ func Open(o Options) (*Machine, error) {
 		}
 	}
 	sum := sha256.Sum256([]byte(root))
+	m.own = filepath.Join(o.History, hex.EncodeToString(sum[:12]))
 	m.files, err = folder.Open(folder.Config{
-		Root: root, History: filepath.Join(o.History, hex.EncodeToString(sum[:12])), Shown: m.shown, Limits: limits(), Now: o.Now,
+		Root: root, History: m.own, Shown: m.shown, Limits: limits(), Now: o.Now,
 	})
 	if err != nil {
 		return nil, err

@@ -180,39 +180,50 @@ func realPaths(paths []string) ([]string, error) {
 }
 
 // Protect adds the files of the workspace that are hidden, and its sockets, FIFOs and devices, to Hidden, and those that
-// usually have secrets to Masked. It adds the .git of each repository in the workspace to ReadOnly.
-// A command can read .git, because many programs ask git. It cannot write there, because the git of the person would run
-// what it wrote. A .git that is a link needs no protection, because the target of the link does not exist for a command.
-func (c *Command) Protect(shown workspace.Shown) error {
+// usually have secrets to Masked. It adds to ReadOnly what git obeys in the workspace: each .git, what a gitdir file and a commondir lead to, bare repositories, and
+// hooks and configurations that a setting names. A command can read that, because many programs ask git. It cannot write
+// there, because the git of the person would run what it wrote.
+// A command can still make a repository where there was none. The Guard finds it afterwards, and does not need the
+// command to be confined.
+func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 	var err error
 	if c.Workspace, err = filepath.EvalSymlinks(c.Workspace); err != nil { // a walk does not follow a link at its root
-		return ErrFolder.With("path", c.Workspace).Because(err)
+		return nil, ErrFolder.With("path", c.Workspace).Because(err)
 	}
-	return filepath.WalkDir(c.Workspace, func(path string, entry fs.DirEntry, err error) error {
+	written, err := realPaths(c.Write)
+	if err != nil {
+		return nil, err
+	}
+	o := newObeyed(c.Workspace, written)
+	o.above()
+	entries, err := readFolder(c.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	c.protect(shown, o, "", entries)
+	c.ReadOnly = append(c.ReadOnly, o.closed()...)
+	return &Guard{o}, nil
+}
+
+// protect does the work of Protect in a folder, whose slashed name ends with "/".
+func (c *Command) protect(shown workspace.Shown, o *obeyed, folder string, entries []fs.DirEntry) {
+	o.visit(filepath.Join(c.Workspace, filepath.FromSlash(folder)), entries)
+	for _, e := range entries {
+		name := folder + e.Name()
+		path := filepath.Join(c.Workspace, filepath.FromSlash(name))
+		c.mask(shown, name, e)
 		switch {
-		case path == c.Workspace:
-			return err
-		case err != nil:
-			return nil //nolint:nilerr // a command cannot read it either
-		}
-		name, err := filepath.Rel(c.Workspace, path)
-		if err != nil {
-			return err
-		}
-		name = filepath.ToSlash(name)
-		closed := entry.IsDir() && !shown.Enters(name)
-		c.mask(shown, name, entry)
-		switch {
-		case entry.Name() == ".git" && (entry.IsDir() || entry.Type().IsRegular()):
-			c.ReadOnly = append(c.ReadOnly, path)
-		case closed, entry.Type().IsRegular() && shown.Hidden(name), entry.Type()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0:
+		case e.IsDir() && isGitName(e.Name()):
+		case e.IsDir() && !shown.Enters(name):
+			c.Hidden = append(c.Hidden, name)
+			o.skipped[path] = true
+		case e.IsDir():
+			entries, _ := readFolder(path) // a command cannot read it either
+			c.protect(shown, o, name+"/", entries)
+		case e.Type().IsRegular() && e.Name() != gitFolder && shown.Hidden(name), e.Type()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0:
 			c.Hidden = append(c.Hidden, name)
 		}
-		if closed {
-			return fs.SkipDir
-		}
-		return nil
-	})
+	}
 }
 
 // isWithin reports whether a path is a folder, or below it.

@@ -73,7 +73,7 @@ func TestProtectHidesSecretsAndClosesRepositories(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Command{Workspace: folder}
-	if err := c.Protect(shown); err != nil {
+	if _, err := c.Protect(shown); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{".env", ".envs", "sub/.env.local", "sub/cert.pem"}; !slices.Equal(c.Hidden, want) {
@@ -84,7 +84,7 @@ func TestProtectHidesSecretsAndClosesRepositories(t *testing.T) {
 		t.Errorf("closed are %q, want %q", c.ReadOnly, want)
 	}
 	c.Workspace = filepath.Join(folder, "gone")
-	if err := c.Protect(shown); err == nil {
+	if _, err := c.Protect(shown); err == nil {
 		t.Error("a folder that is gone is protected")
 	}
 }

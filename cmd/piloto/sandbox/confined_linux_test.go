@@ -47,7 +47,7 @@ echo x 2>&- > /usr/file || echo no`,
 		t.Fatal(err)
 	}
 	defer server.Close()
-	if err := c.Protect(shown); err != nil {
+	if _, err := c.Protect(shown); err != nil {
 		t.Fatal(err)
 	}
 	r := run(t, c)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,9 @@ type order struct {
 	Env    []string
 	Mounts []mount // by path, so that a folder comes before what is mounted below it
 	Links  []link
+
+	Workspace string
+	Held      []string // folders of the workspace that cannot be renamed or removed, the inner ones first
 }
 
 // A kind of mount tells where its content is from, and who may write it.
@@ -84,6 +88,7 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 			{"/dev/stdout", "/proc/self/fd/1"},
 			{"/dev/stderr", "/proc/self/fd/2"},
 		},
+		Workspace: c.Workspace,
 	}
 	for _, path := range systemDirs {
 		o.addSystem(path)
@@ -108,7 +113,24 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 		}
 	}
 	o.sortMounts()
+	o.listHeld()
 	return o
+}
+
+// listHeld lists the folders above each mount in the workspace. A mount goes along when a folder above it gets another name,
+// and its place is free then.
+func (o *order) listHeld() {
+	held := map[string]bool{}
+	for _, m := range o.Mounts {
+		if m.Kind == emptyFile || m.Kind == copied || !isWithin(m.Path, o.Workspace) || m.Path == o.Workspace {
+			continue
+		}
+		for folder := filepath.Dir(m.Path); folder != o.Workspace; folder = filepath.Dir(folder) {
+			held[folder] = true
+		}
+	}
+	o.Held = slices.Sorted(maps.Keys(held))
+	slices.Reverse(o.Held)
 }
 
 // sortMounts puts each folder before the mounts below it. It removes the mounts below a folder that is shown empty.

@@ -26,6 +26,10 @@ func (o *order) enterTree() error {
 		}
 		opened[i] = fd
 	}
+	held, err := o.openHeld()
+	if err != nil {
+		return fmt.Errorf("held folders: %w", err)
+	}
 	root, err := openMemory("1m", 0)
 	if err != nil {
 		return fmt.Errorf("root: %w", err)
@@ -47,6 +51,9 @@ func (o *order) enterTree() error {
 			return err
 		}
 	}
+	if err := o.hold(held); err != nil {
+		return fmt.Errorf("held folders: %w", err)
+	}
 	if err := os.MkdirAll(filepath.Join(newRoot, homeDir), 0o700); err != nil {
 		return err
 	}
@@ -54,6 +61,52 @@ func (o *order) enterTree() error {
 		return fmt.Errorf("root: %w", err)
 	}
 	return pivot()
+}
+
+// heldDir is where the folders that are held are mounted. An empty folder covers it.
+const heldDir = "/held"
+
+// openHeld returns descriptors of the workspace and of the folders that are held.
+func (o *order) openHeld() ([]int, error) {
+	if len(o.Held) == 0 {
+		return nil, nil
+	}
+	var opened []int
+	for _, path := range append([]string{o.Workspace}, o.Held...) {
+		fd, err := openPath(path, unix.MOUNT_ATTR_RDONLY)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		opened = append(opened, fd)
+	}
+	return opened, nil
+}
+
+// hold makes the folders that are held mount points, which the kernel lets nobody rename or remove, by whatever path. They
+// are mounted in a second copy of the workspace that no path leads to: a mount in the workspace itself would be a border that
+// no file can be renamed across.
+func (o *order) hold(opened []int) error {
+	if len(opened) == 0 {
+		return nil
+	}
+	path := filepath.Join(newRoot, heldDir)
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	for i, folder := range append([]string{o.Workspace}, o.Held...) {
+		name, err := filepath.Rel(o.Workspace, folder)
+		if err != nil {
+			return err
+		}
+		if err := attach(opened[i], filepath.Join(path, name)); err != nil {
+			return fmt.Errorf("%s: %w", folder, err)
+		}
+	}
+	cover, err := openMemory("4k", unix.MOUNT_ATTR_RDONLY)
+	if err != nil {
+		return err
+	}
+	return attach(cover, path)
 }
 
 // pivot makes newRoot the root, and unmounts the former one.
