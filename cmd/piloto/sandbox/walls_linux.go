@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"syscall"
-	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	llsyscall "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -125,60 +123,6 @@ func (o *order) restrict() error {
 	}
 	// Best effort: an older kernel restricts less. From minLandlock on, the difference is what the mounts forbid too.
 	return landlock.V9.BestEffort().RestrictPaths(rules...)
-}
-
-// families are the sockets that a network namespace holds back.
-var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
-
-// refused are the calls that reach a keyring of the person, or open sockets past the filter.
-var refused = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY}
-
-// architectures are those whose numbers of calls the filter knows.
-var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
-
-// filter refuses system calls that no namespace confines. It holds for this thread and what it starts.
-func (o *order) filter() error {
-	const (
-		number, architecture, argument = 0, 4, 16 // places in seccomp_data
-		x32                            = 0x40000000
-		load                           = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal                          = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		atLeast                        = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-		answer                         = unix.BPF_RET | unix.BPF_K
-		allow                          = unix.SECCOMP_RET_ALLOW
-		unknown                        = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
-		noFamily                       = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
-	)
-	arch, ok := architectures[runtime.GOARCH]
-	if !ok {
-		return syscall.ENOTSUP
-	}
-	code := []unix.SockFilter{
-		{Code: load, K: architecture},
-		{Code: equal, K: arch, Jt: 1},
-		{Code: answer, K: unknown},
-		{Code: load, K: number},
-		{Code: atLeast, K: x32, Jf: 1},
-		{Code: answer, K: unknown},
-	}
-	for _, call := range refused {
-		code = append(code, unix.SockFilter{Code: equal, K: call, Jf: 1}, unix.SockFilter{Code: answer, K: unknown})
-	}
-	code = append(code,
-		unix.SockFilter{Code: equal, K: unix.SYS_SOCKET, Jt: 1},
-		unix.SockFilter{Code: answer, K: allow},
-		unix.SockFilter{Code: load, K: argument},
-	)
-	for _, family := range families {
-		code = append(code, unix.SockFilter{Code: equal, K: family, Jf: 1}, unix.SockFilter{Code: answer, K: allow})
-	}
-	code = append(code, unix.SockFilter{Code: answer, K: noFamily})
-	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
 }
 
 // dropCapabilities gives up the rights that built the sandbox. This thread and what it starts cannot get them back,
