@@ -56,6 +56,7 @@ func doesNoMore(now, was *analysis) bool {
 	for _, f := range was.result.Findings {
 		did[f.Why] = true
 	}
+	did["writes"] = did["writes"] || did["overwrites"] // to keep what is there is less
 	for _, f := range now.result.Findings {
 		if !did[f.Why] {
 			return false

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"piloto/internal/ground/lazy"
 )
 
 // Class is the danger of a command: how carefully a person should read it.
@@ -217,9 +219,18 @@ func (j *analysis) readPieces(text string) {
 			j.walk(file)
 			continue
 		}
+		if truncates().MatchString(part) && !truncatesNothing().MatchString(part) {
+			j.addFinding(part, "overwrites", Destructive)
+		}
 		j.run(words)
 	}
 }
+
+// truncates matches a redirection that may empty a file, and truncatesNothing one to a place without content.
+var (
+	truncates        = lazy.Pattern(`(^|[^>-])>([^>&]|&\s*[^0-9\s-])`)
+	truncatesNothing = lazy.Pattern(`^[^>]*>\s*/dev/(null|stdout|stderr|tty)\b[^>]*$`)
+)
 
 // readHidden analyses code that the text runs and that it holds only as data, or that comes from
 // elsewhere.

@@ -19,7 +19,13 @@
 //     show the user who runs it, and the number of rows of a table.
 //   - It ends: sleeps of ten minutes in all, no loop without a limit, nothing that follows
 //     a log.
-//   - It contacts only hosts for which a client of the folder is configured.
+//   - It contacts only hosts for which a client of the folder is configured, and never with the
+//     credentials of a person for a cloud, a cluster or a forge (aws, kubectl, gh).
+//
+// What may write over a file is Destructive, because nothing here knows whether there is one: a
+// redirection (>, >|, &>), tee, cp and mv onto a name, an option of an output. So is mv of several
+// files, or out of the folder. What adds (>>), or keeps what is there (cp -n, mv --backup), is
+// Sensitive.
 //
 // The shell text is parsed, and the expanded words are judged: 'rm', r"m" and \rm are one program,
 // and so is $X where the same text sets X=rm. Texts that a command passes to another shell (bash

@@ -7,27 +7,15 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// harmlessKinds are the kinds of kubectl that hold neither secrets nor data of people.
-var harmlessKinds = lazy.Words(`pods pod po deployments deployment deploy services service svc nodes node no namespaces namespace ns events event ev ingresses ingress ing jobs job
-	cronjobs cronjob cj replicasets replicaset rs statefulsets statefulset sts daemonsets daemonset ds horizontalpodautoscalers hpa persistentvolumes pv
-	persistentvolumeclaims persistentvolumeclaim pvc storageclasses storageclass sc endpoints ep endpointslices all quota resourcequotas limits limitranges
-	networkpolicies netpol poddisruptionbudgets pdb componentstatuses cs leases replicationcontrollers rc priorityclasses pc ingressclasses`)
-
 // onlyLooks reports whether a program with subcommands only reads, where the name of the subcommand
 // does not decide it.
 func (c call) onlyLooks(positional []string) bool {
 	if len(positional) == 0 || anyDynamic(c.args) || strings.HasPrefix(c.args[0].text, "-") || !c.isLocal() {
 		return false
 	}
-	second := ""
-	if len(positional) > 1 {
-		second = positional[1]
-	}
 	switch c.name + " " + positional[0] {
 	case "terraform fmt", "tofu fmt":
 		return slices.Contains(texts(c.args), "-check") && len(c.args) == len(positional)+1
-	case "kubectl rollout", "oc rollout", "k rollout":
-		return second == "history" && !c.flag("--revision") || second == "status" && c.flag("--timeout")
 	}
 	return false
 }
@@ -39,32 +27,6 @@ var remoteOptions = lazy.Words(`-s --server --token --as --as-group --as-uid --u
 // isLocal reports whether the options of a command select no other system and no other user.
 func (c call) isLocal() bool {
 	return !slices.ContainsFunc(c.args, func(a word) bool { return remoteOptions()[before(a.text, "=")] })
-}
-
-// getsHarmlessKinds reports whether kubectl get shows only harmless kinds, as a table.
-func (c call) getsHarmlessKinds(positional []string) bool {
-	if len(positional) < 2 {
-		return false
-	}
-	for _, kind := range strings.Split(positional[1], ",") {
-		kind, _, _ = strings.Cut(kind, "/")
-		kind, _, _ = strings.Cut(kind, ".")
-		if !harmlessKinds()[strings.ToLower(kind)] {
-			return false
-		}
-	}
-	for i, a := range c.args {
-		shape, ok := strings.CutPrefix(a.text, "--output=")
-		if i > 0 && (c.args[i-1].text == "-o" || c.args[i-1].text == "--output") {
-			shape, ok = a.text, true
-		} else if strings.HasPrefix(a.text, "-o") && len(a.text) > 2 {
-			shape, ok = strings.TrimPrefix(a.text[2:], "="), true
-		}
-		if ok && shape != "wide" && shape != "name" {
-			return false
-		}
-	}
-	return true
 }
 
 // onlyListsArchive reports whether an archive program only lists the content of an archive.
@@ -158,19 +120,15 @@ func (c call) isInFolder() bool {
 	return true
 }
 
-// gh judges gh, which shows the folder's own repository.
+// gh judges gh, whose every command uses the token of the person.
 func gh(c call) {
 	if c.isHelp() {
 		return
 	}
-	class, list := wordsClass(c.args), texts(c.positional())
-	shows := len(list) > 1 && slices.Contains([]string{"pr", "issue", "run", "release", "workflow"}, list[0]) && slices.Contains([]string{"list", "status", "view", "checks", "diff"}, list[1])
-	for _, a := range c.args {
-		if strings.HasPrefix(a.text, "-") && !slices.Contains([]string{"--limit", "-L", "--state", "-s", "--label", "-l", "--author", "-A"}, before(a.text, "=")) || strings.Contains(a.text, "://") {
-			shows = false
-		}
-	}
-	if class > Sensitive || !shows || anyDynamic(c.args) {
+	list := texts(c.positional())
+	if class := wordsClass(c.args); class == Sensitive && len(list) > 1 && slices.Contains([]string{"list", "status", "view", "checks", "diff"}, list[1]) {
+		c.report("credentials", class)
+	} else {
 		c.report("changes", class)
 	}
 }

@@ -56,13 +56,13 @@ func register(programs map[string]func(call)) {
 // tools are programs with subcommands, and their subcommands that only read. Any other is
 // sensitive, or destructive when one of its words is destructive.
 var tools = map[string]string{
-	"kubectl": "get logs version api-resources api-versions cluster-info top explain", "oc": "get logs version whoami", "k": "get logs version",
-	"helm": "list ls status version search history", "terraform": "version validate providers graph", "tofu": "version validate", "terragrunt": "version", "pulumi": "version about",
+	"kubectl": "version", "oc": "version", "k": "version",
+	"helm": "version search", "terraform": "version validate providers graph", "tofu": "version validate", "terragrunt": "version", "pulumi": "version",
 	"npm": "ls list view info outdated version search", "yarn": "list info why outdated", "pnpm": "list ls outdated why", "pip": "list show freeze check", "pip3": "list show freeze check",
 	"apt": "list search show policy", "apt-get": "", "apt-cache": "search show policy depends", "dpkg": "", "yum": "list info search", "dnf": "list info search", "rpm": "",
 	"pacman": "", "apk": "info search", "brew": "list info search outdated", "snap": "list info find", "flatpak": "list info", "gem": "list search", "cargo": "tree search metadata",
 	"composer": "show", "conda": "list info", "poetry": "show version", "uv": "", "npx": "", "ansible": "", "ansible-playbook": "", "vagrant": "status version",
-	"minikube": "status version", "kind": "version", "glab": "", "vault": "", "consul": "", "nomad": "status version", "etcdctl": "", "rclone": "version",
+	"minikube": "status version", "kind": "version", "glab": "", "vault": "", "consul": "", "nomad": "version", "etcdctl": "", "rclone": "version",
 	"screen": "", "tmux": "", "svn": "status log info diff", "hg": "status log diff", "passwd": "", "useradd": "", "usermod": "", "visudo": "", "nmap": "", "tcpdump": "", "ping": "", "dig": "",
 	"host": "", "nslookup": "", "traceroute": "", "whois": "", "sysctl": "", "modprobe": "", "insmod": "", "rmmod": "", "exportfs": "", "mail": "", "sendmail": "", "man": "",
 	"pg_dump": "", "pg_restore": "", "mysqldump": "", "createdb": "", "mc": "", "yes": "", "ulimit": "", "shopt": "", "enable": "", "bind": "", "complete": "", "unalias": "", "disown": "", "fg": "", "bg": "",
@@ -76,10 +76,7 @@ func toolkit(c call) {
 	class := wordsClass(c.args)
 	positional := c.positional()
 	safe := strings.Fields(tools[c.name])
-	switch {
-	case c.onlyLooks(texts(positional)):
-		return
-	case len(c.args) == 1 && c.args[0].text == "-v" && strings.Contains("npm yarn pnpm", c.name):
+	if c.onlyLooks(texts(positional)) || len(c.args) == 1 && c.args[0].text == "-v" && strings.Contains("npm yarn pnpm", c.name) {
 		return
 	}
 	if class == Sensitive && len(positional) > 0 && len(c.args) > 0 && c.args[0].text == positional[0].text && slices.Contains(safe, positional[0].text) && c.isHarmless() && c.isLocal() {
@@ -92,13 +89,8 @@ func toolkit(c call) {
 			c.report("unknown", class)
 			return
 		}
-		switch {
-		case c.isKube() && positional[0].text == "get" && !c.getsHarmlessKinds(texts(positional)):
-			c.report("identity", Sensitive)
-		case c.isKube() && positional[0].text == "get":
-			c.checkFollow("-w", "--watch", "--watch-only")
-		case c.isKube() && positional[0].text == "logs":
-			c.checkFollow("-f", "--follow")
+		if c.isKube() && !c.flag("--client") { // else it asks the cluster
+			c.report("credentials", Sensitive)
 		}
 		return
 	}
@@ -109,6 +101,10 @@ func toolkit(c call) {
 	case c.name == "rclone" && strings.Contains(shown, " sync "), c.name == "kubectl" && strings.Contains(shown, " replace ") && c.flag("--force"),
 		strings.HasPrefix(c.name, "ansible") && strings.Contains(shown, "state=absent"):
 		class = Destructive
+	}
+	if c.isKube() && class == Sensitive && len(positional) > 0 && slices.Contains([]string{"get", "logs", "top", "describe", "explain", "cluster-info", "api-resources", "api-versions"}, positional[0].text) {
+		c.report("credentials", class)
+		return
 	}
 	c.report("changes", class)
 }
@@ -153,8 +149,8 @@ func network(c call) {
 		if strings.HasPrefix(a.text, "--del") || strings.HasPrefix(a.text, "--remove-source") {
 			class = Destructive
 		}
-		if i > 0 && (c.args[i-1].text == "-P" || c.args[i-1].text == "-o" || c.args[i-1].text == "-O" || c.args[i-1].text == "--output") {
-			c.checkWrite(a, false)
+		if i > 0 && c.args[i-1].text == "-P" {
+			c.checkWrite(a, true)
 		}
 		if (c.name == "nc" || c.name == "ncat" || c.name == "socat") && (isFlag(a.text, "-e", "-c", "--exec", "--sh-exec") || strings.Contains(strings.ToUpper(a.text), "EXEC:") || strings.Contains(strings.ToUpper(a.text), "SYSTEM:")) {
 			class = Destructive // a shell for the remote end
@@ -166,6 +162,7 @@ func network(c call) {
 			class = Destructive
 		}
 	}
+	c.checkDownload()
 	if c.name == "lftp" || c.name == "sftp" || c.name == "ftp" {
 		class = max(class, wordsClass(c.args))
 	}
@@ -183,42 +180,13 @@ func archive(c call) {
 		c.flag("--remove-files", "--delete") && (c.name == "tar" || c.name == "bsdtar") {
 		class = Destructive
 	}
-	if c.name == "zip" && c.flag("-d", "-m") || (c.name == "7z" || c.name == "ar") && len(c.args) > 0 && c.args[0].text == "d" {
+	if c.overwritesByArchive() || c.name == "zip" && c.flag("-d", "-m") || (c.name == "7z" || c.name == "ar") && len(c.args) > 0 && c.args[0].text == "d" {
 		class = Destructive
 	}
 	for i, a := range c.args {
 		if i > 0 && isFlag(c.args[i-1].text, "-C", "-d", "--directory") && isProtected(a.text) {
 			class = Destructive
 		}
-	}
-	c.report("writes", class)
-}
-
-// copyBlocks judges dd, which overwrites without a question.
-func copyBlocks(c call) {
-	class := Sensitive
-	for _, a := range c.args {
-		if target, ok := strings.CutPrefix(a.text, "of="); (ok || a.dynamic) && target != "/dev/null" {
-			class = Destructive
-		}
-	}
-	c.report("overwrites", class)
-}
-
-// changes judges programs that create, copy and move files.
-func changes(c call) {
-	if c.isHelp() {
-		return
-	}
-	class := Sensitive
-	for i, a := range c.positional() {
-		last := i == len(c.positional())-1
-		if isProtected(a.text) && (last || c.name == "mv" || c.name == "tee" || c.name == "touch") && a.text != "." && a.text != ".." || c.name == "mv" && last && a.text == "/dev/null" {
-			class = Destructive
-		}
-	}
-	if c.name == "ln" && c.flag("-f", "--force") || c.name == "cp" && len(c.args) > 1 && c.args[0].text == "/dev/null" {
-		class = Destructive
 	}
 	c.report("writes", class)
 }

@@ -101,7 +101,11 @@ func reader(c call) {
 	c.fetches = c.fetches || decodes(c)
 	options := strings.Fields(readers[c.name])
 	if len(options) > 0 && (c.flag(options...) || options[0] == "-") {
-		c.report("writes", wordsClass(c.words))
+		class := wordsClass(c.words)
+		if c.name != "sort" && strings.Contains(readers[c.name]+" ", "-o ") && c.flag("-o", "--output") {
+			class = Destructive
+		}
+		c.report("writes", class)
 	}
 	if c.name == "sort" {
 		for i, a := range c.args {
@@ -125,9 +129,6 @@ func reader(c call) {
 	if (c.name == "uniq" || c.name == "xxd") && len(positional) > 1 { // the second one is written
 		c.report("overwrites", Sensitive)
 		c.checkWrite(positional[1], false)
-	}
-	if c.name == "xxd" && c.flag("-r", "-revert") && len(positional) > 1 {
-		c.report("overwrites", Sensitive)
 	}
 	if c.name == "jq" {
 		for _, a := range positional {

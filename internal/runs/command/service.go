@@ -229,7 +229,7 @@ func isPersonalKey(words string) bool {
 	return false
 }
 
-// cloud judges the clients of clouds: describe, list and get are safe, unless they return a secret.
+// cloud judges the clients of clouds. What only looks uses the credentials of the person, too.
 func cloud(c call) {
 	if c.isHelp() {
 		return
@@ -255,6 +255,7 @@ func cloud(c call) {
 	case class == Sensitive && looks && c.asksForPeople():
 		c.report("identity", class)
 	case class == Sensitive && looks && !anyDynamic(c.args) && !c.asksForSecret() && !c.flag("--follow", "--watch", "--wait"):
+		c.report("credentials", class)
 	default:
 		c.report("cloud", class)
 	}

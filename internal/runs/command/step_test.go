@@ -141,7 +141,7 @@ func TestAcceptRefusesMoreDangerousCommand(t *testing.T) {
 		{"git push", "git push", "git push origin main", ""},
 		{"git push", "git push", "git push --force", "destructive"},
 		{"ls", "ls", "sudo ls", "above"},
-		{"touch a", "touch a", "touch a > b", "above"},
+		{"touch a", "touch a", "touch a > b", "destructive"},
 		{"npm install", "npm install", "yarn add x", "other"},
 		{"./x", "./x", "curl x.example", "above"},
 		{"ls ${s1.body.x}", "touch x", "touch y", ""},

@@ -259,6 +259,9 @@ func (j *analysis) checkRedirect(r *syntax.Redirect) {
 	if r.Word == nil {
 		return
 	}
+	if _, ok := r.Word.Parts[0].(*syntax.ProcSubst); ok && len(r.Word.Parts) == 1 { // a pipe: its command is judged where it stands
+		return
+	}
 	w := j.expandSingle(r.Word)
 	j.trace = append(j.trace, r.Op.String()+w.text)
 	switch r.Op {
@@ -293,7 +296,8 @@ func (j *analysis) checkRead(w word) {
 	}
 }
 
-// checkWrite judges a file that is written; added means that its content stays.
+// checkWrite judges a file that is written; added means that its content stays. Whether there is such a file is not known
+// here, and its content does not come back.
 func (j *analysis) checkWrite(w word, added bool) {
 	switch {
 	case !w.dynamic && !w.glob && nowhere()[w.text]:
@@ -305,7 +309,7 @@ func (j *analysis) checkWrite(w word, added bool) {
 	case added:
 		j.addFinding(">> "+w.text, "writes", Sensitive)
 	default:
-		j.addFinding("> "+w.text, "overwrites", Sensitive)
+		j.addFinding("> "+w.text, "overwrites", Destructive)
 	}
 }
 
