@@ -121,7 +121,7 @@ func (m *Machine) clear(guard *sandbox.Guard) []string {
 			id = "replaced"
 		}
 		say := func(tag locale.Tag) string {
-			return locale.Text(tag, "cli.machine.git_"+id, "name", visible.Line(moved.Name), "back", moved.Back)
+			return locale.Text(tag, "sandbox.git."+id, "name", visible.Line(moved.Name), "back", moved.Back)
 		}
 		told = append(told, say(locale.English))
 		if m.Tell != nil {

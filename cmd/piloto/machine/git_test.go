@@ -150,3 +150,43 @@ func TestGitRunsNothingThatACommandLeft(t *testing.T) {
 		}
 	}
 }
+
+// Whoever is not asked, such as in yolo, is told.
+func TestFilesThatGitObeysAreMovedAwayAndTold(t *testing.T) {
+	var told []string
+	m := newMachine(t, Options{Mode: agent.Yolo, Unconfined: true, Commands: true, Hooks: []sandbox.Hook{{Name: "plant", Command: "mkdir -p sub/.git; : {file}", FilePatterns: []string{"b.txt"}}}}, &person{says: true})
+	m.Tell = func(text string) { told = append(told, text) }
+	for _, c := range []struct{ tool, name, moved string }{
+		{"write_file", "x/objects/a", ""},
+		{"write_file", "x/refs/a", ""},
+		{"write_file", "x/HEAD", "x"},
+		{"write_file", "b.txt", "sub/.git"},
+		{"run_command", "mkdir .git", ".git"},
+		{"run_command", "mkdir nothing", ""},
+	} {
+		told = nil
+		got := m.one(t.Context(), c.tool, args{"path": c.name, "content": "ref: refs/heads/main"})
+		if c.tool == "run_command" {
+			got = m.one(t.Context(), c.tool, args{"command": c.name})
+		}
+		if c.moved == "" {
+			if len(told) > 0 {
+				t.Errorf("%s: %q", c.name, told)
+			}
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(m.Root, c.moved)); err == nil {
+			t.Errorf("%s is still there", c.moved)
+		}
+		_, back, _ := strings.Cut(strings.Join(told, ""), "Para devolverlo a su sitio: ")
+		if len(told) != 1 || !strings.HasPrefix(told[0], c.moved+" se ha apartado") || !strings.Contains(got, c.moved+" was moved away") || !strings.Contains(got, back) {
+			t.Errorf("%s: %q\n%s", c.name, told, got)
+		}
+		if out, err := exec.Command("sh", "-c", back).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", back, err, out)
+		}
+		if _, err := os.Lstat(filepath.Join(m.Root, c.moved)); err != nil {
+			t.Errorf("%s did not come back", c.moved)
+		}
+	}
+}

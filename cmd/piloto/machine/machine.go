@@ -290,6 +290,12 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		return result{wrong: made.Error, did: []job.Deed{unmade(c, made)}}
 	}
 	set := pending.Changes()
+	var guard *sandbox.Guard
+	if m.Mode == agent.Yolo { // else the person sees each change, and may work with git meanwhile
+		if _, guard, err = m.base(); err != nil {
+			return result{wrong: m.sentence(err)}
+		}
+	}
 	var written, edited, refused []string
 	did := []job.Deed{}
 	for _, change := range set.Changes {
@@ -303,6 +309,9 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		if change.After != "" {
 			edited = append(edited, change.Name)
 		}
+	}
+	if guard != nil {
+		made.Output = strings.Join(append([]string{made.Output}, m.clear(guard)...), "\n")
 	}
 	for _, name := range edited {
 		if outcome := m.afterEdit(ctx, name); outcome != "" {
