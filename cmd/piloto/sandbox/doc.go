@@ -5,7 +5,8 @@
 // A command runs in namespaces of its own (user, mount, process, network, IPC, host name) below a new root:
 //
 //   - The folder of the workspace can be written, except its .git. Command.Protect hides its secrets, has masked copies
-//     read in place of the files that usually have some, and does the same for the repositories in it.
+//     read in place of the files that usually have some, closes all that git obeys in it, and returns a Guard, which moves
+//     away what the command left for git to obey. The folders above what is closed cannot be renamed or removed.
 //   - Programs and libraries of the system, and what Command.ReadOnly names, can be read.
 //   - HOME and TMPDIR are in memory, at most 2 GiB, and vanish with the command.
 //   - Nothing else exists there: no home folder, no socket of a daemon, no process of the person.
@@ -13,9 +14,9 @@
 //   - The environment is PATH, HOME, TMPDIR, LANG and what Command.Env names. Standard input is empty.
 //
 // Landlock forbids the same writes a second time, because a mistake in one wall should not open the other. A seccomp
-// filter refuses the sockets that no namespace holds back (vsock, bluetooth), io_uring and the keyring. The command has
-// no capability and cannot get one. Limits of the kernel hold for processes, open files and the size of a file. Memory
-// has no limit; the kernel ends a command first when memory runs out.
+// filter refuses the sockets that no namespace holds back (vsock, bluetooth), io_uring, the keyring, and setuid and setgid
+// bits. The command has no capability and cannot get one. Limits of the kernel hold for processes, open files and the
+// size of a file. Memory has no limit; the kernel ends a command first when memory runs out.
 //
 // The first process of the process namespace is this program, started again: Main does its work. It dies at the
 // deadline, when the context ends, and when Piloto dies. The kernel then kills every process of the namespace.
