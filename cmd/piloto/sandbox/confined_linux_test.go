@@ -428,7 +428,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	again := exec.Command(copied, "-test.run=^Test(Only|ANamed|Namespaces|Environment|NoDesc|Probe|Command|Sockets|Exit|Nothing|Processes)", "-test.v")
+	again := exec.Command(copied, "-test.run=^Test(Only|ANamed|Namespaces|Environment|NoDesc|Probe|Command|Sockets|Exit|Nothing|Processes|What|AReplaced|ATree|NoBit)", "-test.v")
 	again.Dir = "/"
 	again.Env = []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}
 	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}

@@ -27,6 +27,7 @@ func guarded(t *testing.T, line string, files ...string) (workspaceFolder string
 		name, text, _ := strings.Cut(f, "=")
 		write(t, filepath.Join(folder, name), text)
 	}
+	t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+rwx", folder).Run() })
 	c := Command{Workspace: folder}
 	g, err := c.Protect(workspace.Shown{})
 	if err != nil {
@@ -52,6 +53,8 @@ func TestWhatGitWouldObeyIsMovedAway(t *testing.T) {
 		"a .git in capitals":              {"mkdir sub/.GIT", "sub/.GIT"},
 		"a gitdir file":                   {"echo 'gitdir: ../x' > sub/.git", "sub/.git"},
 		"a link":                          {"ln -s nowhere sub/.git", "sub/.git"},
+		"in a closed folder":              {"mkdir sub/.git; chmod 0555 sub/.git; chmod 0111 sub", "sub/.git"},
+		"deep in closed folders":          {"mkdir -p a/b/c/.git/d; chmod 0 a/b/c/.git; chmod 0555 a/b/c; chmod 0111 a/b a", "a/b/c/.git"},
 		"a FIFO":                          {"mkfifo sub/.git", "sub/.git"},
 		"a bare one":                      {bare, "x"},
 		"a bare one around other files":   {bare + "touch x/code.go", "x/HEAD"},
