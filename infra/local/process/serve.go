@@ -161,7 +161,7 @@ func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.Background(), servingKey{}, serving)
 		},
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: afterBodies(h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	done := make(chan error, 1)
