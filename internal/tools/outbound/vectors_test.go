@@ -67,6 +67,13 @@ func vectors(opts Options) map[string]func(ctx context.Context, url string, key 
 			_, err := NewBusinesses(opts).Context(ctx, url, 7)
 			return err
 		},
+		"a hook": func(ctx context.Context, url string, _ tool.Keys) error {
+			status, _, _, err := NewHooks(opts).Post(ctx, url, map[string]string{"Content-Type": "application/json"}, []byte(`{}`))
+			if err == nil && status != http.StatusOK {
+				err = errors.New(http.StatusText(status))
+			}
+			return err
+		},
 		"a provider": func(ctx context.Context, url string, _ tool.Keys) error {
 			c := openai.New("x", url, secret, NewClient(opts), time.Now)
 			_, err := c.Complete(ctx, llm.Request{Model: "m", MaxTokens: 5, Messages: []llm.Message{{Role: llm.User, Content: "u"}}})
@@ -263,7 +270,7 @@ func TestNoKeyGoesElsewhere(t *testing.T) {
 						t.Errorf("%s, %s: its own host was sent %+v", name, lure, a)
 					}
 				}
-				if len(here) == 0 || !shown && name != "a document" && name != "a business" && name != "a token" {
+				if len(here) == 0 || !shown && name != "a document" && name != "a business" && name != "a hook" && name != "a token" {
 					t.Errorf("%s, %s: no key was sent to its own host: %+v", name, lure, here)
 				}
 				if len(there) > 0 {

@@ -1,9 +1,10 @@
 package tool
 
 import (
-	"net/url"
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/fault"
 )
 
 // ownHeaders lists the headers that a key must not replace: they decide where a request goes, how it is framed, or
@@ -22,8 +23,9 @@ func cookieText(s string) bool {
 }
 
 // placeKey checks a key and decides where it goes in a request: in the place that its owner chose, else in the
-// first place that the document names, else as a bearer token. It returns nil for nil.
-func placeKey(key *Credential, places []KeyPlace) (*Credential, error) {
+// first place that the document names, else as a bearer token. The address that exchanges it is judged as that of a
+// service (secretURL), at the field whose parents are given. It returns nil for nil.
+func (p Policy) placeKey(key *Credential, places []KeyPlace, parents ...any) (*Credential, error) {
 	if key == nil {
 		return nil, nil
 	}
@@ -36,6 +38,13 @@ func placeKey(key *Credential, places []KeyPlace) (*Credential, error) {
 	}
 	if reason := c.problem(); reason != "" {
 		return nil, ErrKey.With("reason", reason)
+	}
+	if c.Place.In == "oauth" {
+		at, err := secretURL(c.Place.TokenURL, p)
+		if err != nil {
+			return nil, fault.Of(err).At(fault.Field{Loc: append(parents, "token_url"), Type: "value_error"})
+		}
+		c.Place.TokenURL = at
 	}
 	return &c, nil
 }
@@ -63,9 +72,6 @@ func (c Credential) problem() string {
 			return "secret"
 		}
 	case "oauth":
-		if !tokenURL(c.Place.TokenURL) {
-			return "token_url"
-		}
 		if c.Place.Name == "" || len(c.Place.Name)+len(c.Place.Scope) > 1000 || strings.ContainsFunc(c.Place.Name+c.Place.Scope, isControl) {
 			return "name"
 		}
@@ -84,16 +90,6 @@ func (c Credential) problem() string {
 		return "secret"
 	}
 	return ""
-}
-
-// tokenURL reports whether a client secret may be sent to an address: over TLS, or to a loopback or private host.
-func tokenURL(raw string) bool {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.User != nil {
-		return false
-	}
-	h, err := readHost(u.Hostname())
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && h.isLocal())
 }
 
 func headerName(s string) bool {

@@ -101,7 +101,7 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err != nil {
 		return Server{}, nil, err
 	}
-	key, err := placeKey(in.Key, nil) // before a request is sent with it
+	key, err := r.Policy.placeKey(in.Key, nil, "body", "key") // before a request is sent with it
 	if err != nil {
 		return Server{}, nil, err
 	}
@@ -119,7 +119,7 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
 		return Server{}, nil, err
 	}
-	if key, keyErr := placeKey(in.Key, found.KeyPlaces); keyErr != nil {
+	if key, keyErr := r.Policy.placeKey(in.Key, found.KeyPlaces, "body", "key"); keyErr != nil {
 		return Server{}, nil, keyErr
 	} else if key != nil {
 		s.Keys = []KeyPlace{key.Place}
@@ -346,7 +346,7 @@ func (r Registry) SetActive(ctx context.Context, account, id string, active bool
 
 // SetKey stores a key of a server. It replaces the key of the same place, and no other.
 func (r Registry) SetKey(ctx context.Context, account, id string, key Credential, at time.Time) (Server, error) {
-	placed, err := placeKey(&key, nil)
+	placed, err := r.Policy.placeKey(&key, nil, "body")
 	if err != nil {
 		return Server{}, err
 	}

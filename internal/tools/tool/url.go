@@ -87,22 +87,28 @@ func normalizeDocumentURL(raw string, policy Policy) (string, error) {
 	return at, nil
 }
 
-// HookURL returns the address to which messages are sent, with its path and query. It is https; http is allowed where
-// the policy allows the host and it is not public. It returns ErrURL and ErrTarget as NormalizeURL does, at the field.
+// HookURL returns the address to which messages are sent, with its path and query (secretURL). Its errors are at the field.
 func HookURL(raw string, policy Policy) (string, error) {
-	at, err := wholeURL(raw, policy)
-	if err == nil && strings.HasPrefix(at, "http://") {
-		u, parseErr := url.Parse(at)
-		h, hostErr := host{}, parseErr
-		if parseErr == nil {
-			h, hostErr = readHost(u.Hostname())
-		}
-		if hostErr != nil || !h.isLocal() {
-			err = ErrURL.With("reason", "https")
-		}
-	}
+	at, err := secretURL(raw, policy)
 	if err != nil {
 		return "", fault.Of(err).At(fault.Field{Loc: []any{"body", "url"}, Type: "value_error"})
+	}
+	return at, nil
+}
+
+// secretURL returns an address to which a secret or a message is sent, with its path and query. It is https; http is
+// allowed where the policy allows the host and it is not public. It returns ErrURL and ErrTarget as NormalizeURL does.
+func secretURL(raw string, policy Policy) (string, error) {
+	at, err := wholeURL(raw, policy)
+	if err != nil || !strings.HasPrefix(at, "http://") {
+		return at, err
+	}
+	u, err := url.Parse(at)
+	if err != nil {
+		return "", ErrURL.With("reason", "form")
+	}
+	if h, err := readHost(u.Hostname()); err != nil || !h.isLocal() {
+		return "", ErrURL.With("reason", "https")
 	}
 	return at, nil
 }
