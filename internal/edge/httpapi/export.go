@@ -51,6 +51,7 @@ type ChatExport struct {
 type exportReply struct {
 	ContentType string `header:"Content-Type"`
 	Disposition string `header:"Content-Disposition"`
+	Policy      string `header:"Content-Security-Policy"`
 	Body        any
 }
 
@@ -113,16 +114,21 @@ func (s records) exported(ctx context.Context, chatID string, as ExportFormat) (
 		}
 		cursor = next
 	}
-	name := fmt.Sprintf(`attachment; filename="piloto-%s.`, chatID)
+	out := &exportReply{Disposition: fmt.Sprintf(`attachment; filename="piloto-%s.`, chatID), Policy: inertPolicy}
 	tag := requestInfoFrom(ctx).lang
 	switch as.Format {
 	case "md":
-		return &exportReply{ContentType: "text/markdown; charset=utf-8", Disposition: name + `md"`, Body: all.markdown(tag, zone)}, nil
+		out.ContentType, out.Body = "text/markdown; charset=utf-8", all.markdown(tag, zone)
+		out.Disposition += `md"`
 	case "pdf":
-		raw, err := s.print(all.paper(tag, zone, s.config.Now()))
-		return &exportReply{ContentType: "application/pdf", Disposition: name + `pdf"`, Body: raw}, err
+		out.ContentType = "application/pdf"
+		out.Disposition += `pdf"`
+		out.Body, err = s.print(all.paper(tag, zone, s.config.Now()))
+	default:
+		out.ContentType, out.Body = "application/json", all
+		out.Disposition += `json"`
 	}
-	return &exportReply{ContentType: "application/json", Disposition: name + `json"`, Body: all}, nil
+	return out, err
 }
 
 // title returns the title of the chat in one line.
@@ -134,10 +140,10 @@ func (e ChatExport) title() string {
 }
 
 // markdown writes the export for people: each message under its author and time, with what was read for it. A message that
-// another one replaced is left out.
+// another one replaced is left out. No viewer runs or loads anything of it (inert).
 func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n", e.title())
+	fmt.Fprintf(&b, "# %s\n", inert(e.title()))
 	if e.Truncated {
 		fmt.Fprintf(&b, "\n_%s_\n", locale.Text(tag, "run.export.truncated"))
 	}
@@ -148,20 +154,20 @@ func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 		fmt.Fprintf(&b, "\n---\n\n**%s** · %s\n", locale.Text(tag, "run.export."+string(m.Role)), clock(m.At, zone))
 		above, below := m.SplitNotes()
 		for _, n := range above {
-			fmt.Fprintf(&b, "\n> ⚠️ **%s**\n", n.Warning().In(tag))
+			fmt.Fprintf(&b, "\n> ⚠️ **%s**\n", inert(n.Warning().In(tag)))
 		}
-		fmt.Fprintf(&b, "\n%s\n", fenced(strings.TrimSpace(m.Content)))
+		fmt.Fprintf(&b, "\n%s\n", inert(strings.TrimSpace(m.Content)))
 		if m.Action != "" {
-			fmt.Fprintf(&b, "\n_%s_\n", oneLine(m.Action))
+			fmt.Fprintf(&b, "\n_%s_\n", inert(oneLine(m.Action)))
 		}
 		for _, n := range below {
-			fmt.Fprintf(&b, "\n_%s_\n", oneLine(n.Text))
+			fmt.Fprintf(&b, "\n_%s_\n", inert(oneLine(n.Text)))
 		}
 		if f := m.Feedback; f != nil {
-			fmt.Fprintf(&b, "\n%s\n", rated(*f, tag))
+			fmt.Fprintf(&b, "\n%s\n", inert(rated(*f, tag)))
 		}
 		for _, s := range m.Sources {
-			fmt.Fprintf(&b, "\n- %s: `%s` (%d)", s.Service, strings.ReplaceAll(s.Called(), "`", "'"), s.Status)
+			fmt.Fprintf(&b, "\n- %s: %s (%d)", inert(oneLine(s.Service)), inert("`"+strings.ReplaceAll(oneLine(s.Called()), "`", "'")+"`"), s.Status)
 		}
 		if len(m.Sources) > 0 {
 			b.WriteByte('\n')

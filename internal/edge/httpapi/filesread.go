@@ -84,7 +84,7 @@ func (h fileHandler) read(ctx context.Context, in *readInput) (*fileReply, error
 func showBytes(f workspace.File, content []byte) *fileReply {
 	media, inline := mediaOf(content, f.Size)
 	out := &fileReply{
-		Status: http.StatusOK, ContentType: media, Policy: "default-src 'none'; sandbox", ETag: tagOf(f.Version),
+		Status: http.StatusOK, ContentType: media, Policy: inertPolicy, ETag: tagOf(f.Version),
 		Modified: f.At.UTC().Format(http.TimeFormat), Ranges: "bytes", Body: content,
 	}
 	if !inline {
@@ -92,6 +92,9 @@ func showBytes(f workspace.File, content []byte) *fileReply {
 	}
 	return out
 }
+
+// inertPolicy is the Content-Security-Policy of a file: a browser that shows it runs and loads nothing.
+const inertPolicy = "default-src 'none'; sandbox"
 
 // sniffed is how many of the first bytes say what a file is.
 const sniffed = 8_000
