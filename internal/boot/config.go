@@ -39,10 +39,11 @@ type Rates struct {
 	Writes    uint32 `env:"WRITES_PER_MINUTE" envDefault:"300"`
 	Requests  uint32 `env:"REQUESTS_PER_MINUTE" envDefault:"1200"`
 	BadTokens uint32 `env:"BAD_TOKENS_PER_MINUTE" envDefault:"20"`
+	FileMB    uint32 `env:"FILE_MB_PER_MINUTE" envDefault:"60"`
 }
 
 func (r Rates) limits() rate.Limits {
-	return rate.Limits{Turns: int(r.Turns), Writes: int(r.Writes), Requests: int(r.Requests), BadTokens: int(r.BadTokens)}
+	return rate.Limits{Turns: int(r.Turns), Writes: int(r.Writes), Requests: int(r.Requests), BadTokens: int(r.BadTokens), FileMB: int(r.FileMB)}
 }
 
 // Provider names the model provider.

@@ -173,6 +173,7 @@ func (s site) effective(c RecordsConfig) httpapi.Effective {
 		{Group: "rates", Name: "writes_per_minute", Value: perMinute(c.Writes)},
 		{Group: "rates", Name: "requests_per_minute", Value: perMinute(c.Requests)},
 		{Group: "rates", Name: "bad_tokens_per_minute", Value: perMinute(c.BadTokens)},
+		{Group: "rates", Name: "file_mb_per_minute", Value: perMinute(c.FileMB)},
 		{Group: "openai", Name: "openai_model", Value: c.Model},
 		{Group: "openai", Name: "openai_base_url", Value: c.BaseURL},
 		{Group: "openai", Name: "openai_api_key", Value: c.SecretARN, Secret: true},

@@ -60,6 +60,7 @@ var parameters = map[string]string{
 	"PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
 	"PILOTO_STEPS_PER_INVOCATION": "StepsPerInvocation", "PILOTO_TOOL_TIMEOUT": "ToolTimeoutSeconds",
 	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
+	"PILOTO_FILE_MB_PER_MINUTE": "FileMBPerMinute",
 }
 
 // SettingsFrom reads the settings. A switch that is neither on nor off is an error.

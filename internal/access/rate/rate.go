@@ -29,7 +29,7 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// ErrTooMany refuses a request above the limit. Args: reason (the class), limit (per minute),
+// ErrTooMany refuses a request above the limit. Args: reason (the class), limit (per minute; of files in MB),
 // retry_after (seconds).
 var ErrTooMany = fault.New(fault.Throttled, "request.too_many")
 
@@ -44,11 +44,12 @@ const (
 	Requests  Class = "requests"   // all requests, also reads
 	Messages  Class = "messages"   // messages of one socket
 	BadTokens Class = "bad_tokens" // invalid tokens, codes and signatures
+	FileBytes Class = "file_bytes" // what is written to files, in units of 1,024 bytes
 )
 
 // Classes lists the classes as strings.
 func Classes() []string {
-	return []string{string(Turns), string(Writes), string(Decisions), string(Requests), string(Messages), string(BadTokens)}
+	return []string{string(Turns), string(Writes), string(Decisions), string(Requests), string(Messages), string(BadTokens), string(FileBytes)}
 }
 
 // maxMessages bounds the messages of a socket per minute, where requests have a limit. A client
@@ -61,6 +62,7 @@ type Limits struct {
 	Writes    int
 	Requests  int // and as many decisions
 	BadTokens int // of an address
+	FileMB    int // megabytes that are written to files
 }
 
 func (l Limits) limit(c Class) int {
@@ -75,6 +77,8 @@ func (l Limits) limit(c Class) int {
 		return min(l.Requests, maxMessages)
 	case BadTokens:
 		return l.BadTokens
+	case FileBytes:
+		return l.FileMB << 10
 	}
 	return 0
 }
@@ -84,7 +88,7 @@ func (l Limits) limit(c Class) int {
 // few leaves no row.
 func (c Class) localShare(n int) int {
 	switch c {
-	case Turns, Writes:
+	case Turns, Writes, FileBytes:
 		return 0
 	case BadTokens:
 		return n / 4
@@ -143,14 +147,21 @@ type Standing struct {
 
 // Take counts one request. Its error is ErrTooMany.
 func (m *Meter) Take(ctx context.Context, c Class, who Subject, at time.Time) (Standing, error) {
+	return m.TakeMany(ctx, c, who, 1, at)
+}
+
+// TakeMany counts so many parts of a quota together: all of them, or none. More than the limit count as the limit.
+func (m *Meter) TakeMany(ctx context.Context, c Class, who Subject, parts int, at time.Time) (Standing, error) {
 	if m == nil || m.Limits.limit(c) <= 0 {
 		return Standing{}, nil
 	}
 	n := m.Limits.limit(c)
 	q := QuotaOf(n)
+	one := q.Part
+	q.Part *= time.Duration(min(max(parts, 1), n))
 	known := m.Own.wholeAt(c, who)
 	whole, ok := m.Own.charge(c, who, at, q)
-	if ok && m.Shared != nil && whole.Sub(at) > q.Part*time.Duration(c.localShare(n)) {
+	if ok && m.Shared != nil && whole.Sub(at) > one*time.Duration(c.localShare(n)) {
 		there, room, err := m.Shared.Charge(ctx, who.key(c), at, q, known)
 		switch {
 		case err != nil:
@@ -164,9 +175,9 @@ func (m *Meter) Take(ctx context.Context, c Class, who Subject, at time.Time) (S
 		}
 	}
 	if !ok {
-		return Standing{Limit: n}, m.refuse(ctx, c, who, at, whole)
+		return Standing{Limit: n}, m.refuse(ctx, c, who, at, whole, q)
 	}
-	return Standing{Limit: n, Left: int((q.Room - whole.Sub(at)) / q.Part), Reset: seconds(whole.Sub(at))}, nil
+	return Standing{Limit: n, Left: int((q.Room - whole.Sub(at)) / one), Reset: seconds(whole.Sub(at))}, nil
 }
 
 // Bad counts a bad token of an address, and returns ErrTooMany after too many of them. A valid
@@ -176,14 +187,16 @@ func (m *Meter) Bad(ctx context.Context, who Subject, at time.Time) error {
 	return err
 }
 
-// refuse returns ErrTooMany with the time of the next attempt.
-func (m *Meter) refuse(ctx context.Context, c Class, who Subject, at, whole time.Time) error {
+// refuse returns ErrTooMany with the time of the next attempt to take a part of q.
+func (m *Meter) refuse(ctx context.Context, c Class, who Subject, at, whole time.Time, q Quota) error {
 	m.Own.countRefusal(c, who)
 	if m.OnRefusal != nil {
 		m.OnRefusal(ctx, c)
 	}
 	n := m.Limits.limit(c)
-	q := QuotaOf(n)
+	if c == FileBytes {
+		n >>= 10
+	}
 	wait := max(1, seconds(whole.Add(q.Part).Sub(at)-q.Room))
 	return ErrTooMany.With("reason", string(c)).With("limit", strconv.Itoa(n)).With("retry_after", strconv.Itoa(wait))
 }

@@ -292,3 +292,28 @@ func TestMeterWithoutLimitRefusesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestManyPartsAreTakenTogether: all or none, and more than a quota has count as all of it.
+func TestManyPartsAreTakenTogether(t *testing.T) {
+	m := &rate.Meter{Limits: rate.Limits{FileMB: 2}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
+	who, at := rate.User("a", "u"), time.Unix(1_000_000, 0)
+	take := func(kb int, want bool) {
+		t.Helper()
+		if _, err := m.TakeMany(t.Context(), rate.FileBytes, who, kb, at); (err == nil) != want {
+			t.Errorf("%d KB: %v", kb, err)
+		}
+	}
+	take(1000, true)
+	take(1100, false)
+	take(1048, true)
+	take(1, false)
+	var f *fault.Error
+	if _, err := m.TakeMany(t.Context(), rate.FileBytes, who, 1024, at); !errors.As(err, &f) || f.Args["retry_after"] != "30" || f.Args["limit"] != "2" {
+		t.Errorf("%+v", f)
+	}
+	at = at.Add(30 * time.Second)
+	take(1024, true)
+	at = at.Add(time.Minute)
+	take(1<<20, true)
+	take(1, false)
+}

@@ -269,6 +269,9 @@ func (h fileHandler) restore(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.config.takeBytes(ctx, len(content)); err != nil {
+		return nil, err
+	}
 	f, err := h.put(ctx, p, in.Body.Path, content, in.Body.IfMatch)
 	if err != nil {
 		return nil, err

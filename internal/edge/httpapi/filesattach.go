@@ -68,6 +68,9 @@ func (h fileHandler) attach(ctx context.Context, in *attachInput) (*attachReply,
 	if err != nil {
 		return nil, err
 	}
+	if err := h.config.takeBytes(ctx, len(bodyOf(ctx))); err != nil {
+		return nil, err
+	}
 	if !in.empty() {
 		if len(parts) != 1 {
 			return nil, errFileParts

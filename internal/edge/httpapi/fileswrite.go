@@ -70,6 +70,9 @@ func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, er
 		return nil, err
 	}
 	content := bodyOf(ctx)
+	if err := h.config.takeBytes(ctx, len(content)); err != nil {
+		return nil, err
+	}
 	if !in.empty() {
 		kept, whole, err := h.join(ctx, p.Place, in.PieceInput, in.Path, content)
 		if err != nil {

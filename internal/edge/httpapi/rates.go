@@ -56,11 +56,32 @@ func (c Config) take(ctx context.Context, class rate.Class) error {
 	return err
 }
 
+// takeBytes counts bytes that are written to files, before they are stored. Its fields stand beside those of the
+// write.
+func (c Config) takeBytes(ctx context.Context, bytes int) error {
+	who := rate.User(caller(ctx).Account, caller(ctx).User)
+	got, err := c.Meter.TakeMany(ctx, rate.FileBytes, who, (bytes+1023)/1024, c.Now())
+	if err == nil && got.Limit > 0 {
+		addRateHeaders(requestInfoFrom(ctx).header, rate.FileBytes, got.Limit, got.Left, strconv.Itoa(got.Reset))
+	}
+	return err
+}
+
 // setRateHeaders writes the fields of a policy.
 func setRateHeaders(h http.Header, class rate.Class, limit, left int, reset string) {
-	name := strconv.Quote(string(class))
-	h.Set(headerPolicy, name+";q="+strconv.Itoa(limit)+";w="+minute)
-	h.Set(headerLeft, name+";r="+strconv.Itoa(left)+";t="+reset)
+	h.Del(headerPolicy)
+	h.Del(headerLeft)
+	addRateHeaders(h, class, limit, left, reset)
+}
+
+// addRateHeaders writes the fields of one policy more. Bytes are written as such.
+func addRateHeaders(h http.Header, class rate.Class, limit, left int, reset string) {
+	name, unit := strconv.Quote(string(class)), ""
+	if class == rate.FileBytes {
+		limit, left, unit = limit<<10, left<<10, `;qu="content-bytes"`
+	}
+	h.Add(headerPolicy, name+";q="+strconv.Itoa(limit)+";w="+minute+unit)
+	h.Add(headerLeft, name+";r="+strconv.Itoa(left)+";t="+reset)
 }
 
 // setRetryAfter writes Retry-After, if the failure has a time to retry.
@@ -71,6 +92,10 @@ func setRetryAfter(h http.Header, f *fault.Error) {
 	}
 	h.Set(headerAfter, after)
 	if limit, err := strconv.Atoi(f.Args["limit"]); err == nil && errors.Is(f, rate.ErrTooMany) {
-		setRateHeaders(h, rate.Class(f.Args["reason"]), limit, 0, after)
+		class := rate.Class(f.Args["reason"])
+		if class == rate.FileBytes {
+			limit <<= 10
+		}
+		setRateHeaders(h, class, limit, 0, after)
 	}
 }

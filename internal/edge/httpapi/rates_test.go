@@ -224,3 +224,32 @@ func TestEveryRetryTimeIsInRetryAfter(t *testing.T) {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 }
+
+// TestBytesOfFilesAreCounted of every route that writes them, before they are stored.
+func TestBytesOfFilesAreCounted(t *testing.T) {
+	s := newLimitedSite(rate.Limits{Writes: 100, FileMB: 3})
+	half := strings.Repeat("x", 3<<19)
+	w := s.put("b", half, "If-None-Match", "*")
+	left := w.Header().Values("RateLimit")
+	if w.Code != 201 || len(left) != 2 || left[1] != `"file_bytes";r=1572864;t=30` || w.Header().Values("RateLimit-Policy")[1] != `"file_bytes";q=3145728;w=60;qu="content-bytes"` {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	version := fmt.Sprint(decode(t, w)["version"])
+	if w := s.put("c?upload=u", half, "If-None-Match", "*", "Content-Range", fmt.Sprintf("bytes 0-%d/%d", len(half)-1, 2*len(half))); w.Code != 202 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	for name, r := range map[string]*http.Request{
+		"a file":    ask(talker, "PUT", filesPath+"/d", "x", "If-None-Match", "*"),
+		"a piece":   ask(talker, "PUT", filesPath+"/d?upload=v", half, "If-None-Match", "*", "Content-Range", fmt.Sprintf("bytes 0-%d/%d", len(half)-1, 2*len(half))),
+		"a form":    attachRequest(t, filesPath, formPart{"d", "x"}),
+		"a version": ask(talker, "POST", "/api/projects/"+projectID+"/restore", `{"path":"b","version":"`+version+`","if_match":"`+version+`"}`),
+	} {
+		w := s.do(r)
+		if w.Code != 429 || code(t, w) != "request.too_many" || w.Header().Get("Retry-After") == "" || w.Header().Get("RateLimit-Policy") != `"file_bytes";q=3145728;w=60;qu="content-bytes"` || !strings.Contains(w.Body.String(), "3 MB") {
+			t.Errorf("%s: %d %s %v", name, w.Code, w.Body, w.Header())
+		}
+	}
+	if w := s.do(ask(talker, "DELETE", filesPath+"/b", "", "If-Match", `"`+version+`"`)); w.Code != 204 {
+		t.Errorf("a delete: %d", w.Code)
+	}
+}
