@@ -154,6 +154,9 @@ func (g guard) requests(call any) []iam.Request {
 	case *s3.PutObjectInput:
 		return g.objectRequests(in.Bucket, in.Key, conditional("PutObject", in.IfMatch)...)
 	case *s3.DeleteObjectInput:
+		if in.VersionId != nil {
+			return g.objectRequests(in.Bucket, in.Key, "DeleteObjectVersion")
+		}
 		return g.objectRequests(in.Bucket, in.Key, conditional("DeleteObject", in.IfMatch)...)
 	}
 	return []iam.Request{{Action: fmt.Sprintf("%T", call)}} // no policy allows this action

@@ -19,7 +19,7 @@
 // PutBucketLifecycleConfiguration and GetBucketLifecycleConfiguration (days of objects, of versions that are
 // not current any more, and of their delete markers, by a prefix); ListObjectsV2 and ListObjectVersions without delimiters; PutObject with
 // If-Match and If-None-Match, GetObject and HeadObject with ranges, conditions and version ids, and
-// DeleteObject with If-Match. An object is at most 64 MB. It differs from S3 in that:
+// DeleteObject with If-Match, or of one version. An object is at most 64 MB. It differs from S3 in that:
 //
 //   - only a bucket with versioning stores objects;
 //   - no object has the checksum that S3 adds by itself (CRC64NVME), only the one that was sent;

@@ -162,6 +162,9 @@ func (e *Engine) marker() version {
 }
 
 func (e *Engine) deleteObject(in *request) (*response, error) {
+	if in.query.Has("versionId") {
+		return e.deleteVersion(in)
+	}
 	marker := e.marker()
 	err := e.store.Update(func(tx *disk.Tx) error {
 		b, table, err := bucketOf(tx, in.bucket)
@@ -190,6 +193,53 @@ func (e *Engine) deleteObject(in *request) (*response, error) {
 	h := http.Header{}
 	marker.mark(h)
 	return &response{status: http.StatusNoContent, header: h}, nil
+}
+
+// deleteVersion removes one version for good; one that is not there is removed already. The version before it, if it
+// was the newest, is the current one.
+func (e *Engine) deleteVersion(in *request) (*response, error) {
+	id := in.query.Get("versionId")
+	if id == "" || in.Header.Get("If-Match") != "" {
+		return nil, notImplemented("If-Match with versionId")
+	}
+	var gone version
+	err := e.store.Update(func(tx *disk.Tx) error {
+		_, table, err := bucketOf(tx, in.bucket)
+		if err != nil {
+			return err
+		}
+		gone = version{}
+		r := readerOf(table)
+		for more := r.seek(in.key + "\x00"); more && r.key == in.key; more = r.next() {
+			if r.version.ID == id {
+				gone = r.version
+				return table.Delete(r.row)
+			}
+		}
+		return r.err
+	})
+	if err != nil {
+		return nil, err
+	}
+	h := http.Header{}
+	h.Set("X-Amz-Version-Id", id)
+	if gone.Marker {
+		h.Set("X-Amz-Delete-Marker", "true")
+	}
+	return &response{status: http.StatusNoContent, header: h}, e.drop(gone)
+}
+
+// drop removes the content of a version that is gone, unless somebody holds the contents: then the next start does.
+func (e *Engine) drop(gone version) error {
+	e.sweeping.Lock()
+	defer e.sweeping.Unlock()
+	if gone.Content == "" || e.held > 0 {
+		return nil
+	}
+	if err := e.contents.remove(gone.Content); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // getObject serves GET and HEAD.

@@ -55,7 +55,7 @@ var operations = map[string]operation{
 	"PUT object":    {nil, append([]string{"If-Match", "If-None-Match"}, bodyHeaders...), (*Engine).putObject},
 	"GET object":    {[]string{"versionId"}, readHeaders, (*Engine).getObject},
 	"HEAD object":   {[]string{"versionId"}, readHeaders, (*Engine).getObject},
-	"DELETE object": {nil, []string{"If-Match"}, (*Engine).deleteObject},
+	"DELETE object": {[]string{"versionId"}, []string{"If-Match"}, (*Engine).deleteObject},
 }
 
 var (
