@@ -9,6 +9,7 @@ import (
 	"piloto/internal/boot/signed"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/store/kept"
 	"piloto/internal/workspace/call"
 	"piloto/internal/workspace/files"
 )
@@ -22,7 +23,8 @@ type Workspace struct {
 type FilesConfig struct {
 	Config
 	Edge
-	Bucket string `env:"FILES_BUCKET,required,notEmpty"`
+	Bucket  string `env:"FILES_BUCKET,required,notEmpty"`
+	FilesMB uint32 `env:"FILES_MB" envDefault:"1000"` // that an account keeps; 0: no bound
 }
 
 // filesClient returns the files of projects and of chats, which the function files has.
@@ -40,6 +42,8 @@ type AllFiles interface {
 type Opening struct {
 	World
 	Bucket string
+	Most   int64 // bytes that an account keeps; 0: no bound
+	Kept   *kept.Store
 	Mark   func(context.Context, files.Place) error // records that a place has files
 	Logger *slog.Logger
 }
@@ -54,7 +58,7 @@ func Files(w World, e Environment, open func(Opening) AllFiles) (http.Handler, e
 	mark := func(ctx context.Context, p files.Place) error {
 		return s.stores.Chats.MarkFiles(ctx, p.Account, p.Project, p.Chat)
 	}
-	all := open(Opening{s.World, c.Bucket, mark, s.log})
+	all := open(Opening{s.World, c.Bucket, int64(c.FilesMB) << 20, s.stores.Kept, mark, s.log})
 	calls := gateway.NewFunction(func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 		return call.Serve(ctx, all, event)
 	})

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/store/chats"
 	"piloto/internal/store/hooks"
 	"piloto/internal/store/jobs"
+	"piloto/internal/store/kept"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/receipts"
 	"piloto/internal/store/registry"
@@ -58,6 +59,7 @@ type Stores struct {
 	Chats    ChatStore
 	Hooks    *HookStore
 	Jobs     JobStore
+	Kept     *kept.Store
 	Receipts *ReceiptStore
 	Registry *RegistryStore
 	Router   *RouterStore
@@ -84,7 +86,7 @@ func Over(t *kv.Table) Stores {
 	s := Stores{
 		Table:  t,
 		Access: access.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
-		Hooks: hooks.New(t), Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t),
+		Hooks: hooks.New(t), Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t), Kept: kept.New(t),
 		Chats: ChatStore{Store: chats.New(t), Notifier: realtime.Nobody},
 		Runs:  RunStore{Store: runs.New(t), Notifier: realtime.Nobody},
 		Jobs:  JobStore{Store: jobs.New(t), Notifier: realtime.Nobody},

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
+	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/overlay"
@@ -88,11 +90,24 @@ func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.C
 		return usage(errors.New(a.text("cli.files.place")))
 	}
 	return a.connect(ctx, func(ctx context.Context, c *client.Client) error {
+		there := c.ChatFiles(f.chat)
 		if f.project != "" {
-			return do(ctx, c.ProjectFiles(f.project))
+			there = c.ProjectFiles(f.project)
 		}
-		return do(ctx, c.ChatFiles(f.chat))
+		there.OnRemoved = a.tellRemoved
+		return do(ctx, there)
 	})
+}
+
+// tellRemoved names the versions that made room for a write.
+func (a *app) tellRemoved(list []httpapi.Removed) {
+	for _, r := range list {
+		key := "cli.files.removed_version"
+		if r.Deleted {
+			key = "cli.files.removed_file"
+		}
+		a.say(a.text(key, "name", visible.Line(r.Path), "at", r.At.Local().Format(time.DateTime)))
+	}
 }
 
 // openFolder opens a folder without its agent.

@@ -22,6 +22,9 @@ const pieceSize = 4 << 20
 // Files are the files of a project, or of a chat, at a deployment. A refusal is a Problem, which equals the fault of a
 // workspace.Store with its code.
 type Files struct {
+	// OnRemoved is called with the versions that made room for a write; nil: nobody is told.
+	OnRemoved func([]httpapi.Removed)
+
 	client *Client
 	of     string // "/api/projects/ID"
 }
@@ -29,10 +32,10 @@ type Files struct {
 var _ workspace.Store = Files{}
 
 // ProjectFiles returns the files of a project.
-func (c *Client) ProjectFiles(id string) Files { return Files{c, Path("api", "projects", id)} }
+func (c *Client) ProjectFiles(id string) Files { return Files{client: c, of: Path("api", "projects", id)} }
 
 // ChatFiles returns the files of a chat: those of its project, if it has one.
-func (c *Client) ChatFiles(id string) Files { return Files{c, Path("api", "chats", id)} }
+func (c *Client) ChatFiles(id string) Files { return Files{client: c, of: Path("api", "chats", id)} }
 
 // Place returns the address of the deployment, and that of the files there.
 func (f Files) Place() (origin, path string) { return f.client.Origin, f.of }
@@ -195,6 +198,9 @@ func (f Files) put(ctx context.Context, name, version string, content []byte, pa
 	got, err := Send[httpapi.File](ctx, f.client, call)
 	if isAgain(err, workspace.ErrMoved) {
 		return f.mine(ctx, name, content, part, err)
+	}
+	if err == nil && len(got.Removed) > 0 && f.OnRemoved != nil {
+		f.OnRemoved(got.Removed)
 	}
 	return stored(got), err
 }

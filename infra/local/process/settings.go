@@ -60,7 +60,7 @@ var parameters = map[string]string{
 	"PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
 	"PILOTO_STEPS_PER_INVOCATION": "StepsPerInvocation", "PILOTO_TOOL_TIMEOUT": "ToolTimeoutSeconds",
 	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
-	"PILOTO_FILE_MB_PER_MINUTE": "FileMBPerMinute",
+	"PILOTO_FILE_MB_PER_MINUTE": "FileMBPerMinute", "PILOTO_FILES_MB": "FilesMB",
 }
 
 // SettingsFrom reads the settings. A switch that is neither on nor off is an error.
@@ -168,7 +168,7 @@ func (s Settings) needsNoKey() bool { return s.Key == "" && (s.BaseURL != "" || 
 
 // Unlimited returns Parameters without rates, for measurements.
 func Unlimited() map[string]string {
-	return map[string]string{"TurnsPerMinute": "0", "WritesPerMinute": "0", "RequestsPerMinute": "0", "BadTokensPerMinute": "0"}
+	return map[string]string{"TurnsPerMinute": "0", "WritesPerMinute": "0", "RequestsPerMinute": "0", "BadTokensPerMinute": "0", "FileMBPerMinute": "0"}
 }
 
 // Provider is the provider of models that the settings name.

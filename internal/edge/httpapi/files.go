@@ -35,6 +35,10 @@ type Files interface {
 	Mark(ctx context.Context, p files.Place) error
 	// Join keeps a piece of a file. With the last piece it returns the whole content.
 	Join(ctx context.Context, p files.Place, piece files.Piece) ([]byte, error)
+	// Drop removes the pieces of an upload that was joined and written.
+	Drop(ctx context.Context, p files.Place, piece files.Piece) error
+	// Write writes a file as workspace.Store does, and returns what made room for it.
+	Write(ctx context.Context, p files.Place, name string, content []byte, version string) (workspace.File, []files.Gone, error)
 }
 
 // Workspaces serves the routes of files, of projects and of chats.
@@ -191,10 +195,35 @@ type File struct {
 	Size    int64     `json:"size" doc:"bytes"`
 	Version string    `json:"version" doc:"another one for each content"`
 	At      time.Time `json:"at"`
+	Removed []Removed `json:"removed,omitempty" doc:"of a write: earlier versions and deleted files that made room for it, and are gone"`
+}
+
+// Removed is an earlier version of a file, or the last one of a deleted file, that made room for another content.
+type Removed struct {
+	Path      string    `json:"path"`
+	Version   string    `json:"version"`
+	Size      int64     `json:"size" doc:"bytes"`
+	At        time.Time `json:"at"`
+	Deleted   bool      `json:"deleted" doc:"the file was deleted before"`
+	ProjectID string    `json:"project_id,omitempty" doc:"of a file of another project"`
+	ChatID    string    `json:"chat_id,omitempty" doc:"of a file of another chat"`
 }
 
 func showFile(f workspace.File) File {
 	return File{Path: f.Name, Size: f.Size, Version: f.Version, At: f.At.UTC()}
+}
+
+// showWritten returns a file of a place that was written, with what made room for it.
+func showWritten(f workspace.File, p files.Place, gone []files.Gone) File {
+	out := showFile(f)
+	for _, g := range gone {
+		r := Removed{Path: g.Name, Version: g.Version, Size: g.Size, At: g.At.UTC(), Deleted: g.Deleted}
+		if g.Place != p {
+			r.ProjectID, r.ChatID = g.Place.Project, g.Place.Chat
+		}
+		out.Removed = append(out.Removed, r)
+	}
+	return out
 }
 
 // FileList is the files of a place.
@@ -276,7 +305,7 @@ func (h fileHandler) restore(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(showFile(f)), nil
+	return answer(f), nil
 }
 
 func sized(f *fault.Error, file workspace.File) error {

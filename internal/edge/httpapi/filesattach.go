@@ -71,6 +71,7 @@ func (h fileHandler) attach(ctx context.Context, in *attachInput) (*attachReply,
 	if err := h.config.takeBytes(ctx, len(bodyOf(ctx))); err != nil {
 		return nil, err
 	}
+	joinedAs := "" // the name of a file in pieces
 	if !in.empty() {
 		if len(parts) != 1 {
 			return nil, errFileParts
@@ -86,11 +87,14 @@ func (h fileHandler) attach(ctx context.Context, in *attachInput) (*attachReply,
 		if whole == nil {
 			return &attachReply{Status: http.StatusAccepted, Body: kept}, nil
 		}
-		parts[0].content = whole
+		parts[0].content, joinedAs = whole, name
 	}
 	out, err := h.addAll(ctx, p, parts)
 	if err != nil {
 		return nil, err
+	}
+	if len(out.Files) > 0 {
+		h.drop(ctx, p.Place, in.PieceInput, joinedAs)
 	}
 	return &attachReply{Status: http.StatusCreated, Body: out}, nil
 }
@@ -113,8 +117,8 @@ func (h fileHandler) addAll(ctx context.Context, p place, parts []part) (Attache
 			out.Refused = append(out.Refused, RefusedFile{workspace.Printable(one.name), told.Code, fmt.Sprint(told.Detail)})
 			continue
 		}
-		taken = append(taken, f)
-		out.Files = append(out.Files, showFile(f))
+		taken = append(taken, workspace.File{Name: f.Path})
+		out.Files = append(out.Files, f)
 	}
 	return out, nil
 }
@@ -158,14 +162,14 @@ func readForm(media string, body []byte) ([]part, error) {
 }
 
 // add writes a file under a name that is free. It marks the place before.
-func (h fileHandler) add(ctx context.Context, p *place, one part, taken []workspace.File) (workspace.File, error) {
+func (h fileHandler) add(ctx context.Context, p *place, one part, taken []workspace.File) (File, error) {
 	name, err := attachedName(one.name)
 	if err != nil {
-		return workspace.File{}, err
+		return File{}, err
 	}
 	if !p.marked {
 		if err := h.files.Mark(ctx, p.Place); err != nil {
-			return workspace.File{}, err
+			return File{}, err
 		}
 		p.marked = true
 	}
@@ -174,13 +178,13 @@ func (h fileHandler) add(ctx context.Context, p *place, one part, taken []worksp
 		if clashes(free, taken) {
 			continue
 		}
-		f, err := h.files.Store(p.Place).Write(ctx, free, one.content, "")
+		f, gone, err := h.files.Write(ctx, p.Place, free, one.content, "")
 		if errors.Is(err, workspace.ErrMoved) { // somebody took the name meanwhile
 			continue
 		}
-		return f, err
+		return showWritten(f, p.Place, gone), err
 	}
-	return workspace.File{}, workspace.ErrMoved.With("name", workspace.Printable(name))
+	return File{}, workspace.ErrMoved.With("name", workspace.Printable(name))
 }
 
 // attachedName returns the name that a file of a client gets, before it is numbered; an error when it is hidden, or has none.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"piloto/internal/ground/fault"
@@ -61,13 +62,18 @@ type writeReply struct {
 }
 
 func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, error) {
-	p, _, err := h.store(ctx, in.FileInput)
+	p, store, err := h.store(ctx, in.FileInput)
 	if err != nil {
 		return nil, err
 	}
 	version, err := in.version()
 	if err != nil {
 		return nil, err
+	}
+	if !in.empty() { // else only the last piece would find it
+		if now, err := store.Stat(ctx, in.Path); err == nil && now.Version != version || errors.Is(err, workspace.ErrNotFound) && version != "" {
+			return nil, outdated(workspace.ErrMoved.With("name", workspace.Printable(in.Path)))
+		}
 	}
 	content := bodyOf(ctx)
 	if err := h.config.takeBytes(ctx, len(content)); err != nil {
@@ -87,7 +93,8 @@ func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, er
 	if err != nil {
 		return nil, err
 	}
-	out := &writeReply{Status: http.StatusOK, ETag: tagOf(f.Version), Body: showFile(f)}
+	h.drop(ctx, p.Place, in.PieceInput, in.Path)
+	out := &writeReply{Status: http.StatusOK, ETag: tagOf(f.Version), Body: f}
 	if version == "" {
 		out.Status = http.StatusCreated
 	}
@@ -126,15 +133,29 @@ func (in PieceInput) piece(name string, content []byte) (files.Piece, error) {
 	return p, nil
 }
 
+// drop removes the pieces of a file that was written. Those that stay are removed later, by the rules of the bucket.
+func (h fileHandler) drop(ctx context.Context, p files.Place, in PieceInput, name string) {
+	if in.empty() {
+		return
+	}
+	piece := files.Piece{Upload: in.Upload, Name: name}
+	if _, total, ok := strings.Cut(in.Range, "/"); ok {
+		piece.Total, _ = strconv.ParseInt(total, 10, 64)
+	}
+	if err := h.files.Drop(ctx, p, piece); err != nil {
+		h.config.Log.WarnContext(ctx, "files.pieces_stay", "error", err)
+	}
+}
+
 // put writes a file that must have a version. It marks the place before.
-func (h fileHandler) put(ctx context.Context, p place, name string, content []byte, version string) (workspace.File, error) {
+func (h fileHandler) put(ctx context.Context, p place, name string, content []byte, version string) (File, error) {
 	if !p.marked {
 		if err := h.files.Mark(ctx, p.Place); err != nil {
-			return workspace.File{}, err
+			return File{}, err
 		}
 	}
-	f, err := h.files.Store(p.Place).Write(ctx, name, content, version)
-	return f, outdated(err)
+	f, gone, err := h.files.Write(ctx, p.Place, name, content, version)
+	return showWritten(f, p.Place, gone), outdated(err)
 }
 
 // outdated makes an error of kind Outdated of ErrMoved.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"strings"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace/overlay"
@@ -17,7 +18,6 @@ import (
 // Errors of a workspace on a server.
 var (
 	ErrSet    = fault.New(fault.NotFound, "workspace.set")    // it is not kept, or not any more
-	ErrPiece  = fault.New(fault.Conflict, "workspace.piece")  // other bytes came for the same piece
 	ErrPieces = fault.New(fault.Conflict, "workspace.pieces") // some are missing: Args["from"] is the first byte
 )
 
@@ -37,12 +37,26 @@ func PlaceOf(account, project, chat string) Place {
 }
 
 // Prefix returns the beginning of the keys of all that is kept for a place. No other place has keys that begin so.
-func (p Place) Prefix() string {
-	kind, id := "p", p.Project
-	if id == "" {
-		kind, id = "c", p.Chat
+func (p Place) Prefix() string { return p.Scope().Prefix() }
+
+// escaped returns a text as a segment of a key.
+func escaped(text string) string { return url.QueryEscape(text) }
+
+// ReadPlace returns the place and the rest of a key below a prefix that ends before the account.
+func ReadPlace(key string) (p Place, rest string, ok bool) {
+	parts := strings.SplitN(key, "/", 4)
+	if len(parts) < 4 {
+		return Place{}, "", false
 	}
-	return url.QueryEscape(p.Account) + "/" + kind + "/" + url.QueryEscape(id) + "/"
+	account, errAccount := url.QueryUnescape(parts[0])
+	id, errID := url.QueryUnescape(parts[2])
+	switch p.Account = account; parts[1] {
+	case "p":
+		p.Project = id
+	case "c":
+		p.Chat = id
+	}
+	return p, parts[3], errAccount == nil && errID == nil && p.Project+p.Chat != ""
 }
 
 // Workspace is what a turn, a job and a step ask of the files of a place. Errors are those of workspace.Store, and

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
 )
 
 // Objects keeps contents under keys. The zero value has none.
@@ -63,6 +64,28 @@ func (o *Objects) List(ctx context.Context, prefix string) ([]string, error) {
 	}
 	slices.Sort(keys)
 	return keys, ctx.Err()
+}
+
+// Kept returns the objects whose keys begin with a prefix.
+func (o *Objects) Kept(ctx context.Context, prefix string) ([]files.Kept, error) {
+	keys, err := o.List(ctx, prefix)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := make([]files.Kept, len(keys))
+	for i, key := range keys {
+		all[i] = files.Kept{Key: key, Size: int64(len(o.kept[key])), Present: true}
+	}
+	return all, err
+}
+
+// Remove removes objects.
+func (o *Objects) Remove(ctx context.Context, list []files.Kept) error {
+	for _, k := range list {
+		if err := o.Delete(ctx, k.Key); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // Delete removes an object, if it is there.

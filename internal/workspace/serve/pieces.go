@@ -6,33 +6,73 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
 )
 
-// Join keeps a piece of a file. With the last piece it returns the whole content, and nil before. It may be repeated:
-// the rules of the bucket remove the pieces, after a day.
+// uploadOf returns the beginning of the keys of all pieces of an upload.
+func uploadOf(p files.Place, piece files.Piece) string {
+	upload := fmt.Sprintf("%q %q %d", piece.Upload, piece.Name, piece.Total)
+	return "uploads/" + p.Prefix() + workspace.Sum([]byte(upload)) + "/"
+}
+
+// Join keeps a piece of a file, in place of those that came for the same bytes. With the last piece it returns the whole
+// content, and nil before. It may be repeated. The rules of the bucket remove pieces that nobody joins, after a day.
 func (s *Service) Join(ctx context.Context, p files.Place, piece files.Piece) (whole []byte, err error) {
 	defer s.guard(ctx, &err)
-	upload := fmt.Sprintf("%q %q %d", piece.Upload, piece.Name, piece.Total)
-	prefix := "uploads/" + p.Prefix() + workspace.Sum([]byte(upload)) + "/"
-	key := prefix + fmt.Sprintf("%09d", piece.From)
-	if err := s.config.Objects.Put(ctx, key, piece.Content); err != nil {
-		return nil, err
-	}
-	kept, err := s.config.Objects.Get(ctx, key)
+	prefix := uploadOf(p, piece)
+	settle, _, err := s.hold(ctx, p, files.Cost(int64(len(piece.Content))), prefix)
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(kept, piece.Content) {
-		return nil, files.ErrPiece
+	defer settle(true)
+	if err := s.replace(ctx, prefix, piece); err != nil {
+		return nil, err
 	}
 	if !piece.Last() {
 		return nil, nil
 	}
 	return s.joined(ctx, prefix, piece.Total)
+}
+
+// replace puts a piece in the place of all that share a byte with it.
+func (s *Service) replace(ctx context.Context, prefix string, piece files.Piece) error {
+	key := keyOfPiece(prefix, piece.From)
+	kept, err := s.config.Objects.Get(ctx, key)
+	if err == nil && bytes.Equal(kept, piece.Content) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, workspace.ErrNotFound) {
+		return err
+	}
+	all, err := s.config.Objects.Kept(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	end := piece.From + int64(len(piece.Content))
+	others := slices.DeleteFunc(all, func(k files.Kept) bool {
+		from, err := strconv.ParseInt(path.Base(k.Key), 10, 64)
+		return err == nil && (from >= end || from+k.Size <= piece.From)
+	})
+	if err := s.config.Objects.Remove(ctx, others); err != nil {
+		return err
+	}
+	return s.config.Objects.Put(ctx, key, piece.Content)
+}
+
+func keyOfPiece(prefix string, from int64) string { return prefix + fmt.Sprintf("%09d", from) }
+
+// Drop removes the pieces of an upload that was joined and written.
+func (s *Service) Drop(ctx context.Context, p files.Place, piece files.Piece) (err error) {
+	defer s.guard(ctx, &err)
+	all, err := s.config.Objects.Kept(ctx, uploadOf(p, piece))
+	if err != nil {
+		return err
+	}
+	return s.config.Objects.Remove(ctx, all)
 }
 
 // joined returns all pieces one after the other.

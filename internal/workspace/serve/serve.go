@@ -36,6 +36,10 @@ type Objects interface {
 	List(ctx context.Context, prefix string) ([]string, error)
 	// Delete removes an object, if it is there.
 	Delete(ctx context.Context, key string) error
+	// Kept returns every version of the objects whose keys begin with a prefix, also of files.
+	Kept(ctx context.Context, prefix string) ([]files.Kept, error)
+	// Remove removes versions for good. One that is gone already is no error.
+	Remove(ctx context.Context, list []files.Kept) error
 }
 
 // Config is what a service is made of.
@@ -43,6 +47,7 @@ type Config struct {
 	Store   func(files.Place) workspace.Store
 	Objects Objects
 	Mark    func(context.Context, files.Place) error // records that a place has files, before its first one. nil: nowhere
+	Bounds  *Bounds                                  // of what is kept. nil: none
 	Now     func() time.Time
 	Log     *slog.Logger
 }
@@ -56,7 +61,17 @@ var _ files.All = (*Service)(nil)
 func New(c Config) *Service { return &Service{c} }
 
 // Store returns the files of a place.
-func (s *Service) Store(p files.Place) workspace.Store { return s.config.Store(p) }
+func (s *Service) Store(p files.Place) workspace.Store {
+	return &bounded{Store: s.config.Store(p), s: s, place: p}
+}
+
+// Write writes a file as workspace.Store does, and returns what made room for it.
+func (s *Service) Write(ctx context.Context, p files.Place, name string, content []byte, version string) (f workspace.File, gone []files.Gone, err error) {
+	defer s.guard(ctx, &err)
+	store := &bounded{Store: s.config.Store(p), s: s, place: p}
+	f, err = store.Write(ctx, name, content, version)
+	return f, store.gone, err
+}
 
 // Mark records that a place has files.
 func (s *Service) Mark(ctx context.Context, p files.Place) error {
@@ -210,7 +225,12 @@ func (s *Service) apply(ctx context.Context, p files.Place, what string, set ove
 		}
 	}
 	base, mark := s.config.Store(p), keyOfBegun(p, what)
-	_, err := s.config.Objects.Get(ctx, mark)
+	settle, err := s.holdSet(ctx, p, base, set)
+	if err != nil {
+		return nil, err
+	}
+	defer settle(true) // also what is taken back was written
+	_, err = s.config.Objects.Get(ctx, mark)
 	begun := err == nil
 	if errors.Is(err, workspace.ErrNotFound) {
 		err = s.config.Objects.Put(ctx, mark, nil)

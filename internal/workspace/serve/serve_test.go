@@ -9,6 +9,7 @@ import (
 	"localaws/disk"
 	"localaws/inproc"
 	"log/slog"
+	"net/http"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -39,6 +40,14 @@ var (
 	writes  = files.Options{Write: true}
 	errDead = errors.New("the process died")
 )
+
+// clientOf returns a client of an engine in this process.
+func clientOf(e http.Handler) *s3.Client {
+	return s3.New(s3.Options{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""), UsePathStyle: true,
+		HTTPClient: inproc.Transport{Handler: e}, BaseEndpoint: aws.String("http://engine.test"),
+	})
+}
 
 // objects die after some writes.
 type objects struct {
@@ -113,10 +122,7 @@ func inBucket(t *testing.T) *serve.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := s3.New(s3.Options{
-		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""), UsePathStyle: true,
-		HTTPClient: inproc.Transport{Handler: e}, BaseEndpoint: aws.String("http://engine.test"),
-	})
+	client := clientOf(e)
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("files")}); err != nil {
 		t.Fatal(err)
 	}

@@ -102,6 +102,17 @@ func (s *Service) save(ctx context.Context, p files.Place, set, before overlay.S
 	if err != nil {
 		return files.Set{}, err
 	}
+	size := files.Cost(int64(len(raw)))
+	for sum, content := range set.Contents {
+		if _, kept := before.Contents[sum]; !kept {
+			size += files.Cost(int64(len(content)))
+		}
+	}
+	settle, _, err := s.hold(ctx, p, size, keyOfSet(p, id))
+	if err != nil {
+		return files.Set{}, err
+	}
+	defer settle(true)
 	g, writing := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for sum, content := range set.Contents {

@@ -86,11 +86,13 @@ async function attach(files) {
   waiting = [...waiting, ...files];
   draw();
   const refused = [];
+  const gone = []; // versions that made room
   try {
     const chat = await chatOf();
     for (const file of files) {
       try {
-        const path = await sendFile(chat, file);
+        const { path, removed = [] } = await sendFile(chat, file);
+        gone.push(...removed);
         added.set(chat, [...(added.get(chat) || []), path]);
         announce(t("attach_done", { name: path }));
       } catch (failure) {
@@ -113,9 +115,13 @@ async function attach(files) {
       errors: refused.map(({ name, failure }) => ({ msg: `${name}: ${[failure.title, failure.detail, failure.action].filter(Boolean).join(" ")}` })),
     });
   }
+  if (gone.length) {
+    const names = [...new Set(gone.map((g) => g.path))].join(", ");
+    saying.append(el("p", { role: "status" }, t("attach_made_room", { n: gone.length, names })));
+  }
 }
 
-// sendFile stores a file under a name that is free, and returns its path. A large one is written when its last piece arrives.
+// sendFile stores a file under a name that is free, and returns it. A large one is written when its last piece arrives.
 async function sendFile(chat, file) {
   if (file.size > most) throw new Problem({ title: t("attach_large", { size: size(most) }), code: "workspace.too_large" }, 413);
   const upload = newKey();
@@ -130,7 +136,7 @@ async function sendFile(chat, file) {
     from += whole;
   } while (from < file.size);
   if (answer.refused?.length) throw new Problem({ title: answer.refused[0].message, code: answer.refused[0].code }, 422);
-  return answer.files[0].path;
+  return answer.files[0];
 }
 
 // take removes a file that was added and not sent yet. A message that is sent meanwhile does not name it.

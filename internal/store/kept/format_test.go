@@ -1,0 +1,11 @@
+package kept
+
+import (
+	"testing"
+
+	"piloto/infra/local/fixture/kvtest"
+)
+
+func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
+	kvtest.Hold(t, kvtest.Row[keptRow]())
+}

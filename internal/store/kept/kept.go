@@ -1,0 +1,94 @@
+// Package kept owns how many bytes of files an account, and each of its places, keeps. A content is held before it is
+// written, by one conditional write of both rows: writers at the same moment never hold more than there is room for.
+// What is removed is not subtracted. A count that is full is made again of what is there.
+package kept
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"piloto/internal/store/kv"
+	"piloto/internal/workspace/files"
+)
+
+// Store is the counts of a table.
+type Store struct{ table *kv.Table }
+
+// New returns the counts of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
+
+const keptSK = "KEPT"
+
+type keptRow struct {
+	PK    string `dynamodbav:"PK"`
+	SK    string `dynamodbav:"SK"`
+	Kept  int64  `dynamodbav:"kept"`
+	Held  int64  `dynamodbav:"held"`
+	Until int64  `dynamodbav:"held_until"`
+}
+
+func keyOf(s files.Scope) (pk, sk string) {
+	if s.Place == "" {
+		return kv.Account(s.Account), keptSK
+	}
+	return kv.Account(s.Account), keptSK + "#" + s.Place
+}
+
+var (
+	errUncounted = errors.New("store: nothing was counted")
+	errNoRoom    = errors.New("store: a count is full")
+)
+
+// Hold counts bytes that are about to be written in all scopes, which are of one account, each with its bound; false,
+// and nothing is counted, if one has no room or was never counted. Until is when they are held no longer.
+func (s *Store) Hold(ctx context.Context, bounds map[files.Scope]int64, bytes int64, until time.Time) (bool, error) {
+	var writes []kv.Write
+	for scope, most := range bounds {
+		pk, sk := keyOf(scope)
+		writes = append(writes, kv.Update(pk, sk, "SET kept = kept + :n, held = held + :n, held_until = :until", "kept <= :room",
+			kv.Item{":n": kv.N(bytes), ":until": kv.N(kv.Millis(until)), ":room": kv.N(most - bytes)}, errNoRoom))
+	}
+	err := s.table.Commit(ctx, writes...)
+	if errors.Is(err, errNoRoom) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Settle ends that bytes are held: they were written, or they count no longer.
+func (s *Store) Settle(ctx context.Context, scopes []files.Scope, bytes int64, written bool) error {
+	back := bytes
+	if written {
+		back = 0
+	}
+	var writes []kv.Write
+	for _, scope := range scopes {
+		pk, sk := keyOf(scope)
+		writes = append(writes, kv.Update(pk, sk, "SET held = held - :n, kept = kept - :back", "attribute_exists(PK)",
+			kv.Item{":n": kv.N(bytes), ":back": kv.N(back)}, nil))
+	}
+	return s.table.Commit(ctx, writes...)
+}
+
+// Count returns the count of a scope.
+func (s *Store) Count(ctx context.Context, scope files.Scope) (files.Count, error) {
+	var row keptRow
+	pk, sk := keyOf(scope)
+	err := s.table.Get(ctx, pk, sk, &row, errUncounted)
+	if errors.Is(err, errUncounted) {
+		return files.Count{}, nil
+	}
+	return files.Count{Known: true, Kept: row.Kept, Held: row.Held, Until: kv.Time(row.Until)}, err
+}
+
+// Recount replaces the count of a scope, if it is still as it was seen; false, and nothing is changed, if not.
+func (s *Store) Recount(ctx context.Context, scope files.Scope, seen, now files.Count) (bool, error) {
+	pk, sk := keyOf(scope)
+	w := kv.Put(keptRow{PK: pk, SK: sk, Kept: now.Kept, Held: now.Held, Until: kv.Millis(now.Until)}, "attribute_not_exists(PK)", nil)
+	if seen.Known {
+		w = w.If("kept = :kept AND held = :held", kv.Item{":kept": kv.N(seen.Kept), ":held": kv.N(seen.Held)})
+	}
+	_, done, err := s.table.Try(ctx, w)
+	return done, err
+}

@@ -1,0 +1,277 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"localaws/disk"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	engine "localaws/s3"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"piloto/infra/local/fixture/table"
+	"piloto/internal/store/kept"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/bucket"
+	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/serve"
+)
+
+const mb = 1 << 20
+
+// room is a service on both engines, with bounds of 5 MB for a place and 8 MB for an account.
+type room struct {
+	*serve.Service
+	t       *testing.T
+	objects bucket.Objects
+	ledger  *kept.Store
+	now     time.Time
+}
+
+func newRoom(t *testing.T) *room {
+	dir := t.TempDir()
+	store, err := disk.Open(filepath.Join(dir, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	r := &room{t: t, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	e, err := engine.Open(store, filepath.Join(dir, "objects"), engine.WithClock(func() time.Time { return r.now }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := clientOf(e)
+	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("files")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.PutBucketVersioning(t.Context(), &s3.PutBucketVersioningInput{
+		Bucket: aws.String("files"), VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return r.now }
+	r.objects, r.ledger = bucket.Objects{Client: client, Name: "files", Now: now}, kept.New(table.New(t))
+	r.Service = serve.New(serve.Config{
+		Store: func(p files.Place) workspace.Store {
+			return bucket.New(bucket.Config{Client: client, Name: "files", Prefix: bucket.Prefix(p), Now: now})
+		},
+		Objects: r.objects, Bounds: &serve.Bounds{Place: 5 * mb, Account: 8 * mb, Ledger: r.ledger}, Now: now, Log: slog.New(slog.DiscardHandler),
+	})
+	return r
+}
+
+// put writes a megabyte, a second later than the one before, and returns its version and the names that made room.
+func (r *room) put(p files.Place, name, content, version string) (string, []string, error) {
+	r.now = r.now.Add(time.Second)
+	f, gone, err := r.Write(r.t.Context(), p, name, []byte(content+strings.Repeat("x", mb-100)), version)
+	var names []string
+	for _, g := range gone {
+		names = append(names, fmt.Sprintf("%s %v", g.Name, g.Deleted))
+	}
+	return f.Version, names, err
+}
+
+func (r *room) must(p files.Place, name, content, version string) (string, string) {
+	r.t.Helper()
+	v, gone, err := r.put(p, name, content, version)
+	if err != nil {
+		r.t.Fatalf("%s: %v", name, err)
+	}
+	return v, strings.Join(gone, ", ")
+}
+
+// stored returns how many bytes are there.
+func (r *room) stored(prefix string) (n int64) {
+	r.t.Helper()
+	for _, kind := range []string{"files/", "changes/", "uploads/"} {
+		all, err := r.objects.Kept(r.t.Context(), kind+prefix)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, k := range all {
+			n += files.Cost(k.Size)
+		}
+	}
+	return n
+}
+
+// TestTheOldestVersionsMakeRoom, with the deleted files among them, and the writer is told which.
+func TestTheOldestVersionsMakeRoom(t *testing.T) {
+	r := newRoom(t)
+	v := ""
+	for i := range 3 {
+		v, _ = r.must(project, "a", fmt.Sprint(i), v)
+	}
+	b, _ := r.must(project, "b", "", "")
+	if err := r.Store(project).Delete(t.Context(), "b", b); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"a false", "a false", "b true"} {
+		if _, gone := r.must(project, fmt.Sprint("c", i), "", ""); gone != want {
+			t.Errorf("%d: %q made room, want %q", i, gone, want)
+		}
+	}
+	_, gone, err := r.put(project, "e", "", "")
+	if !errors.Is(err, files.ErrKept) || len(gone) != 0 || r.stored("") > 5*mb {
+		t.Errorf("present files made room: %v, %v", gone, err)
+	}
+	if err := r.Store(project).Delete(t.Context(), "a", v); err != nil {
+		t.Fatal(err)
+	}
+	if _, gone := r.must(project, "e", "", ""); gone != "a true" {
+		t.Errorf("after a delete: %q", gone)
+	}
+}
+
+// TestNothingGoesForAWriteThatIsRefused.
+func TestNothingGoesForAWriteThatIsRefused(t *testing.T) {
+	r := newRoom(t)
+	v := ""
+	for i := range 4 {
+		v, _ = r.must(project, "a", fmt.Sprint(i), v)
+	}
+	before := r.stored("")
+	for _, version := range []string{"", "x"} {
+		if _, gone, err := r.put(project, "a", "y", version); !errors.Is(err, workspace.ErrMoved) || len(gone) > 0 {
+			t.Errorf("%v, %v", gone, err)
+		}
+	}
+	if r.stored("") != before {
+		t.Error("something went")
+	}
+}
+
+// TestTheBoundOfAnAccount holds over its places, and not over those of others.
+func TestTheBoundOfAnAccount(t *testing.T) {
+	r := newRoom(t)
+	other, chat, stranger := files.Place{Account: "a", Project: "q"}, files.Place{Account: "a", Chat: "c"}, files.Place{Account: "z", Chat: "c"}
+	v, _ := r.must(project, "a", "1", "")
+	r.must(project, "a", "2", v)
+	for i := range 3 {
+		r.must(other, fmt.Sprint(i), "", "")
+		r.must(chat, fmt.Sprint(i), "", "")
+		r.must(stranger, fmt.Sprint(i), "", "")
+	}
+	_, gone, err := r.put(other, "x", "", "")
+	if !errors.Is(err, files.ErrKept) || len(gone) != 0 {
+		t.Errorf("%v %v", gone, err)
+	}
+	if n := r.stored("a/"); n > 8*mb {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+// TestManyWritersStayInTheBound, at the same moment, of files and of pieces.
+func TestManyWritersStayInTheBound(t *testing.T) {
+	r := newRoom(t)
+	content := []byte(strings.Repeat("x", mb-100))
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			_, _, _ = r.Write(t.Context(), project, fmt.Sprint("f", i), content, "")
+		})
+		all.Go(func() {
+			_, _ = r.Join(t.Context(), project, files.Piece{Upload: fmt.Sprint(i), Name: "n", Total: 2 * mb, Content: content})
+		})
+	}
+	all.Wait()
+	if n := r.stored(""); n > 5*mb || n < 4*mb {
+		t.Errorf("%d bytes are there", n)
+	}
+	if c, err := r.ledger.Count(t.Context(), project.Scope()); err != nil || c.Held != 0 || c.Kept < r.stored("") {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestPiecesReplaceEachOther: what shares a byte goes, and all when the file is written.
+func TestPiecesReplaceEachOther(t *testing.T) {
+	r := newRoom(t)
+	join := func(from int64, content string) []byte {
+		t.Helper()
+		whole, err := r.Join(t.Context(), project, files.Piece{Upload: "u", Name: "n", From: from, Total: 6, Content: []byte(content)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return whole
+	}
+	join(0, "xxx")
+	join(1, "yyyy")
+	join(0, "abc")
+	join(0, "abd")
+	if whole := join(3, "def"); string(whole) != "abddef" {
+		t.Errorf("%q", whole)
+	}
+	if n := r.stored("") / files.Cost(3); n != 2 {
+		t.Errorf("%d pieces", n)
+	}
+	if err := r.Drop(t.Context(), project, files.Piece{Upload: "u", Name: "n", Total: 6}); err != nil || r.stored("") != 0 {
+		t.Errorf("%d bytes, %v", r.stored(""), err)
+	}
+}
+
+// TestWhatAnUndoNeedsStays, and what a draft needs; a month later it goes.
+func TestWhatAnUndoNeedsStays(t *testing.T) {
+	r := newRoom(t)
+	v, _ := r.must(project, "a", "first\n", "")
+	r.now = r.now.Add(time.Second)
+	used, err := r.Use(t.Context(), project, "", []files.Call{{Name: "write_file", Arguments: json.RawMessage(`{"path":"a","content":"second\n","mode":"overwrite"}`)}}, files.Options{Write: true, AllowDelete: true})
+	if err != nil || used.Set.ID == "" {
+		t.Fatalf("%+v %v", used, err)
+	}
+	done, err := r.Apply(t.Context(), project, used.Set.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		r.must(project, fmt.Sprint("b", i), "", "")
+	}
+	if _, gone, err := r.put(project, "c", "", ""); !errors.Is(err, files.ErrKept) || len(gone) > 0 {
+		t.Fatalf("%v, %v", gone, err)
+	}
+	if _, _, err := r.Store(project).Read(t.Context(), "a", v, 0, 10); err != nil {
+		t.Fatal(err)
+	}
+	b, err := r.Store(project).Stat(t.Context(), "b0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Store(project).Delete(t.Context(), "b0", b.Version); err != nil {
+		t.Fatal(err)
+	}
+	if _, gone := r.must(project, "c", "", ""); gone != "b0 true" {
+		t.Errorf("%q", gone)
+	}
+	if _, err := r.Undo(t.Context(), project, used.Set.ID, done); !errors.Is(err, files.ErrKept) {
+		t.Errorf("an undo without room: %v", err)
+	}
+	r.now = r.now.Add(31 * 24 * time.Hour)
+	if _, gone := r.must(project, "d", "", ""); gone != "a false" {
+		t.Errorf("a month later %q made room", gone)
+	}
+}
+
+// TestACountIsMadeAgain: what the rules of the bucket removed, and what a writer that died held.
+func TestACountIsMadeAgain(t *testing.T) {
+	r := newRoom(t)
+	r.must(project, "a", "", "")
+	if ok, err := r.ledger.Hold(t.Context(), map[files.Scope]int64{project.Scope(): 5 * mb}, 3*mb-64<<10, r.now.Add(time.Minute)); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if _, _, err := r.put(project, "b", "", ""); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := r.put(project, "c", "", ""); !errors.Is(err, files.ErrKept) {
+		t.Errorf("what is held was not counted: %v", err)
+	}
+	r.now = r.now.Add(3 * time.Minute)
+	r.must(project, "c", "", "")
+}
