@@ -249,7 +249,7 @@ func TestOpenRefusesReachableData(t *testing.T) {
 
 func TestSettingsFromReadsVariables(t *testing.T) {
 	s, err := SettingsFrom(func(name string) string {
-		if name == "PILOTO_DEMO" || name == "PILOTO_CREDITS" {
+		if name == "PILOTO_DEMO" || name == "PILOTO_CREDITS" || name == "PILOTO_OPEN" {
 			return ""
 		}
 		return "<" + name + ">"

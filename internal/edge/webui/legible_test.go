@@ -51,9 +51,9 @@ func TestAnswersAreReadAsPeopleDo(t *testing.T) {
 		body, want string
 		cut        bool
 	}{
-		{`{"id":"r-1","paid":true,"price":12.5,"at":"2026-03-06T10:00:00Z","note":null}`, "id=r-1; paid=sí; price=12,5; at=viernes 6 de marzo, 10:00 UTC; note=vacío", false},
+		{`{"id":"r-1","paid":true,"price":12.5,"at":"2026-03-06T10:00:00Z","note":null}`, "id=r-1; paid=sí; precio=12,5; at=viernes 6 de marzo, 10:00 UTC; note=vacío", false},
 		{`{"a":{"b":{"c":{"d":1}}},"e":1}`, "e=1", true},
-		{`{"total":2,"items":[{"id":1,"name":"x"},{"id":2,"extra":{"y":1}}],"tags":["a","b"],"none":[]}`, "total=2; tags=a, b; none=vacío; items[id name extra]2 of 2", true},
+		{`{"total":2,"items":[{"id":1,"name":"x"},{"id":2,"extra":{"y":1}}],"tags":["a","b"],"none":[]}`, "total=2; tags=a, b; none=vacío; items[id nombre extra]2 of 2", true},
 		{`[{"id":1},{"id":2}]`, "[id]2 of 2", false},
 		{`["a","b"]`, "a; b", false},
 		{`[[1],2]`, "as it is", false},

@@ -154,7 +154,7 @@ func TestALineSaysWhatAnIDMeans(t *testing.T) {
 		{StepID: s.ID, Where: "query.room", Value: "norte", Label: "Sala Norte", About: []ref.Fact{fact("name", `"Sala Norte"`), fact("floor", "1")}},
 	}}
 	says := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}.sentence(s, plan.Binding{Template: "/r/{id}"})
-	if text := spoken(sentence{Values: says.inOneLine()}); text != "id=r-1; room=Sala Norte (norte); room name=Sala Norte; date=viernes 6 de marzo; a=1; b=2; c=3; d=4" {
+	if text := spoken(sentence{Values: says.inOneLine()}); text != "id=r-1; room=Sala Norte (norte); sala=Sala Norte; fecha=viernes 6 de marzo; a=1; b=2; c=3; d=4" {
 		t.Error(text)
 	}
 }
