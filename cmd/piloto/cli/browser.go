@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"piloto/infra/local/process"
+	"piloto/internal/ground/visible"
 )
 
 // person returns who reads what a start prints.
@@ -23,7 +24,7 @@ func (a *app) person() process.Person {
 }
 
 // called returns how this command was called, as a word of a shell.
-func called(name string) string { return quote(strings.TrimSuffix(name, ".exe")) }
+func called(name string) string { return visible.Word(strings.TrimSuffix(name, ".exe")) }
 
 // opener returns the command that opens an address in the browser of a person who sits at this machine; nil when there
 // is no sign of one: over ssh, in CI, in a container, or without a display. A person who sets PILOTO_OPEN knows better.

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"piloto/infra/local/process"
+	"piloto/internal/ground/visible"
 )
 
 // dataFolder is the usual name of the data folder, which is hidden in every workspace. Only a folder of this name is ever
@@ -47,7 +46,7 @@ func (a *app) makeData() (string, error) {
 		return "", err
 	}
 	if err := a.notes().put(folder, process.DataFile); err != nil && !a.global.dataNamed {
-		a.say(a.text("cli.not_noted", "why", a.worded(err).Error(), "command", "--data "+shellWord(folder)))
+		a.say(a.text("cli.not_noted", "why", a.worded(err).Error(), "command", "--data "+visible.Word(folder)))
 	}
 	return folder, nil
 }
@@ -71,18 +70,9 @@ func (a *app) again(flags ...string) string {
 	words := append([]string{os.Args[0]}, flags...)
 	words = append(words, a.args...)
 	for i, w := range words {
-		words[i] = shellWord(w)
+		words[i] = visible.Word(w)
 	}
 	return strings.Join(words, " ")
-}
-
-// shellWord returns a text as one word of a command line.
-func shellWord(text string) string {
-	word, err := syntax.Quote(text, syntax.LangBash)
-	if err != nil { // a NUL, which no argument has
-		return quote(text)
-	}
-	return word
 }
 
 // ownEngines checks the usual folder of the command engines in the same way, and makes and notes a new one.

@@ -91,7 +91,7 @@ func (a *app) examineProcess(ctx context.Context, data string) (list []finding) 
 		list = append(list, finding{What: "process", OK: true, Text: "runs on " + at.Origin})
 		list = append(list, a.examineDeployment(ctx, client.New(at.Origin, at.Token, string(a.tag)))...)
 	case errors.Is(err, process.ErrNoProcess):
-		list = append(list, finding{What: "process", OK: true, Text: "none has the data folder", Do: "piloto up --data " + quote(data)})
+		list = append(list, finding{What: "process", OK: true, Text: "none has the data folder", Do: "piloto up --data " + visible.Word(data)})
 		list = append(list, examinePort(ctx))
 	default:
 		list = append(list, finding{What: "process", Text: a.worded(err).Error()})
@@ -114,7 +114,7 @@ func (a *app) examineFolder() finding {
 		f.Text, f.Do = a.global.data+" is no folder", "name another one with --data"
 		return f
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		f.Text, f.Do = fmt.Sprintf("%s can be read by others (%v)", a.global.data, info.Mode().Perm()), "chmod 700 "+quote(a.global.data)
+		f.Text, f.Do = fmt.Sprintf("%s can be read by others (%v)", a.global.data, info.Mode().Perm()), "chmod 700 "+visible.Word(a.global.data)
 		return f
 	}
 	probe, err := os.CreateTemp(a.global.data, ".doctor.new-")

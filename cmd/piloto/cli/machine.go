@@ -6,8 +6,6 @@ import (
 	"io"
 	"localaws/alone"
 	"os"
-	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -215,17 +213,6 @@ func (a *app) versionCommand() *cobra.Command {
 
 // errFound ends doctor when something is wrong; each fault was told.
 var errFound = errors.New("something is wrong; see above")
-
-// quote returns a word for a shell, which takes it as one word and as it is.
-func quote(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// plainWord is a word in which no character has a meaning for a shell.
-var plainWord = regexp.MustCompile(`^[\p{L}\p{N}_@%+:,./-][\p{L}\p{N}_@%+:,./=-]*$`)
 
 // readInput reads a file, or stdin when the name is "-".
 func (a *app) readInput(name string, most int64) ([]byte, error) {

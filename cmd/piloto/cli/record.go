@@ -97,16 +97,16 @@ func (t *jobTale) undo(c job.ChangedFile) string {
 	root := ""
 	if t.machine != nil {
 		root = t.machine.Root
-		where = []string{"-w", quote(root)}
+		where = []string{"-w", visible.Word(root)}
 	}
 	for _, glob := range t.shown {
-		where = append(where, "--show", quote(glob))
+		where = append(where, "--show", visible.Word(glob))
 	}
 	switch {
 	case c.Before != "":
-		return strings.Join(slices.Concat([]string{"piloto", "workspace", "restore"}, where, []string{"--", quote(c.Name), c.Before[:shortVersion]}), " ")
+		return strings.Join(slices.Concat([]string{"piloto", "workspace", "restore"}, where, []string{"--", visible.Word(c.Name), c.Before[:shortVersion]}), " ")
 	case c.Made && !c.Deleted:
-		return "rm -- " + quote(filepath.Join(root, filepath.FromSlash(c.Name)))
+		return "rm -- " + visible.Word(filepath.Join(root, filepath.FromSlash(c.Name)))
 	}
 	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"piloto/internal/ground/visible"
 )
 
 // TestAnAnswerIsWrittenOnce: whatever of it came in pieces, each sentence stands once.
@@ -55,7 +57,7 @@ func TestWordsMayBePasted(t *testing.T) {
 		t.Skip("no bash")
 	}
 	for _, word := range []string{"a.go", "", "a b", "it's", "$HOME", "`id`", "*", "~", "a\\b", "#x", "!x", "x;y", "ñandú/ä.md", "a\nb", "a\u202eb", "\x1b[2J", "a'\u200b'", "-x", "{a,b}", "[a]", "a=b", "раypal", "\u3164"} {
-		quoted := quote(word)
+		quoted := visible.Word(word)
 		if strings.ContainsAny(quoted, "\n\x1b\u202e\u200b") {
 			t.Errorf("%q: %q", word, quoted)
 		}

@@ -28,13 +28,14 @@ func (t *thinking) show() {
 	t.stop, t.done = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(t.done)
+		to := unscreened(t.app.errOut) // the line is written over itself
 		began, tick := time.Now(), time.NewTicker(thinkingEvery)
 		defer tick.Stop()
 		for n := 0; ; n++ {
-			fmt.Fprintf(t.app.errOut, "\r%c %s %d s\x1b[K", spinner[n%len(spinner)], t.app.text("cli.thinking"), int(time.Since(began).Seconds()))
+			fmt.Fprintf(to, "\r%c %s %d s\x1b[K", spinner[n%len(spinner)], t.app.text("cli.thinking"), int(time.Since(began).Seconds()))
 			select {
 			case <-t.stop:
-				fmt.Fprint(t.app.errOut, "\r\x1b[K")
+				fmt.Fprint(to, "\r\x1b[K")
 				return
 			case <-tick.C:
 			}

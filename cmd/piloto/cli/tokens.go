@@ -12,6 +12,7 @@ import (
 	"piloto/infra/local/process"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/visible"
 )
 
 func (a *app) tokensCommand() *cobra.Command {
@@ -83,7 +84,7 @@ func (a *app) tokenRow(table, account string, t process.TokenTask) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "token: %s\n\nIt is shown once. Store its hash with:\n\naws dynamodb put-item --table-name %s --item %s\n", secret, quote(table), quote(string(item)))
+	_, err = fmt.Fprintf(a.out, "token: %s\n\nIt is shown once. Store its hash with:\n\naws dynamodb put-item --table-name %s --item %s\n", secret, visible.Word(table), visible.Word(string(item)))
 	return err
 }
 

@@ -77,7 +77,7 @@ func valueIn(sentence, name, value string) string {
 	value = visible.ScreenLine(value)
 	for _, command := range commands.FindAllString(sentence, -1) {
 		if strings.Contains(command, "{"+name+"}") {
-			return quote(value)
+			return visible.Word(value)
 		}
 	}
 	return value

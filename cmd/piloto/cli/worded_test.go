@@ -14,6 +14,7 @@ import (
 
 	"piloto/cmd/piloto/client"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/visible"
 	"piloto/internal/workspace/memory"
 )
 
@@ -133,7 +134,7 @@ func TestAValueInACommandIsOneWord(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{"": "''", "a.txt": "a.txt", "año/é": "año/é", "a*": "'a*'", "~x": "'~x'", "a`": "'a`'", "#a": "'#a'", "a\\": `'a\'`, "a!": "'a!'", "=ls": "'=ls'"} {
-		if got := quote(in); got != want {
+		if got := visible.Word(in); got != want {
 			t.Errorf("%q is %s, and not %s", in, got, want)
 		}
 	}

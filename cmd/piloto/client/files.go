@@ -32,7 +32,9 @@ type Files struct {
 var _ workspace.Store = Files{}
 
 // ProjectFiles returns the files of a project.
-func (c *Client) ProjectFiles(id string) Files { return Files{client: c, of: Path("api", "projects", id)} }
+func (c *Client) ProjectFiles(id string) Files {
+	return Files{client: c, of: Path("api", "projects", id)}
+}
 
 // ChatFiles returns the files of a chat: those of its project, if it has one.
 func (c *Client) ChatFiles(id string) Files { return Files{client: c, of: Path("api", "chats", id)} }

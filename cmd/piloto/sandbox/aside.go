@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"mvdan.cc/sh/v3/syntax"
+	"piloto/internal/ground/visible"
 )
 
 // A Moved is something that git would have obeyed, and that was moved out of a workspace.
@@ -115,9 +115,9 @@ func (c *clearing) move(path string, former content) {
 	m := Moved{Name: filepath.ToSlash(name)}
 	kept := keptName(c.to, len(c.moved)+1, path)
 	if m.Err = moveAway(path, kept); m.Err == nil {
-		m.Back = "mv -- " + quoted(kept) + " " + quoted(path)
+		m.Back = "mv -- " + visible.Word(kept) + " " + visible.Word(path)
 		if m.Put = former.putBack(path); m.Put {
-			m.Back = "rm -f -- " + quoted(path) + " && " + m.Back
+			m.Back = "rm -f -- " + visible.Word(path) + " && " + m.Back
 		}
 	}
 	c.moved = append(c.moved, m)
@@ -143,15 +143,6 @@ func (was content) putBack(path string) bool {
 		return os.Symlink(was.text, path) == nil
 	}
 	return os.WriteFile(path, []byte(was.text), was.mode.Perm()) == nil && os.Chmod(path, was.mode.Perm()) == nil
-}
-
-// quoted returns a path as a shell reads it.
-func quoted(path string) string {
-	text, err := syntax.Quote(path, syntax.LangBash)
-	if err != nil { // a path has no NUL
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return text
 }
 
 // moveAway moves a file, a link or a folder, also to another file system, and although a command took away the rights

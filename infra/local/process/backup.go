@@ -10,9 +10,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
+
+	"piloto/internal/ground/visible"
 )
 
 // backupAdvice shows the command that restores a backup when the data file is refused.
@@ -57,13 +58,7 @@ func shellWord(folder string) string {
 			folder = whole
 		}
 	}
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./+:@,=%", r)
-	}
-	if strings.ContainsFunc(folder, func(r rune) bool { return !plain(r) }) {
-		return "'" + strings.ReplaceAll(folder, "'", `'\''`) + "'"
-	}
-	return folder
+	return visible.Word(folder)
 }
 
 // openStore opens the data file. It makes no new file when other files show that there was one, or

@@ -156,7 +156,7 @@ func TestRestoreRefusesNonBackup(t *testing.T) {
 func TestAdviceCanBePasted(t *testing.T) {
 	for folder, want := range map[string]string{
 		".piloto": ".piloto", ".piloto/": ".piloto", "/srv/a//b/": "/srv/a/b",
-		"/srv/my data": "'/srv/my data'", "it's": `'it'\''s'`, "$HOME;x": "'$HOME;x'", "ñ": "'ñ'",
+		"/srv/my data": "'/srv/my data'", "it's": `'it'\''s'`, "$HOME;x": "'$HOME;x'", "ñ": "ñ",
 	} {
 		if got := shellWord(folder); got != want {
 			t.Errorf("%s: %s, want %s", folder, got, want)
