@@ -256,7 +256,6 @@ func TestWhatIsNotImplementedIsRefused(t *testing.T) {
 		{"GET", "/tests/k", "Range", "bytes=-2"},
 		{"GET", "/tests/k", "Range", "bytes=0-0,2-2"},
 		{"GET", "/tests/k", "If-Modified-Since", "Fri, 27 Nov 2026 09:00:00 GMT"},
-		{"DELETE", "/tests/k?versionId=x", "", ""},
 		{"DELETE", "/tests/k", "X-Amz-Mfa", "1"},
 		{"DELETE", "/tests/k", "X-Amz-If-Match-Size", "3"},
 	} {
@@ -418,6 +417,36 @@ func TestNothingExpiresWhileItIsHeld(t *testing.T) {
 	w.put("other", "y")
 	if got := w.kept(); got != "3 versions, 0 markers, 3 files" {
 		t.Error(got)
+	}
+}
+
+// TestAVersionIsRemovedForGood, with its content; the one before it is the present one then. While the contents are held,
+// the next start removes it.
+func TestAVersionIsRemovedForGood(t *testing.T) {
+	w := newWorld(t)
+	one, two := w.put("k", "one"), w.put("k", "two")
+	gone := func(id string) {
+		t.Helper()
+		key := "k"
+		for range 2 { // one that is not there is removed already
+			if _, err := w.client.DeleteObject(t.Context(), &sdk.DeleteObjectInput{Bucket: bucket, Key: &key, VersionId: &id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gone(two)
+	if got := w.get("k", nil); got != "one" || len(w.files()) != 1 {
+		t.Errorf("%q, %v", got, w.files())
+	}
+	release := w.engine.Hold()
+	gone(one)
+	if got := w.get("k", nil); !strings.Contains(got, "NoSuchKey") || len(w.files()) != 1 {
+		t.Errorf("%q, %v", got, w.files())
+	}
+	release()
+	w.restart()
+	if len(w.files()) != 0 {
+		t.Errorf("%v stay", w.files())
 	}
 }
 
