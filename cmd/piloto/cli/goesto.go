@@ -15,7 +15,7 @@ import (
 )
 
 // tellWhere says, before anything of a person is sent, where the prompt and the files that the agent reads go: to the host of
-// the deployment, and from there to the provider and the model that work, and to those that stand in for it.
+// the deployment, if that is elsewhere, and from there to the provider and the model that work, and to those that stand in for it.
 func (a *app) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) error {
 	who, providers, err := a.models(ctx, c, w, chosen)
 	if refused, ok := errors.AsType[*client.Problem](err); ok && refused != nil { // what is wrong is told of the job
@@ -36,10 +36,14 @@ func (a *app) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *
 		return visible.Line(name + " (" + strings.Join(known, ", ") + ")")
 	}
 	from := visible.Line(hostOf(c.Origin))
-	said := a.text("cli.goes", "host", from, "provider", to(who.Provider, who.Model))
-	if who.Provider == "" {
-		said = a.text("cli.goes.nowhere", "host", from)
+	key := "cli.goes"
+	switch origin, _, err := a.target(); {
+	case who.Provider == "":
+		key = "cli.goes.nowhere"
+	case err == nil && origin == here: // its process is on this machine
+		key = "cli.goes.here"
 	}
+	said := a.text(key, "host", from, "provider", to(who.Provider, who.Model))
 	var others []string
 	for _, name := range who.Order {
 		if name != who.Provider {
