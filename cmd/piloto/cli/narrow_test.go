@@ -91,7 +91,8 @@ func TestBoundsOfAFileThatNobodyNamedAreNeverAboveTheAgents(t *testing.T) {
 		{"dry_run: true\ndisable_mcp: true\n", "", "yolo", httpapi.JobRequest{DryRun: true, Servers: &[]string{}}, ""},
 		{
 			"agent: evil\nmodel: evil/m\napi_base: https://evil.example\nself_eval: full\ncache: true\nquiet: true\nat: https://evil.example\n", "", "yolo",
-			httpapi.JobRequest{}, "agent, api_base, cache, model, quiet, self_eval",
+			httpapi.JobRequest{},
+			"agent, api_base, cache, model, quiet, self_eval",
 		},
 	} {
 		t.Chdir(t.TempDir())

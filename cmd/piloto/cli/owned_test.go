@@ -40,9 +40,22 @@ func began(t *testing.T, env map[string]string) {
 
 // reading are commands that use the data folder, with their arguments.
 var reading = [][]string{
-	{"--at", "here", "chats", "list"}, {"chats", "list"}, {"--at", "here", "run", "hi"}, {"send", "hi"}, {"chat"}, {"open"}, {"tokens", "list"},
-	{"tokens", "make", "--user", "ana"}, {"backup", "b.tar"}, {"rotate-key"}, {"accept-older"}, {"up", "--addr", "127.0.0.1:0"},
-	{"restore", "b.tar"}, {"waiting"}, {"workspace", "ls", "--project", "p"}, {"run", "hi"},
+	{"--at", "here", "chats", "list"},
+	{"chats", "list"},
+	{"--at", "here", "run", "hi"},
+	{"send", "hi"},
+	{"chat"},
+	{"open"},
+	{"tokens", "list"},
+	{"tokens", "make", "--user", "ana"},
+	{"backup", "b.tar"},
+	{"rotate-key"},
+	{"accept-older"},
+	{"up", "--addr", "127.0.0.1:0"},
+	{"restore", "b.tar"},
+	{"waiting"},
+	{"workspace", "ls", "--project", "p"},
+	{"run", "hi"},
 }
 
 // TestAFolderOfSomebodyElseIsNotOpened: a repository that somebody fetched may have a data folder, with agents, providers and a token.

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	if s.plain {
 		return len(p), s.put(string(p))
 	}
-	text := append(s.rest, p...)
+	text := slices.Concat(s.rest, p)
 	n := wholeCharacters(text)
 	s.rest = append([]byte(nil), text[n:]...)
 	return len(p), s.put(visible.Screen(string(text[:n])))

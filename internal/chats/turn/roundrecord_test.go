@@ -18,17 +18,17 @@ import (
 var machineTools = append(slices.Clone(handTools), job.Tool{Name: "run_command", Description: "Run.", Schema: json.RawMessage(`{"type":"object"}`), Writes: true})
 
 var (
-	editedA    = job.Deed{Kind: job.DeedChange, Name: "a.go", Added: 3, Removed: 1, AllAdded: 3, AllRemoved: 1, Before: strings.Repeat("a", 64)}
-	madeB      = job.Deed{Kind: job.DeedChange, Name: "b.go", Added: 2, AllAdded: 2, Made: true}
-	npmTest    = job.Deed{Kind: job.DeedCommand, Name: "npm test", ExitCode: 1}
-	readA      = job.Deed{Kind: job.DeedRead, Name: "a.go"}
-	listed     = job.Deed{Kind: job.DeedCommand, Name: "ls", Safe: true}
-	notEdited  = job.Deed{Kind: job.DeedChange, Name: "a.go", Refused: job.RefusedNobody}
-	notRun     = job.Deed{Kind: job.DeedCommand, Name: "git commit -am x", Refused: job.RefusedNobody}
-	couldNot   = job.Deed{Kind: job.DeedChange, Name: "a.go", Failed: true}
-	writesA    = calls("write_file", `{"path":"a.go","content":"x"}`)
-	writesAll  = llm.Reply{Calls: slices.Concat(writesA.Calls, calls("write_file", `{"path":"b.go"}`).Calls, calls("run_command", `{"command":"npm test"}`).Calls)}
-	brokenDown = errors.New("the model is gone")
+	editedA   = job.Deed{Kind: job.DeedChange, Name: "a.go", Added: 3, Removed: 1, AllAdded: 3, AllRemoved: 1, Before: strings.Repeat("a", 64)}
+	madeB     = job.Deed{Kind: job.DeedChange, Name: "b.go", Added: 2, AllAdded: 2, Made: true}
+	npmTest   = job.Deed{Kind: job.DeedCommand, Name: "npm test", ExitCode: 1}
+	readA     = job.Deed{Kind: job.DeedRead, Name: "a.go"}
+	listed    = job.Deed{Kind: job.DeedCommand, Name: "ls", Safe: true}
+	notEdited = job.Deed{Kind: job.DeedChange, Name: "a.go", Refused: job.RefusedNobody}
+	notRun    = job.Deed{Kind: job.DeedCommand, Name: "git commit -am x", Refused: job.RefusedNobody}
+	couldNot  = job.Deed{Kind: job.DeedChange, Name: "a.go", Failed: true}
+	writesA   = calls("write_file", `{"path":"a.go","content":"x"}`)
+	writesAll = llm.Reply{Calls: slices.Concat(writesA.Calls, calls("write_file", `{"path":"b.go"}`).Calls, calls("run_command", `{"command":"npm test"}`).Calls)}
+	errGone   = errors.New("the model is gone")
 )
 
 // workAt drives a job whose calls come to deeds, each call to one, until it ends.
@@ -75,7 +75,7 @@ func TestAJobEndsAsItsRecordSays(t *testing.T) {
 				w.model.answers = append(w.model.answers, writesA)
 			}
 			if w.model.answers = append(w.model.answers, text("Hecho.")); c.breaks {
-				w.model.answers = append(w.model.answers[:len(c.deeds)], brokenDown, brokenDown, brokenDown, brokenDown, brokenDown)
+				w.model.answers = append(w.model.answers[:len(c.deeds)], errGone, errGone, errGone, errGone, errGone)
 			}
 			j := w.workAt(t, c.deeds...)
 			if j.Status != c.want || (j.StopReason == "") == c.breaks {
@@ -93,7 +93,7 @@ func TestAJobEndsAsItsRecordSays(t *testing.T) {
 
 // TestTheRecordIsTold: the last text that the program makes has what the client did.
 func TestTheRecordIsTold(t *testing.T) {
-	w := newJobWorld(t, writesAll, calls("run_command", `{"command":"git commit -am x"}`), brokenDown, brokenDown, brokenDown, brokenDown)
+	w := newJobWorld(t, writesAll, calls("run_command", `{"command":"git commit -am x"}`), errGone, errGone, errGone, errGone)
 	j := w.workAt(t, editedA, madeB, npmTest, notRun)
 	for _, line := range []string{"Editado: a.go +3 −1", "Creado: b.go +2 −0", "Ejecutado: npm test → 1", "No se hizo: Ejecuta git commit -am x: hay que confirmarlo, y no había nadie"} {
 		if !strings.Contains(j.Output, "\n"+line) {
@@ -158,7 +158,7 @@ func TestAnswersMayComeOneByOne(t *testing.T) {
 
 // TestAClientThatIsGoneLeavesItsRecord: the job ends an hour later, in part.
 func TestAClientThatIsGoneLeavesItsRecord(t *testing.T) {
-	w := newJobWorld(t, writesA, writesA, brokenDown, brokenDown, brokenDown)
+	w := newJobWorld(t, writesA, writesA, errGone, errGone, errGone)
 	j := w.drive(t, w.start(t, "build", job.Order{Tools: machineTools}).ID)
 	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil {
 		t.Fatal(err)
