@@ -101,10 +101,21 @@ func TestOnlyTheOwnSocketIsDialled(t *testing.T) {
 		address, live string
 		opens, refuse bool
 	}{
-		{own + "/socket?ticket=x", "", true, false}, {own + "/socket", elsewhere, true, false}, {own + "/away", "", false, false},
-		{elsewhere + "/", "", false, true}, {elsewhere + "/", elsewhere, true, false}, {other.URL, "", false, true}, {"http" + own[2:] + "/socket", "", false, true},
-		{"ws://user@" + own[5:] + "/socket", "", false, true}, {"wss" + own[2:] + "/socket", "", false, true}, {own + ".evil.example/", "", false, true},
-		{"ws://localhost:1/", "", false, true}, {"file:///etc/passwd", "", false, true}, {"/socket", "", false, true}, {"", "", false, true}, {"ws://[", "", false, true},
+		{own + "/socket?ticket=x", "", true, false},
+		{own + "/socket", elsewhere, true, false},
+		{own + "/away", "", false, false},
+		{elsewhere + "/", "", false, true},
+		{elsewhere + "/", elsewhere, true, false},
+		{other.URL, "", false, true},
+		{"http" + own[2:] + "/socket", "", false, true},
+		{"ws://user@" + own[5:] + "/socket", "", false, true},
+		{"wss" + own[2:] + "/socket", "", false, true},
+		{own + ".evil.example/", "", false, true},
+		{"ws://localhost:1/", "", false, true},
+		{"file:///etc/passwd", "", false, true},
+		{"/socket", "", false, true},
+		{"", "", false, true},
+		{"ws://[", "", false, true},
 		{amazon + "/live?ticket=x", "", false, true},
 	} {
 		address, dialled = c.address, nil

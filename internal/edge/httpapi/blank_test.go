@@ -39,8 +39,10 @@ func TestATextThatShowsNothingIsEmpty(t *testing.T) {
 
 func TestJSONWithAByteOrderMarkIsJSON(t *testing.T) {
 	for _, c := range []struct{ method, path, body string }{
-		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`}, {"POST", "/operator/chat", `{"message":"hola"}`},
-		{"POST", "/api/agent/chat", `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`}, {"PUT", "/ai/terms", `{"limits":{"day_micros":5,"month_micros":6,"run_micros":7}}`},
+		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`},
+		{"POST", "/operator/chat", `{"message":"hola"}`},
+		{"POST", "/api/agent/chat", `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`},
+		{"PUT", "/ai/terms", `{"limits":{"day_micros":5,"month_micros":6,"run_micros":7}}`},
 	} {
 		if w := newSite().do(ask(boss, c.method, c.path, "\ufeff"+c.body)); w.Code >= 300 {
 			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
@@ -60,9 +62,12 @@ func TestAKeyHasAtMost255PrintableCharacters(t *testing.T) {
 		"k": true, "a b": false, strings.Repeat("~", 255): true, strings.Repeat("k", 256): false, "á": false, "a\tb": false, "a\x7f": false,
 	} {
 		for _, c := range []struct{ method, path, body string }{
-			{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`}, {"POST", "/operator/chat", `{"message":"hola"}`},
-			{"POST", "/api/agent/chat", `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`}, {"POST", "/ai/ledger", `{"kind":"grant","amount":5,"reason":"x"}`},
-			{"POST", "/ai/sessions", `{}`}, {"POST", "/api/runs/" + runID + "/confirm", `{"digest":"` + strings.Repeat("0", 64) + `"}`},
+			{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`},
+			{"POST", "/operator/chat", `{"message":"hola"}`},
+			{"POST", "/api/agent/chat", `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`},
+			{"POST", "/ai/ledger", `{"kind":"grant","amount":5,"reason":"x"}`},
+			{"POST", "/ai/sessions", `{}`},
+			{"POST", "/api/runs/" + runID + "/confirm", `{"digest":"` + strings.Repeat("0", 64) + `"}`},
 		} {
 			w := newSite().do(ask(boss, c.method, c.path, c.body, "Idempotency-Key", key))
 			got := decode(t, w)
