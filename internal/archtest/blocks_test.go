@@ -11,13 +11,15 @@ import (
 var (
 	usedVariable = regexp.MustCompile(`\$\{?([A-Z][A-Z_]+)\b`)
 	setVariable  = regexp.MustCompile(`\b([A-Z][A-Z_]+)=`)
+	usedFunction = regexp.MustCompile(`^    (?:\$ )?(say|get|ask|post|put)\b[^(]`)
+	setFunction  = regexp.MustCompile(`^    (?:\$ )?([a-z]+)\(\)`)
 )
 
 // ofEveryShell are variables that a person has anyway, or that a page explains as settings.
 var ofEveryShell = map[string]bool{"PATH": true, "HOME": true, "EDITOR": true, "PWD": true}
 
 // TestCommandsOfDocsDefineTheirVariables: a command block is pasted, so each variable in it has its value on the same page,
-// in a block before it or in the same one.
+// in a block before it or in the same one; and so is each function of our own defined.
 func TestCommandsOfDocsDefineTheirVariables(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
@@ -36,6 +38,12 @@ func TestCommandsOfDocsDefineTheirVariables(t *testing.T) {
 			}
 			if !fenced && !strings.HasPrefix(line, "    ") {
 				continue
+			}
+			if m := setFunction.FindStringSubmatch(line); m != nil {
+				set[m[1]] = true
+			}
+			if m := usedFunction.FindStringSubmatch(line); m != nil && !set[m[1]] {
+				t.Errorf("%s: nothing on the page defines %s before\n%s", filepath.Base(page), m[1], line)
 			}
 			for _, m := range setVariable.FindAllStringSubmatch(line, -1) {
 				set[m[1]] = true

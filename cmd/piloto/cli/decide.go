@@ -36,7 +36,7 @@ func (a *app) waitingCommand() *cobra.Command {
 				var rows [][]string
 				for _, w := range got.Waiting {
 					id, due, digest := w.RunID, "-", "-"
-					if id == "" {
+					if id == "" || w.Kind == plan.WaitJob {
 						id = w.JobID
 					}
 					if w.DueAt != nil {

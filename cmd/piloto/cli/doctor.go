@@ -68,13 +68,17 @@ func (a *app) doctorCommand() *cobra.Command {
 func (a *app) examine(ctx context.Context) []finding {
 	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	data, err := a.dataFolder()
+	running := false
 	if err != nil {
 		list = append(list, finding{What: "data", Text: a.worded(err).Error()})
 	} else {
-		list = append(list, a.examineFolder())
-		list = append(list, a.examineProcess(ctx, data)...)
+		var more []finding
+		more, running = a.examineProcess(ctx, data)
+		list = append(append(list, a.examineFolder()), more...)
 	}
-	list = append(list, a.examineProvider(ctx)...)
+	if !running { // a process has the provider of its own start
+		list = append(list, a.examineProvider(ctx)...)
+	}
 	if origin, token, err := a.target(); err != nil {
 		list = append(list, finding{What: "login", Text: a.worded(err).Error()})
 	} else if origin != here {
@@ -83,20 +87,35 @@ func (a *app) examine(ctx context.Context) []finding {
 	return list
 }
 
-// examineProcess looks at the process that has the data folder.
-func (a *app) examineProcess(ctx context.Context, data string) (list []finding) {
+// examineProcess looks at the process that has the data folder, and reports whether there is one.
+func (a *app) examineProcess(ctx context.Context, data string) (list []finding, running bool) {
 	at, err := process.Find(ctx, data)
 	switch {
 	case err == nil:
 		list = append(list, finding{What: "process", OK: true, Text: "runs on " + at.Origin})
-		list = append(list, a.examineDeployment(ctx, client.New(at.Origin, at.Token, string(a.tag)))...)
+		c := client.New(at.Origin, at.Token, string(a.tag))
+		list = append(append(list, a.examineDeployment(ctx, c)...), a.examineStatus(ctx, c))
 	case errors.Is(err, process.ErrNoProcess):
 		list = append(list, finding{What: "process", OK: true, Text: "none has the data folder", Do: "piloto up --data " + visible.Word(data)})
 		list = append(list, examinePort(ctx))
 	default:
 		list = append(list, finding{What: "process", Text: a.worded(err).Error()})
 	}
-	return list
+	return list, err == nil
+}
+
+// examineStatus asks a process which model answers there.
+func (a *app) examineStatus(ctx context.Context, c *client.Client) finding {
+	got, err := client.Get[httpapi.AIStatus](ctx, c, "/ai/status", nil)
+	switch {
+	case err != nil:
+		return finding{What: "provider", Text: a.worded(err).Error()}
+	case !got.Configured:
+		return finding{What: "provider", Text: visible.ScreenLine(got.Provider + ": no assistant with a key"), Do: "set the key on the page, under Assistants"}
+	case got.Outcome != "" && !got.Connected:
+		return finding{What: "provider", Text: visible.ScreenLine(fmt.Sprintf("%s, model %s: the last call came to %s", got.Provider, got.Model, got.Outcome))}
+	}
+	return finding{What: "provider", OK: true, Text: visible.ScreenLine(fmt.Sprintf("%s, model %s", got.Provider, got.Model))}
 }
 
 // examineFolder looks at the data folder: its owner, its mode, and whether it can be written.

@@ -122,12 +122,15 @@ func (o Options) checkReach() error {
 	if err := checkHosts(o.Hosts); err != nil {
 		return err
 	}
+	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
+		return fmt.Errorf("--addr %q: give a host and a port, such as 127.0.0.1:8080", o.Addr)
+	}
 	if o.Expose || OnThisMachine(o.Addr) {
 		return nil
 	}
 	return fmt.Errorf(`--addr %s: other machines could reach it, and nothing here is encrypted: the token would travel readable.
   To be reached by others:   listen on 127.0.0.1, put a proxy with TLS in front of it, and name it with --host NAME
-  In a container, or on a network that you trust:   add -expose`, o.Addr)
+  In a container, or on a network that you trust:   add --expose`, o.Addr)
 }
 
 // OnThisMachine reports whether an address can be reached from this machine only.

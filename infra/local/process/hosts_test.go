@@ -139,10 +139,21 @@ func (c firstWrite) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// TestAnAddressHasAPort: one without a port is no reason to expose anything.
+func TestAnAddressHasAPort(t *testing.T) {
+	for _, addr := range []string{"8080", "127.0.0.1", "http://127.0.0.1:8080", "127.0.0.1:", ""} {
+		for _, expose := range []bool{false, true} {
+			if err := (Options{Addr: addr, Expose: expose}).checkReach(); err == nil || strings.Contains(err.Error(), "expose") || !strings.Contains(err.Error(), "127.0.0.1:8080") {
+				t.Errorf("%q, exposed %t: %v", addr, expose, err)
+			}
+		}
+	}
+}
+
 func TestCheckReachRequiresExpose(t *testing.T) {
 	for addr, here := range map[string]bool{
 		"127.0.0.1:8080": true, "localhost:8080": true, "[::1]:8080": true, "127.8.8.8:1": true,
-		"0.0.0.0:8080": false, ":8080": false, "[::]:8080": false, "192.168.1.5:8080": false, "nas.lan:8080": false, "localhost.evil.example:80": false, "8080": false,
+		"0.0.0.0:8080": false, ":8080": false, "[::]:8080": false, "192.168.1.5:8080": false, "nas.lan:8080": false, "localhost.evil.example:80": false,
 	} {
 		err := Options{Addr: addr}.checkReach()
 		if (err == nil) != here || err != nil && !strings.Contains(err.Error(), "-expose") {
