@@ -36,6 +36,7 @@ var ownNames = map[string]string{
 	"assistant.provider":   "a name of the asker's own, looked up when the agent works",
 	"dry_run":              "yes or no",
 	"results.[].call_id":   "a call of the job in the path",
+	"results.[].did":       "what a call came to, which names nothing of ours",
 	"fallback.[].provider": "the provider of an assistant, swept as such",
 }
 

@@ -77,6 +77,9 @@ func withLineEnds(text, end string) string {
 	return strings.ReplaceAll(text, "\n", end)
 }
 
+// mostEchoed is the largest file of which an edit shows its place, in bytes: of more, the secrets take too long to find.
+const mostEchoed = 1 << 20
+
 // edit answers edit_file.
 func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) {
 	name, old, next := fileName(a.Text("path")), plain(a.Text("old_str")), plain(a.Text("new_str"))
@@ -113,8 +116,11 @@ func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) 
 	if _, err := f.store.Write(ctx, name, d.content(body), was.Version); err != nil {
 		return "", err
 	}
-	safe, _ := f.masked(name, body)
 	first := bytes.Count(text[:at], []byte("\n")) + 1
+	if len(body) > mostEchoed {
+		return fmt.Sprintf("Edited %s from line %d on.", name, first), nil
+	}
+	safe, _ := f.masked(name, body)
 	after, _ := numbered(splitLines(safe), max(1, first-2), strings.Count(next, "\n")+5, 1_500)
 	return fmt.Sprintf("Edited %s from line %d on. It is there now:\n%s", name, first, after), nil
 }
