@@ -3,6 +3,8 @@ package conversation
 import (
 	"encoding/json"
 	"time"
+
+	"piloto/internal/ground/ref"
 )
 
 // Source is a read that was made for an answer, without a confirmation: what was asked of a service, and what it said.
@@ -23,7 +25,9 @@ type Source struct {
 	// Answer is what the model read of the answer; Cut says that it is not all of it.
 	Answer string `json:"answer,omitempty"`
 	Cut    bool   `json:"cut,omitempty"`
-	Error  string `json:"error,omitempty"` // why there is no answer
+	// Names are the members of the answer that the document of the service gives a title.
+	Names []ref.Named `json:"names,omitempty"`
+	Error string      `json:"error,omitempty"` // why there is no answer
 	// Call is the read, as the tool mcp_request takes it: {mcp_id, method, path, query} or {mcp_id, tool, body}.
 	Call json.RawMessage `json:"call,omitempty"`
 }

@@ -69,17 +69,10 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	*to = boundCall{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.At(op), Query: query,
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: tool.Auth(listed.Server.KeysOf(op)),
-		Media: op.Media(args), Summary: oneLine(entry.Summary), About: safeLine(entry.About, aboutListed), Names: namesOf(op, args),
+		Media: op.Media(args), Summary: oneLine(entry.Summary), About: safeLine(entry.About, aboutListed), Names: op.Labels(args),
+		AnswerNames: op.AnswerNames,
 	}}
 	return wrong, nil
-}
-
-// namesOf returns what the document calls the members of a call.
-func namesOf(op tool.Operation, args tool.Arguments) (names []plan.Named) {
-	for _, l := range op.Labels(args) {
-		names = append(names, plan.Named{Name: l.Name, Label: l.Text})
-	}
-	return names
 }
 
 // matchEntry finds the entry of a call, and the arguments in the canonical form that is shown

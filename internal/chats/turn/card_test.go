@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/chats/consent"
 	"piloto/internal/chats/intent"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
 
@@ -15,7 +16,7 @@ func TestACardIsNamedByWhatIsSent(t *testing.T) {
 	r := plan.Run{Taken: []plan.Taken{{StepID: s1, Where: "body.item", Value: "1008", Label: "Running Sneakers"}}, Plan: plan.Plan{
 		Goal:     "Tell a joke",
 		Steps:    []plan.Step{{ID: s1, Title: "Refund the kettle", Method: "POST", Path: "/orders/W123/return", Body: json.RawMessage(`{"item":"1008","to":"gift_card_77"}`), Targets: []plan.Target{{Label: "Order of Ana"}}}},
-		Bindings: []plan.Binding{{StepID: s1, Template: "/orders/{id}/return", Summary: "Return some items", Names: []plan.Named{{Name: "to", Label: "Payment method"}}}},
+		Bindings: []plan.Binding{{StepID: s1, Template: "/orders/{id}/return", Summary: "Return some items", Names: []ref.Named{{Name: "to", Label: "Payment method"}}}},
 	}}
 	for message, want := range map[string]intent.Intent{
 		"Yes, please return the sneakers.": intent.Confirm, "Yes, please initiate the return process for the sneakers.": intent.Confirm, "yes, return it to my gift card": intent.Confirm, "yes, return W123": intent.Confirm, "yes, return the order of Ana": intent.Confirm,

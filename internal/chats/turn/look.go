@@ -322,7 +322,7 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	l.source.Status, l.source.Bytes, l.source.AnswerHash = res.Status, res.Bytes, res.SHA256
 	l.text = readable(res.Answer(s.Method))
 	l.lines = linesOf(l.text)
-	l.source.Cut = res.Truncated
+	l.source.Cut, l.source.Names = res.Truncated, ref.NamedIn(bound.AnswerNames, l.text)
 	if seen.Failed {
 		l.source.Error = "the tool reports an error"
 	} else if !res.Truncated && meaning.Of(res.Status, false) == meaning.Done {

@@ -41,7 +41,7 @@ func (d *dialog) answers() []plan.Answered {
 }
 
 func answered(s conversation.Source, text string) plan.Answered {
-	return plan.Answered{MCPID: s.MCPID, Service: s.Service, Called: s.Called(), At: s.At, Call: s.Call, Answer: text}
+	return plan.Answered{MCPID: s.MCPID, Service: s.Service, Called: s.Called(), At: s.At, Call: s.Call, Answer: text, Names: s.Names}
 }
 
 // LookAgain reads again what the values of a draft were taken from, as a person asked for on its card. The draft and its

@@ -411,7 +411,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	}
 	switch {
 	case state.Result != nil && v.Tool != "":
-		v.Answer = toolAnswer(*state.Result, state.Status, a.room(), a.read)
+		v.Answer = toolAnswer(*state.Result, state.Status, a.room(), a.read(state.StepID))
 		v.Answer.Truncated = v.Answer.Truncated || state.Result.Apart > 0
 	case state.Result != nil:
 		r := state.Result.Shortened(a.room())
@@ -420,7 +420,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 			Body: answerBody(r.Body), Truncated: r.Truncated || r.Apart > 0, Step: a.rows(state.StepID),
 		}
 		if !state.Result.Truncated && state.Result.Apart == 0 {
-			v.Answer.Read = a.read(state.Result.Body)
+			v.Answer.Read = a.read(state.StepID)(state.Result.Body)
 		}
 	}
 	if r := state.Result; r != nil && (r.Apart > 0 || len(r.Body) > a.room()) {
@@ -428,8 +428,12 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	}
 }
 
-// read returns the legible form of a value.
-func (a cardBuilder) read(raw json.RawMessage) *legible { return a.words.read(raw, 0, a.room(), a.now) }
+// read returns a function of the answer to an effect, which returns its legible form.
+func (a cardBuilder) read(id plan.EffectID) func(raw json.RawMessage) *legible {
+	return func(raw json.RawMessage) *legible {
+		return a.words.read(raw, answerNames(a.run.Plan, id), 0, a.room(), a.now)
+	}
+}
 
 // rows returns the address of the rows of an effect's answer.
 func (a cardBuilder) rows(id plan.EffectID) string {

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 )
@@ -64,13 +65,13 @@ const (
 )
 
 // read returns the legible form of a value from one row of its lists on, of about so many bytes; nil for a value that reads
-// best as it is, such as a text.
-func (w words) read(raw json.RawMessage, from, room int, now time.Time) *legible {
+// best as it is, such as a text. names is what the document of the service calls its members.
+func (w words) read(raw json.RawMessage, names []ref.Named, from, room int, now time.Time) *legible {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || len(raw) > largestRead || raw[0] != '{' && raw[0] != '[' {
 		return nil
 	}
-	r := reader{words: w, from: from, room: room, now: now}
+	r := reader{words: w, names: names, from: from, room: room, now: now}
 	if raw[0] == '[' {
 		r.list(raw, "")
 	} else {
@@ -85,6 +86,7 @@ func (w words) read(raw json.RawMessage, from, room int, now time.Time) *legible
 type reader struct {
 	legible
 	words words
+	names []ref.Named
 	from  int
 	room  int // bytes that are left
 	now   time.Time
@@ -242,7 +244,8 @@ func (r *reader) single(raw json.RawMessage, name string) readValue {
 
 // name returns what a member is called.
 func (r *reader) name(name string) render.HTML {
-	return display(locale.Member(humanName(name)).In(r.words.tag))
+	called, _ := ref.Called(r.names, name, humanName)
+	return display(called)
 }
 
 func (r *reader) none() render.HTML { return r.word("page.says.empty") }
@@ -267,7 +270,7 @@ func (s *site) rowsFragment(w http.ResponseWriter, v visit) error {
 	if state.Result == nil || state.Result.Truncated || state.Result.Apart > 0 {
 		return plan.ErrStepNotFound
 	}
-	read := words{tag: v.tag, now: s.Now}.read(state.Result.Body, from, 2*resultShown, s.Now())
+	read := words{tag: v.tag, now: s.Now}.read(state.Result.Body, answerNames(run.Plan, id), from, 2*resultShown, s.Now())
 	if read == nil || n >= len(read.Tables) {
 		return plan.ErrStepNotFound
 	}

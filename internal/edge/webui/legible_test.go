@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 )
@@ -51,9 +52,9 @@ func TestAnswersAreReadAsPeopleDo(t *testing.T) {
 		body, want string
 		cut        bool
 	}{
-		{`{"id":"r-1","paid":true,"price":12.5,"at":"2026-03-06T10:00:00Z","note":null}`, "id=r-1; paid=sí; precio=12,5; at=viernes 6 de marzo, 10:00 UTC; note=vacío", false},
+		{`{"id":"r-1","paid":true,"price":12.5,"at":"2026-03-06T10:00:00Z","note":null}`, "id=r-1; paid=sí; Importe=12,5; at=viernes 6 de marzo, 10:00 UTC; note=vacío", false},
 		{`{"a":{"b":{"c":{"d":1}}},"e":1}`, "e=1", true},
-		{`{"total":2,"items":[{"id":1,"name":"x"},{"id":2,"extra":{"y":1}}],"tags":["a","b"],"none":[]}`, "total=2; tags=a, b; none=vacío; items[id nombre extra]2 of 2", true},
+		{`{"total":2,"items":[{"id":1,"name":"x"},{"id":2,"extra":{"y":1}}],"tags":["a","b"],"none":[]}`, "total=2; tags=a, b; none=vacío; items[id Nombre extra]2 of 2", true},
 		{`[{"id":1},{"id":2}]`, "[id]2 of 2", false},
 		{`["a","b"]`, "a; b", false},
 		{`[[1],2]`, "as it is", false},
@@ -67,8 +68,9 @@ func TestAnswersAreReadAsPeopleDo(t *testing.T) {
 		{`{"text":"` + long + `"}`, "text=" + long[:160] + "…", false},
 		{`[{` + strings.Join(wide, ",") + `}]`, "[c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 c10 c11]1 of 1", true},
 		{`{"\u202e":"x"}`, "⟦U+202E⟧=x", false},
+		{`{"of":{"price":3}}`, "of Importe=3", false},
 	} {
-		r := words{tag: locale.Spanish}.read(json.RawMessage(c.body), 0, resultShown, noon)
+		r := words{tag: locale.Spanish}.read(json.RawMessage(c.body), []ref.Named{{Name: "price", Label: "Importe"}, {Name: "name", Label: "Nombre"}}, 0, resultShown, noon)
 		if got := told(r); got != c.want || r != nil && r.Cut != c.cut {
 			t.Errorf("%.80s:\n%s, cut %v; want\n%s", c.body, got, r != nil && r.Cut, c.want)
 		}
@@ -85,7 +87,7 @@ func TestLargeAnswersAreReadInParts(t *testing.T) {
 	for _, room := range []int{500, resultShown} {
 		seen := 0
 		for seen < 1000 {
-			table := words{tag: locale.Spanish}.read(body, seen, room, noon).Tables[0]
+			table := words{tag: locale.Spanish}.read(body, nil, seen, room, noon).Tables[0]
 			size := 0
 			for i, row := range table.Rows {
 				if bare(row[0].Text) != fmt.Sprint(seen+i) {
@@ -99,7 +101,7 @@ func TestLargeAnswersAreReadInParts(t *testing.T) {
 			seen = table.next()
 		}
 	}
-	if (words{}).read(json.RawMessage("["+strings.Repeat(`{"a":1},`, 60_000)+`{"a":1}]`), 0, resultShown, noon) != nil {
+	if (words{}).read(json.RawMessage("["+strings.Repeat(`{"a":1},`, 60_000)+`{"a":1}]`), nil, 0, resultShown, noon) != nil {
 		t.Error("a value of any size is read")
 	}
 }
@@ -141,7 +143,7 @@ func TestOnlyImagesAreShownAsImages(t *testing.T) {
 		"data:image/png;base64," + encode(2, 2): true, "data:image/svg+xml;base64," + encode(2, 2): true, "see data:image/png;base64," + encode(2, 2): false,
 		"data:image/png;base64,PHN2Zz4=": false, "data:text/html;base64," + encode(2, 2): false,
 	} {
-		read := words{tag: locale.Spanish, now: time.Now}.read(json.RawMessage(`{"photo":"`+text+`"}`), 0, 1<<20, noon)
+		read := words{tag: locale.Spanish, now: time.Now}.read(json.RawMessage(`{"photo":"`+text+`"}`), nil, 0, 1<<20, noon)
 		if image := read.Fields[0].Value.Image; (image != "") != want || want && !strings.HasPrefix(image, "data:image/png;base64,") {
 			t.Errorf("%.40s: %.40q", text, image)
 		}

@@ -186,7 +186,7 @@ func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {
 	}
 	if answer, ok := a.resultOf(s.ID); ok {
 		step, _ := a.run.Plan.Step(s.ID)
-		if read := a.words.read(structured(step, answer.Body), 0, receiptBody, a.now); read != nil {
+		if read := a.words.read(structured(step, answer.Body), answerNames(a.run.Plan, s.ID), 0, receiptBody, a.now); read != nil {
 			r.Answer = read.Fields[:min(receiptFields, len(read.Fields))]
 		}
 	}

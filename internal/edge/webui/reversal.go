@@ -161,7 +161,7 @@ func (a cardBuilder) reversed(id plan.EffectID) *reversed {
 	says := a.sentence(s, binding)
 	if body, ok := a.resultOf(id); ok {
 		w := sentenceWriter{card: a, sentence: says}
-		w.addThing("", ref.Facts(structured(s, body.Body), ""), "")
+		w.addThing("", ref.Facts(structured(s, body.Body), ""), "", binding.AnswerNames)
 		says = w.sentence
 	}
 	return &reversed{Title: a.show(a.title(s)), Says: says}

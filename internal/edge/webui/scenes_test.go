@@ -22,7 +22,7 @@ func TestAPlanIsProposedConfirmedAndFollowedToItsEnd(t *testing.T) {
 	b.see(confirmButton)
 	b.until(`document.querySelectorAll(".line[data-local], .thinking").length === 0`)
 	short := eval[string](b, `document.querySelector(".card").innerText`)
-	for _, want := range []string{"personas 6", "fecha viernes 6 de marzo", "id de la sala id del primero de items, en el paso 1", "http://127.0.0.1:9100", "3 pasos", "1 escribe"} {
+	for _, want := range []string{"people 6", "date viernes 6 de marzo", "room id id del primero de items, en el paso 1", "http://127.0.0.1:9100", "3 pasos", "1 escribe"} {
 		if !strings.Contains(short, want) || strings.Contains(short, "${s1") {
 			t.Errorf("the folded card lacks %q:\n%s", want, short)
 		}

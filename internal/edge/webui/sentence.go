@@ -100,8 +100,8 @@ type sentenceWriter struct {
 	sentence
 	card  cardBuilder
 	step  plan.Step
-	names []plan.Named // what the document calls the members, in its order
-	read  bool         // what was answered is said, and nothing that is sent
+	names []ref.Named // what the document calls the members, in its order
+	read  bool        // what was answered is said, and nothing that is sent
 }
 
 // object says the members of a JSON object: those that the document names in its order, then the others in their own. Another value is said as a whole.
@@ -303,38 +303,23 @@ func (w *sentenceWriter) word(key string) render.HTML {
 	return render.HTML(locale.Text(w.card.words.tag, key)) //nolint:gosec // a text of the catalogue
 }
 
-// name returns what a member is called: the label of the document, with the rest of the name when it is deeper, or else the
-// words of the name.
+// name returns what a member is called.
 func (w *sentenceWriter) name(name string) render.HTML {
-	label, rest := w.label(name)
-	return w.card.show(strings.TrimSpace(label + " " + w.member(rest)))
-}
-
-// member returns what a member is called that the document does not name.
-func (w *sentenceWriter) member(name string) string {
-	return locale.Member(humanName(name)).In(w.card.words.tag)
+	called, _ := ref.Called(w.names, name, humanName)
+	return w.card.show(called)
 }
 
 // called returns the name that is sent, when a member is called otherwise.
 func (w *sentenceWriter) called(name string) string {
-	if label, _ := w.label(name); label != "" || w.member(name) != humanName(name) {
+	if _, has := ref.Called(w.names, name, humanName); has {
 		return plain(name)
 	}
 	return ""
 }
 
-func (w *sentenceWriter) label(name string) (label, rest string) {
-	for _, n := range w.names {
-		if after, ok := strings.CutPrefix(name, n.Name); ok && n.Label != "" && (after == "" || after[0] == ' ') {
-			return n.Label, after
-		}
-	}
-	return "", name
-}
-
 // rank returns the place of a member in the document; one that it does not name comes last.
 func (w *sentenceWriter) rank(name string) int {
-	if i := slices.IndexFunc(w.names, func(n plan.Named) bool { return n.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(w.names, func(n ref.Named) bool { return n.Name == name }); i >= 0 {
 		return i
 	}
 	return len(w.names)

@@ -40,8 +40,8 @@ func TestSentencesSayWhatIsSent(t *testing.T) {
 		want                        string
 		whole                       bool
 	}{
-		{"/rooms", "/rooms", `{"freeOn":"2026-03-06","capacity":6}`, "", "free on=viernes 6 de marzo; capacidad=6", true},
-		{"/rooms/{roomId}/x-{n}", "/rooms/norte%201/x-7", "", `null`, "id de la sala=norte 1; x n=x-7", true},
+		{"/rooms", "/rooms", `{"freeOn":"2026-03-06","capacity":6}`, "", "free on=viernes 6 de marzo; capacity=6", true},
+		{"/rooms/{roomId}/x-{n}", "/rooms/norte%201/x-7", "", `null`, "room id=norte 1; x n=x-7", true},
 		{"/a", "/a", "", `{"at":"2027-01-02T10:00:30+01:00","on":"2026-02-30","t":"2026-03-06T09:05"}`, "at=sábado 2 de enero de 2027, 10:00:30 UTC+01:00; on=2026-02-30; t=viernes 6 de marzo, 09:05", true},
 		{"/a", "/a", "", `{"paid":true,"late":false,"note":null,"who":"","list":[],"more":{}}`, "paid=sí; late=no; note=vacío; who=vacío; list=vacío; more=vacío", true},
 		{"/a", "/a", "", `{"amount":1234567.50,"ticket":9007199254740993,"rate":0.5,"big":1e400}`, "amount=1.234.567,50; ticket=9007199254740993; rate=0,5; big=1e400", true},
@@ -83,7 +83,7 @@ func TestSentencesNameThings(t *testing.T) {
 func TestSentencesSpeakAsTheDocument(t *testing.T) {
 	s := plan.Step{ID: plan.EffectOf("s1"), Title: "x", Method: "PATCH", Path: "/r/r-1", Query: json.RawMessage(`{"dry":true}`), Body: json.RawMessage(`{"at":{"city":"Lugo"},"date":"2026-03-06","price":1500.5,"room_id":"norte","zz":1}`)}
 	a := cardBuilder{run: plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{s}}}, card: &card{}, words: words{tag: locale.Spanish}, now: noon}
-	b := plan.Binding{Template: "/r/{reservation_id}", Names: []plan.Named{
+	b := plan.Binding{Template: "/r/{reservation_id}", Names: []ref.Named{
 		{Name: "reservation_id", Label: "Reserva"}, {Name: "dry"}, {Name: "room_id", Label: "Sala\u202e"}, {Name: "date", Label: "Fecha"}, {Name: "at", Label: "Lugar"}, {Name: "price", Label: "Cuánto"},
 	}}
 	got := a.sentence(s, b)
@@ -94,7 +94,7 @@ func TestSentencesSpeakAsTheDocument(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	b.Names = nil
-	if text := spoken(a.sentence(s, b)); text != "reservation id=r-1; dry=sí; at city=Lugo; fecha=viernes 6 de marzo; precio=1500,5; id de la sala=norte; zz=1" {
+	if text := spoken(a.sentence(s, b)); text != "reservation id=r-1; dry=sí; at city=Lugo; date=viernes 6 de marzo; price=1500,5; room id=norte; zz=1" {
 		t.Error(text)
 	}
 }
@@ -107,8 +107,8 @@ func TestSentencesDescribeThings(t *testing.T) {
 		ID: plan.EffectOf("s2"), Title: "Reserva", Method: "POST", Path: "/r", Body: json.RawMessage(`{"room":"norte","next":"${s1.body.items[0].id}","seen":"${s1.body.items[1].id}","pin":"${s1.body.token}"}`),
 		Targets: []plan.Target{{Ref: "s1.body.items[1].id", Label: "Sala Sur, 8, 45", Value: json.RawMessage(`"sur"`), About: []ref.Fact{fact("name", `"Sala Sur"`), fact("price", "45")}}},
 	}
-	run := plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{first, s}}, Taken: []plan.Taken{
-		{StepID: s.ID, Where: "body.room", Value: "norte", Label: "Sala Norte", Service: "Salas", About: []ref.Fact{fact("name", `"Sala Norte"`), fact("pricePerHour", "30"), fact("day", `"2026-03-06"`)}},
+	run := plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{first, s}, Bindings: []plan.Binding{{StepID: first.ID, AnswerNames: []ref.Named{{Name: "price", Label: "precio"}, {Name: "capacity", Label: "capacidad"}}}}}, Taken: []plan.Taken{
+		{StepID: s.ID, Where: "body.room", Value: "norte", Label: "Sala Norte", Service: "Salas", Names: []ref.Named{{Name: "pricePerHour", Label: "precio por hora"}}, About: []ref.Fact{fact("name", `"Sala Norte"`), fact("pricePerHour", "30"), fact("day", `"2026-03-06"`)}},
 		{StepID: s.ID, Where: "body.gone", Value: "ida", Service: "Salas", Gone: true, About: []ref.Fact{fact("price", "99")}},
 	}}
 	said := func() string {
@@ -154,7 +154,7 @@ func TestALineSaysWhatAnIDMeans(t *testing.T) {
 		{StepID: s.ID, Where: "query.room", Value: "norte", Label: "Sala Norte", About: []ref.Fact{fact("name", `"Sala Norte"`), fact("floor", "1")}},
 	}}
 	says := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}.sentence(s, plan.Binding{Template: "/r/{id}"})
-	if text := spoken(sentence{Values: says.inOneLine()}); text != "id=r-1; room=Sala Norte (norte); sala=Sala Norte; fecha=viernes 6 de marzo; a=1; b=2; c=3; d=4" {
+	if text := spoken(sentence{Values: says.inOneLine()}); text != "id=r-1; room=Sala Norte (norte); room name=Sala Norte; date=viernes 6 de marzo; a=1; b=2; c=3; d=4" {
 		t.Error(text)
 	}
 }
@@ -163,9 +163,9 @@ func TestALineSaysWhatAnIDMeans(t *testing.T) {
 func TestCardsSayWhatAnswersCost(t *testing.T) {
 	body := json.RawMessage(`{"id":"r-1","price":30,"of":{"fee":2}}`)
 	for _, c := range []struct{ method, tool, body, want string }{
-		{"POST", "", string(body), "precio 30"},
+		{"POST", "", string(body), "price 30"},
 		{"GET", "", string(body), ""},
-		{"", "book", `{"content":[],"structuredContent":` + string(body) + `}`, "precio 30"},
+		{"", "book", `{"content":[],"structuredContent":` + string(body) + `}`, "price 30"},
 		{"POST", "", `[1]`, ""},
 		{"POST", "", `{"price":45}`, ""},
 	} {

@@ -42,18 +42,19 @@ func (s sentence) inOneLine() []saidValue {
 func (w *sentenceWriter) addThings() {
 	for _, t := range w.card.run.Taken {
 		if t.StepID == w.step.ID && !t.Gone {
-			w.addThing(cmp.Or(t.Label, t.Value), t.About, locale.Text(w.card.words.tag, "page.says.about", "service", plain(t.Service)))
+			w.addThing(cmp.Or(t.Label, t.Value), t.About, locale.Text(w.card.words.tag, "page.says.about", "service", plain(t.Service)), t.Names)
 		}
 	}
 	for _, t := range w.step.Targets {
 		if refs, err := ref.InText("${" + t.Ref + "}"); err == nil && len(refs) == 1 {
-			w.addThing(cmp.Or(ref.NameIn(t.About), textOf(t.Value)), t.About, w.card.origin(refs[0].Step))
+			w.addThing(cmp.Or(ref.NameIn(t.About), textOf(t.Value)), t.About, w.card.origin(refs[0].Step), answerNames(w.card.run.Plan, plan.EffectOf(refs[0].Step)))
 		}
 	}
 }
 
-func (w *sentenceWriter) addThing(name string, about []ref.Fact, from string) {
-	one := sentenceWriter{card: w.card, read: true, sentence: sentence{Whole: true}}
+// addThing describes a thing by its facts, with what the document calls them.
+func (w *sentenceWriter) addThing(name string, about []ref.Fact, from string, names []ref.Named) {
+	one := sentenceWriter{card: w.card, names: names, read: true, sentence: sentence{Whole: true}}
 	for _, f := range about {
 		if textOf(f.Value) != name {
 			one.value(f.Value, "", f.Name)
@@ -108,11 +109,17 @@ func (w *sentenceWriter) chosen(r ref.Reference) (value, sent render.HTML, ok bo
 	value = one.Values[0].Value
 	about := ref.FactsAround(r, look)
 	name := ref.NameIn(about)
-	w.addThing(cmp.Or(name, textOf(raw)), about, w.card.origin(r.Step))
+	w.addThing(cmp.Or(name, textOf(raw)), about, w.card.origin(r.Step), answerNames(w.card.run.Plan, plan.EffectOf(r.Step)))
 	if name != "" && name != textOf(raw) {
 		return w.card.show(name), value, true
 	}
 	return value, "", true
+}
+
+// answerNames returns what the document calls the members of the answer to a step.
+func answerNames(p plan.Plan, of plan.EffectID) []ref.Named {
+	b, _ := p.Binding(of)
+	return b.AnswerNames
 }
 
 // answeredCosts returns the amounts of money in the answer to a step.
@@ -122,7 +129,7 @@ func (a cardBuilder) answeredCosts(s plan.Step) []saidValue {
 		return nil
 	}
 	w := sentenceWriter{card: a, sentence: sentence{Whole: true}}
-	w.addThing("", ref.Facts(structured(s, body.Body), ""), "")
+	w.addThing("", ref.Facts(structured(s, body.Body), ""), "", answerNames(a.run.Plan, s.ID))
 	return w.costs()
 }
 

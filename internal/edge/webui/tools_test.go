@@ -174,7 +174,9 @@ func TestALargeResultOfAToolStaysSmall(t *testing.T) {
 		"a resource": `{"content":[{"type":"resource","resource":{"uri":` + string(text) + `,"text":` + string(text) + `}}]}`,
 		"no result":  string(text),
 	} {
-		a := toolAnswer(plan.Result{Body: json.RawMessage(body)}, plan.StepDone, resultShown, func(raw json.RawMessage) *legible { return words{tag: locale.Spanish}.read(raw, 0, resultShown, noon) })
+		a := toolAnswer(plan.Result{Body: json.RawMessage(body)}, plan.StepDone, resultShown, func(raw json.RawMessage) *legible {
+			return words{tag: locale.Spanish}.read(raw, nil, 0, resultShown, noon)
+		})
 		size := 0
 		if a.Body != nil {
 			size = len(a.Body.Body)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
 	"piloto/internal/models/eligibility"
@@ -68,9 +69,11 @@ func templateFuncs(a assets, w words) render.Funcs {
 		"label":   func(provider string) string { return plain(eligibility.Label(provider)) },
 		"args":    func(v ...any) []any { return v },
 		"langs":   locale.Tags,
-		"legible": func(answer string) *legible { return w.read([]byte(answer), 0, resultShown, w.now()) },
-		"clock":   func(at time.Time) string { return at.UTC().Format("15:04") },
-		"ago":     w.ago,
+		"legible": func(s conversation.Source) *legible {
+			return w.read([]byte(s.Answer), s.Names, 0, resultShown, w.now())
+		},
+		"clock": func(at time.Time) string { return at.UTC().Format("15:04") },
+		"ago":   w.ago,
 
 		// Methods of views, because templates cannot call methods.
 		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "readable": serverView.readable, "unread": serverView.unread, "services": servicesOf, "full": webhooksView.full, "hooksfull": webhooksView.hooksFull, "lastattempt": lastAttempt,

@@ -66,17 +66,6 @@ type Verbatim string
 // In returns the text.
 func (v Verbatim) In(Tag) string { return string(v) }
 
-// Member is the words of the name of a member of an answer, such as "price per hour".
-type Member string
-
-// In returns what the member is called in a language: what the catalogue has for those that are common, else its words.
-func (m Member) In(tag Tag) string {
-	if text, ok := Lookup(tag, "member."+strings.ReplaceAll(string(m), " ", "_")); ok {
-		return text
-	}
-	return string(m)
-}
-
 // Joined is several phrases with Between between them. Phrases that are nil or render to nothing are left out.
 type Joined struct {
 	Phrases []Phrase

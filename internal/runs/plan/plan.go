@@ -136,13 +136,9 @@ type Binding struct {
 	About string `json:"about,omitempty"`
 	// Names are the parameters and the members of the body that the document describes, in its order, as it stood when the
 	// plan was made; of those that the call has.
-	Names []Named `json:"names,omitempty"`
-}
-
-// Named is a member of a call, and what the document calls it; Label is "" when that says nothing short.
-type Named struct {
-	Name  string `json:"name"`
-	Label string `json:"label,omitempty"`
+	Names []ref.Named `json:"names,omitempty"`
+	// AnswerNames are the members of the answer that the document gives a title, as it stood when the plan was made.
+	AnswerNames []ref.Named `json:"answer_names,omitempty"`
 }
 
 // Plan is a proposed goal and its steps. It does not change after a user saw it: an edit is a new

@@ -25,6 +25,7 @@ type Taken struct {
 	Value   string          `json:"value"`
 	Label   string          `json:"label,omitempty" doc:"what the answer calls the thing with this id, such as Sala Norte"`
 	About   []ref.Fact      `json:"about,omitempty" doc:"the other members of the thing with this id, as the answer had them"`
+	Names   []ref.Named     `json:"names,omitempty" doc:"what the document of the service calls these members"`
 	Own     bool            `json:"own,omitempty" doc:"the person said the value, or the read asked with it: the answer says only what it is"`
 	MCPID   string          `json:"mcp_id"`
 	Service string          `json:"service"`
@@ -49,6 +50,7 @@ type Answered struct {
 	At                     time.Time
 	Call                   json.RawMessage
 	Answer                 string
+	Names                  []ref.Named // what the document calls members of the answer
 }
 
 // TakenFrom returns the values of a plan that stand in answers, the newest answer first. A value that the person's own message
@@ -78,6 +80,7 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 		of, _ := read[at](l.value)
 		a := answers[at]
 		t.Where, t.Value, t.Label, t.About = l.where, l.value, of.label, of.about
+		t.Names = namedIn(a.Names, of.about)
 		t.MCPID, t.Service, t.Called, t.At, t.Call = a.MCPID, a.Service, a.Called, a.At, a.Call
 		return t, !t.Own || of.isKnown()
 	}
@@ -121,6 +124,16 @@ func (a Answered) askedWith() func(value string) bool {
 	return func(value string) bool {
 		return slices.ContainsFunc(asked, func(text string) bool { return standsIn(text, value) })
 	}
+}
+
+// namedIn returns what the document calls the members that are facts.
+func namedIn(names []ref.Named, facts []ref.Fact) (list []ref.Named) {
+	for _, n := range names {
+		if slices.ContainsFunc(facts, func(f ref.Fact) bool { return f.Name == n.Name }) {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // Again returns the value as another read of the same call leaves it, with what the answer says of its thing now.

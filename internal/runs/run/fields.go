@@ -17,9 +17,10 @@ import (
 
 // field is one value of a thing: its name as a person reads it, and what its name says it is.
 type field struct {
-	name string
-	kind fieldKind
-	cell locale.Phrase
+	member string // as the answer has it
+	name   string
+	kind   fieldKind
+	cell   locale.Phrase
 }
 
 // fieldKind orders the fields of a thing for a person: what was asked for comes first, and ids last.
@@ -181,7 +182,7 @@ func appendField(fields []field, name string, value json.RawMessage) []field {
 		}
 		cell = locale.Joined{Phrases: cells, Between: ", "}
 	}
-	return append(fields, field{name: escaped(oneLine(strings.Join(nameParts(name), " "))), cell: cell})
+	return append(fields, field{member: name, name: escaped(oneLine(strings.Join(nameParts(name), " "))), cell: cell})
 }
 
 // nameParts returns the parts of a field's name, as they are written.

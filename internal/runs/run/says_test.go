@@ -20,7 +20,7 @@ func TestNothingIsCalledEmptyThatHasSomethingElse(t *testing.T) {
 		`{"content":[{"type":"text","text":"Reservada"}],"isError":false,"structuredContent":{}}`:   false,
 		`{"a":[],"b":["x"]}`: false, `{"jsonrpc":"2.0","result":[]}`: false,
 	} {
-		got := describe(json.RawMessage(body), nil).In(locale.Spanish)
+		got := describe(json.RawMessage(body), nil, nil).In(locale.Spanish)
 		if says := strings.Contains(got, "0 resultados"); says != empty {
 			t.Errorf("%s: %q", body, got)
 		}

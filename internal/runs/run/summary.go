@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/workspace/overlay"
 )
@@ -31,7 +32,8 @@ func summary(r plan.Run) locale.Phrase {
 	if changes := changesIn(step); len(changes) > 0 {
 		return describeChanges(changes)
 	}
-	return describe(r.State(id).Result.Answer(step.Method), wordsOf(r.Plan.Goal+" "+step.Title))
+	b, _ := r.Plan.Binding(id)
+	return describe(r.State(id).Result.Answer(step.Method), wordsOf(r.Plan.Goal+" "+step.Title), b.AnswerNames)
 }
 
 // describeChanges returns what became of files, a line each.
@@ -71,11 +73,11 @@ func Told(r plan.Run) (plan.EffectID, bool) {
 	return plan.EffectID{}, false
 }
 
-// describe returns a result as a table of the fields that the words ask for.
-func describe(body json.RawMessage, asked []string) locale.Phrase {
+// describe returns a result as a table of the fields that the words ask for. names is what the document calls them.
+func describe(body json.RawMessage, asked []string, names []ref.Named) locale.Phrase {
 	body = unwrapped(body)
 	if list, ok := listIn(body); ok {
-		return describeList(list, asked)
+		return describeList(list, asked, names)
 	}
 	if _, ok := jcs.Members(body); !ok {
 		return cellOf(body)
@@ -86,13 +88,13 @@ func describe(body json.RawMessage, asked []string) locale.Phrase {
 	}
 	rows := [][]locale.Phrase{{locale.Say("run.field"), locale.Say("run.value")}}
 	for _, f := range fields {
-		rows = append(rows, []locale.Phrase{locale.Member(f.name), f.cell})
+		rows = append(rows, []locale.Phrase{called(names, f), f.cell})
 	}
 	return grid(rows)
 }
 
 // describeList returns the first elements of a list: a table of things, or a list of values.
-func describeList(list []json.RawMessage, asked []string) locale.Phrase {
+func describeList(list []json.RawMessage, asked []string, names []ref.Named) locale.Phrase {
 	parts := []locale.Phrase{locale.Say("run.items", "n", len(list))}
 	some := list[:min(len(list), summaryItems)]
 	all := make([][]field, len(some))
@@ -102,7 +104,7 @@ func describeList(list []json.RawMessage, asked []string) locale.Phrase {
 	if columns := chosen(all, asked, summaryColumns); len(columns) > 0 {
 		rows := [][]locale.Phrase{{}}
 		for _, c := range columns {
-			rows[0] = append(rows[0], locale.Member(c.name))
+			rows[0] = append(rows[0], called(names, c))
 		}
 		for _, fields := range all {
 			var row []locale.Phrase
@@ -125,6 +127,17 @@ func describeList(list []json.RawMessage, asked []string) locale.Phrase {
 		parts = append(parts, locale.Say("run.more_items", "n", more))
 	}
 	return locale.Joined{Phrases: parts, Between: "\n\n"}
+}
+
+// called returns what a field is called.
+func called(names []ref.Named, f field) locale.Phrase {
+	text, has := ref.Called(names, f.member, func(part string) string { return part })
+	if !has {
+		text = f.name
+	} else {
+		text = escaped(oneLine(text))
+	}
+	return locale.Verbatim(text)
 }
 
 // cellNamed returns the value of a field, or an empty cell.

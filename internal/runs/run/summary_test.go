@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
 
@@ -46,6 +47,10 @@ func TestFinalMessageBeginsWithHowItEnded(t *testing.T) {
 }
 
 func TestSummaryIsTableOfAskedFields(t *testing.T) {
+	names := []ref.Named{
+		{Name: "title", Label: "título"}, {Name: "date", Label: "fecha"}, {Name: "start", Label: "inicio"}, {Name: "room_id", Label: "id de la sala"},
+		{Name: "name", Label: "nombre"}, {Name: "price", Label: "precio"}, {Name: "capacity", Label: "capacidad"}, {Name: "nothing"},
+	}
 	image := "iVBORw0KGgo" + strings.Repeat("A", 16<<10-11)
 	for name, c := range map[string]struct{ body, asked, want string }{
 		"a thing": {
@@ -65,7 +70,7 @@ func TestSummaryIsTableOfAskedFields(t *testing.T) {
 			`{"id":"p-1","total":"12,50","items":[{"sku":"a"},{"sku":"b"}],"tags":["x","y"],"paid":true}`, "",
 			"| Dato | Valor |\n|---|---|\n| total | 12,50 |\n| items | 2 elementos |\n| tags | x, y |\n| paid | sí |\n| id | p-1 |",
 		},
-		"an object in it": {`{"data":{"customer":{"name":"Eva"},"amount":3}}`, "", "| Dato | Valor |\n|---|---|\n| customer name | Eva |\n| amount | 3 |"},
+		"an object in it": {`{"data":{"customer":{"name":"Eva"},"amount":3}}`, "", "| Dato | Valor |\n|---|---|\n| customer nombre | Eva |\n| amount | 3 |"},
 		"a tool's answer": {
 			`{"content":[{"type":"text","text":"{\"title\":\"Nota\"}"}]}`, "", "| Dato | Valor |\n|---|---|\n| título | Nota |",
 		},
@@ -84,9 +89,17 @@ func TestSummaryIsTableOfAskedFields(t *testing.T) {
 		"null":         {`null`, "", ""},
 		"no list":      {`{"items":[]}`, "", "0 resultados:"},
 	} {
-		if got := describe(json.RawMessage(c.body), wordsOf(c.asked)).In(locale.Spanish); got != c.want {
+		if got := describe(json.RawMessage(c.body), wordsOf(c.asked), names).In(locale.Spanish); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
 		}
+	}
+}
+
+func TestTheWordsOfADocumentAreTextInASummary(t *testing.T) {
+	names := []ref.Named{{Name: "unit_price", Label: "Price | <b>each</b>\n# *now*"}}
+	got := describe(json.RawMessage(`{"unit_price":3,"net_price":2}`), nil, names).In(locale.English)
+	if want := "| Field | Value |\n|---|---|\n| Price \\| \\<b\\>each\\</b\\> # \\*now\\* | 3 |\n| net price | 2 |"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
@@ -101,7 +114,7 @@ func TestBytesAndMarkupAreNeverPrinted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
-			text := describe(raw, nil).In(tag)
+			text := describe(raw, nil, nil).In(tag)
 			if strings.Contains(text, value) || strings.Contains(text, "<") || strings.Contains(text, bytes[:20]) {
 				t.Errorf("%s: %s", tag, text)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
 	"piloto/internal/live/hook"
 	"piloto/internal/store/hooks"
 	"piloto/internal/store/kv"
@@ -127,13 +128,25 @@ type sourceRow struct {
 	Cut         bool   `dynamodbav:"cut,omitempty"`
 	Error       string `dynamodbav:"error,omitempty"`
 	Call        string `dynamodbav:"call,omitempty"` // JSON
+
+	Names []namedRow `dynamodbav:"names,omitempty"`
+}
+
+// namedRow is a ref.Named.
+type namedRow struct {
+	Name  string `dynamodbav:"name"`
+	Label string `dynamodbav:"label"`
 }
 
 func sourceRows(list []conversation.Source) []sourceRow {
 	var rows []sourceRow
 	for _, s := range list {
+		var names []namedRow
+		for _, n := range s.Names {
+			names = append(names, namedRow(n))
+		}
 		rows = append(rows, sourceRow{
-			s.ID, s.MCPID, s.Service, s.Tool, s.Method, s.URL, s.Status, kv.Millis(s.At), s.RequestHash, s.AnswerHash, s.Bytes, s.Answer, s.Cut, s.Error, string(s.Call),
+			s.ID, s.MCPID, s.Service, s.Tool, s.Method, s.URL, s.Status, kv.Millis(s.At), s.RequestHash, s.AnswerHash, s.Bytes, s.Answer, s.Cut, s.Error, string(s.Call), names,
 		})
 	}
 	return rows
@@ -146,8 +159,12 @@ func sources(rows []sourceRow) []conversation.Source {
 		if r.Call != "" {
 			call = json.RawMessage(r.Call)
 		}
+		var names []ref.Named
+		for _, n := range r.Names {
+			names = append(names, ref.Named(n))
+		}
 		list = append(list, conversation.Source{
-			Call: call, ID: r.ID, MCPID: r.MCPID, Service: r.Service, Tool: r.Tool, Method: r.Method, URL: r.URL, Status: r.Status, At: kv.Time(r.At),
+			Call: call, Names: names, ID: r.ID, MCPID: r.MCPID, Service: r.Service, Tool: r.Tool, Method: r.Method, URL: r.URL, Status: r.Status, At: kv.Time(r.At),
 			RequestHash: r.RequestHash, AnswerHash: r.AnswerHash, Bytes: r.Bytes, Answer: r.Answer, Cut: r.Cut, Error: r.Error,
 		})
 	}

@@ -106,6 +106,9 @@ func (d definition) operation() (tool.Operation, error) {
 		if op.Output, err = compactSchema(d.OutputSchema, false); err != nil {
 			return op, fmt.Errorf("its output schema %w", err)
 		}
+		titles := tool.Titles{}
+		titles.NoteIn(d.OutputSchema)
+		op.AnswerNames = titles.Named()
 	}
 	if _, err := headerParameters(input); err != nil {
 		return op, err

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/ref"
+	"piloto/internal/tools/tool"
 )
 
 // answersJSONOnly reports whether the document describes JSON, and nothing else, as the answer of success of an operation:
@@ -68,6 +71,42 @@ func (d *document) listsMembers(schema *node, names map[string]bool, left *int) 
 	}
 	schema.get("properties").each(func(name string, _ *node) { names[name] = true })
 	return true
+}
+
+// titleDepth bounds the schemas within each other in which titles are looked for.
+const titleDepth = 6
+
+// answerNames returns the members of the answers of success that the document gives a title, at any depth. A name with two
+// titles has none.
+func (d *document) answerNames(method, path string) []ref.Named {
+	titles, left := tool.Titles{}, answerSteps
+	d.operationAt(path, strings.ToLower(method)).get("responses").each(func(status string, answer *node) {
+		if strings.HasPrefix(status, "2") {
+			for _, schema := range d.schemasOf(answer) {
+				d.titles(schema, titles, titleDepth, &left)
+			}
+		}
+	})
+	return titles.Named()
+}
+
+// titles notes the titles of the members of a schema, and of what is inside them.
+func (d *document) titles(schema *node, titles tool.Titles, depth int, left *int) {
+	schema = d.targetOf(schema)
+	if *left--; schema == nil || *left < 0 || depth == 0 {
+		return
+	}
+	for _, of := range []string{"allOf", "oneOf", "anyOf"} {
+		parts := schema.get(of).elements()
+		for i := range parts {
+			d.titles(&parts[i], titles, depth-1, left)
+		}
+	}
+	d.titles(schema.get("items"), titles, depth-1, left)
+	schema.get("properties").each(func(name string, member *node) {
+		titles.Note(name, member.get("title").str())
+		d.titles(member, titles, depth-1, left)
+	})
 }
 
 // schemasOf returns the schemas of an answer in JSON.

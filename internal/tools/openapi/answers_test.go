@@ -60,3 +60,34 @@ func TestADocumentListsTheMembersOfAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+func TestADocumentGivesMembersOfAnAnswerTitles(t *testing.T) {
+	const more = `,"components":{"schemas":{
+		"Room":{"title":"Room","type":"object","properties":{"id":{"title":"Code"},"price":{"type":"integer","title":"Price per hour"},"of":{"$ref":"#/components/schemas/Room"}}}}}`
+	ok := func(schema string) string {
+		return `{"200":{"description":"","content":{"application/json":{"schema":` + schema + `}}},"404":{"description":"","content":{"application/json":{"schema":{"properties":{"why":{"title":"Reason"}}}}}}}`
+	}
+	for name, c := range map[string]struct{ responses, want string }{
+		"a thing":          {ok(`{"$ref":"#/components/schemas/Room"}`), "id=Code price=Price per hour"},
+		"a list":           {ok(`{"type":"object","properties":{"items":{"title":"Rooms","type":"array","items":{"$ref":"#/components/schemas/Room"}}}}`), "id=Code items=Rooms price=Price per hour"},
+		"parts":            {ok(`{"allOf":[{"$ref":"#/components/schemas/Room"},{"properties":{"n":{"title":"Number"}}}]}`), "id=Code n=Number price=Price per hour"},
+		"two titles":       {ok(`{"properties":{"a":{"properties":{"n":{"title":"One"},"m":{"title":"M"}}},"b":{"properties":{"n":{"title":"Two"}}},"c":{"properties":{"n":{"title":"Two"}}}}}`), "m=M"},
+		"no title":         {ok(`{"properties":{"a":{"description":"The identifier"},"b":{"title":""},"c":{"title":7},"d":true}}`), ""},
+		"a long one":       {ok(`{"properties":{"a":{"title":"` + strings.Repeat("word ", 9) + `"}}}`), ""},
+		"more than a line": {ok(`{"properties":{"a":{"title":"One\n\u202eTwo"}}}`), "a=One Two"},
+		"nothing":          {`{"204":{"description":""}}`, ""},
+	} {
+		text := `{"openapi":"3.0.3","info":{"title":"t","version":"1"},"paths":{"/pay":{"get":{"responses":` + c.responses + `}}}` + more + `}`
+		found, err := parseAt(t.Context(), []byte(text), "https://a.example/openapi.json")
+		if err != nil || len(found.Operations) != 1 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got []string
+		for _, n := range found.Operations[0].AnswerNames {
+			got = append(got, n.Name+"="+n.Label)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -64,6 +64,7 @@ func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 	}
 	out.Security, out.Refused = c.security, c.refused
 	out.TellsMissing, out.JSONOnly = e.tellsMissing(c.method, c.path), e.answersJSONOnly(c.method, c.path)
+	out.AnswerNames = e.answerNames(c.method, c.path)
 	if out.JSONOnly && c.method == "GET" {
 		out.AnswerMembers = e.answerMembers(c.method, c.path)
 	}

@@ -10,12 +10,6 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Label is what the document calls a member of a call.
-type Label struct {
-	Name string
-	Text string // "" when the document says nothing short of it
-}
-
 // Limits of labels.
 const (
 	mostLabels   = 24
@@ -23,10 +17,10 @@ const (
 )
 
 // Labels returns the members of a call that the document describes, in its order: the parameters, then the members of the body.
-func (op Operation) Labels(a Arguments) (list []Label) {
+func (op Operation) Labels(a Arguments) (list []ref.Named) {
 	add := func(name string, schema json.RawMessage) {
-		if len(list) < mostLabels && len(name) <= 2*longestLabel && !slices.ContainsFunc(list, func(l Label) bool { return l.Name == name }) {
-			list = append(list, Label{name, labelOf(schema)})
+		if len(list) < mostLabels && len(name) <= 2*longestLabel && !slices.ContainsFunc(list, func(l ref.Named) bool { return l.Name == name }) {
+			list = append(list, ref.Named{Name: name, Label: labelOf(schema)})
 		}
 	}
 	has := func(object json.RawMessage) func(name string) bool {

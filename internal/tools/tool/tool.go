@@ -23,6 +23,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/meaning"
+	"piloto/internal/ground/ref"
 )
 
 // The errors of this package.
@@ -218,6 +219,8 @@ type Operation struct {
 	JSONOnly bool `json:"json_only,omitempty"`
 	// AnswerMembers are the members of the object with which a read succeeds; empty where the document lists none.
 	AnswerMembers []string `json:"answer_members,omitempty"`
+	// AnswerNames are the members of the answer, at any depth, that the document gives a title.
+	AnswerNames []ref.Named `json:"answer_names,omitempty"`
 	// KeyForm is how the document wants the Idempotency-Key of the operation.
 	KeyForm KeyForm `json:"key_form,omitempty"`
 }

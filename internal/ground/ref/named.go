@@ -1,0 +1,46 @@
+package ref
+
+import "strings"
+
+// Named is a member of a request or of an answer, and what the document of its service calls it; Label is "" when that says
+// nothing short.
+type Named struct {
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"`
+}
+
+// Called returns what a member is called, of a name such as "address city" when it is inside another: the labels that the
+// document has, and the words of each part that it has no label for. has reports whether it has one.
+func Called(names []Named, name string, words func(part string) string) (called string, has bool) {
+	var parts []string
+	for name = strings.TrimSpace(name); name != ""; name = strings.TrimSpace(name) {
+		label, rest := labelOf(names, name)
+		if label == "" {
+			part, after, _ := strings.Cut(name, " ")
+			label, rest = words(part), after
+		} else {
+			has = true
+		}
+		parts, name = append(parts, label), rest
+	}
+	return strings.Join(parts, " "), has
+}
+
+func labelOf(names []Named, name string) (label, rest string) {
+	for _, n := range names {
+		if after, ok := strings.CutPrefix(name, n.Name); ok && n.Label != "" && (after == "" || after[0] == ' ') {
+			return n.Label, after
+		}
+	}
+	return "", name
+}
+
+// NamedIn returns the members that have a label and stand in an answer, which is JSON.
+func NamedIn(names []Named, answer string) (list []Named) {
+	for _, n := range names {
+		if n.Label != "" && strings.Contains(answer, `"`+n.Name+`"`) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
