@@ -41,6 +41,8 @@ type app struct {
 	out    io.Writer
 	errOut io.Writer
 	getenv func(string) string
+	name   string   // by which the person called it; "" for piloto
+	same   []string // the flags that say which deployment, as the person gave them
 
 	asks   bool // a person is at stdin and stderr
 	colour bool
@@ -70,7 +72,7 @@ type globals struct {
 
 // Main runs the command, and returns its exit code.
 func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) string) int {
-	a := &app{in: bufio.NewReader(in), out: out, errOut: errOut, getenv: getenv}
+	a := &app{in: bufio.NewReader(in), out: out, errOut: errOut, getenv: getenv, name: called(os.Args[0])}
 	a.isTerm = term.IsTerminal(int(out.Fd()))
 	a.asks = term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(errOut.Fd()))
 	a.colour = term.IsTerminal(int(errOut.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"piloto/cmd/piloto/sandbox"
+	"piloto/internal/ground/visible"
 )
 
 // configFile is read when --config names no other file and the current folder has it.
@@ -32,6 +33,11 @@ var unset = []string{"config", "help", "version", "chat", "project", "delete", "
 // configure sets the flags that were not given: from the environment (PILOTO_MAX_STEPS), else from the configuration
 // (max_steps).
 func (a *app) configure(cmd *cobra.Command) error {
+	for _, name := range []string{"at", "profile", "data"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			a.same = append(a.same, "--"+name, visible.Word(f.Value.String()))
+		}
+	}
 	file, named := a.global.config, true
 	if file == "" {
 		file = a.getenv("PILOTO_CONFIG")

@@ -43,7 +43,7 @@ func (a *app) workspaceCommand() *cobra.Command {
 Without them: the files of a folder of this machine (-w), with the versions that were kept here.
 get, put, push and pull always need --project or --chat.`
 	cmd.PersistentFlags().StringVar(&f.project, "project", "", "`id` of a project at the deployment")
-	cmd.PersistentFlags().StringVar(&f.chat, "chat", "", "`id` of a chat at the deployment; a chat of a project has its files")
+	cmd.PersistentFlags().StringVar(&f.chat, "chat", "", "`id` of a chat at the deployment, or last; a chat of a project has its files")
 	cmd.PersistentFlags().StringVarP(&f.root, "workspace", "w", ".", "`folder` of this machine, without --project and --chat")
 	cmd.PersistentFlags().StringSliceVar(&f.shown, "show", nil, "`globs` of files of the folder that are hidden otherwise")
 	return cmd
@@ -90,7 +90,11 @@ func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.C
 		return usage(errors.New(a.text("cli.files.place")))
 	}
 	return a.connect(ctx, func(ctx context.Context, c *client.Client) error {
-		there := c.ChatFiles(f.chat)
+		chat, err := chatOf(ctx, c, f.chat)
+		if err != nil {
+			return err
+		}
+		there := c.ChatFiles(chat)
 		if f.project != "" {
 			there = c.ProjectFiles(f.project)
 		}

@@ -104,7 +104,7 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&w.agent, "agent", "a", "build", "`name` of the agent")
-	f.StringVar(&w.chat, "chat", "", "`id` of a chat in which it works; a new one when absent")
+	f.StringVar(&w.chat, "chat", "", "`id` of a chat in which it works, or last; a new one when absent")
 	w.workspace.register(f)
 	f.StringVarP(&w.mode, "mode", "m", "", "confirm-all: what would be read asks, too; confirm-sensitive; yolo")
 	f.StringVar(&w.model, "model", "", "`name` of the model that works, of the assistant's provider, or provider/name")
@@ -138,6 +138,10 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 // work starts a job, and follows it.
 func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string) error {
 	began := time.Now()
+	var err error
+	if w.chat, err = chatOf(ctx, c, w.chat); err != nil {
+		return err
+	}
 	if err := a.narrow(ctx, c, &w); err != nil {
 		return err
 	}

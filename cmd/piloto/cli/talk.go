@@ -45,12 +45,8 @@ func (f *conversationFlags) register(cmd *cobra.Command) {
 
 // openChat returns the id of the chat that the flags name, or of a new one.
 func (f *conversationFlags) openChat(ctx context.Context, c *client.Client) (string, error) {
-	switch f.chat {
-	case "":
-	case "last":
-		return lastChat(ctx, c)
-	default:
-		return f.chat, nil
+	if f.chat != "" {
+		return chatOf(ctx, c, f.chat)
 	}
 	made, err := client.Post[conversation.Chat](ctx, c, "/api/chats", httpapi.ChatRequest{Title: f.title, ProjectID: f.project})
 	if err != nil || f.agent == "" {
@@ -62,8 +58,11 @@ func (f *conversationFlags) openChat(ctx context.Context, c *client.Client) (str
 	return made.ID, err
 }
 
-// lastChat returns the id of the chat that changed last.
-func lastChat(ctx context.Context, c *client.Client) (string, error) {
+// chatOf returns the id of a chat that a flag names: its own, or that of the chat that changed last.
+func chatOf(ctx context.Context, c *client.Client, named string) (string, error) {
+	if named != "last" {
+		return named, nil
+	}
 	page, err := client.Get[httpapi.ChatList](ctx, c, "/api/chats", nil)
 	if err != nil {
 		return "", err

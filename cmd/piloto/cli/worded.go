@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -54,11 +56,19 @@ func (a *app) text(key string, pairs ...string) string {
 			args[i] = valueIn(sentence, pairs[i-1], p)
 		}
 	}
-	return locale.Text(a.tag, key, args...)
+	return locale.Text(a.tag, key, append(args, a.itself()...)...)
+}
+
+// itself returns what a sentence calls this command, as words of a shell: {program}, and {piloto} for the same deployment.
+func (a *app) itself() []string {
+	program := cmp.Or(a.name, "piloto")
+	return []string{"program", program, "piloto", strings.Join(append([]string{program}, a.same...), " ")}
 }
 
 // prose does the same with values that have lines, which the caller makes visible.
-func (a *app) prose(key string, pairs ...string) string { return locale.Text(a.tag, key, pairs...) }
+func (a *app) prose(key string, pairs ...string) string {
+	return locale.Text(a.tag, key, append(pairs[:len(pairs):len(pairs)], a.itself()...)...)
+}
 
 // ofFault returns the sentence of a fault, with its values as in text.
 func (a *app) ofFault(f *fault.Error) string {
@@ -68,6 +78,9 @@ func (a *app) ofFault(f *fault.Error) string {
 		if text, ok := value.(string); ok {
 			s.Args[name] = valueIn(sentence, name, text)
 		}
+	}
+	for pair := range slices.Chunk(a.itself(), 2) {
+		s.Args[pair[0]] = pair[1]
 	}
 	return s.In(a.tag)
 }
@@ -84,7 +97,7 @@ func valueIn(sentence, name, value string) string {
 }
 
 // commands are the parts of a sentence that a person pastes into a shell.
-var commands = regexp.MustCompile(`(piloto |--)[^.:;(\n]*`)
+var commands = regexp.MustCompile(`(\{(?:piloto|program)\} |piloto |--)[^.:;(\n]*`)
 
 // reworded returns an error that says a sentence in the place of what a part of it says.
 func reworded(err, part error, sentence string) error {

@@ -157,3 +157,17 @@ func TestNoTextOfAPlanSetsAnEditor(t *testing.T) {
 		}
 	}
 }
+
+// TestASentenceNamesTheCommandAsItWasCalled: with the deployment that was named, in a form that a shell takes.
+func TestASentenceNamesTheCommandAsItWasCalled(t *testing.T) {
+	a := &app{tag: locale.English, name: "bin/piloto", same: []string{"--data", "'my folder'"}}
+	if got, want := a.text("cli.confirm_with", "id", "R", "digest", "41e3bede"), "The plan waits: bin/piloto --data 'my folder' runs confirm R --digest 41e3bede"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := a.text("cli.login_hint"), "Log in with: bin/piloto login URL"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := a.worded(refusal("cli.no_profile", "name", "x; {piloto}")).Error(); !strings.Contains(got, "bin/piloto profiles") || strings.Contains(got, "folder") {
+		t.Error(got)
+	}
+}

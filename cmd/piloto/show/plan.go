@@ -116,6 +116,26 @@ func (w *Writer) undoable(r httpapi.Run) string {
 	return w.text("page.card.undoable", "undoable", strconv.Itoa(r.Undoable), "n", strconv.Itoa(r.Changing))
 }
 
+// thing says what the thing is whose id a step has, as its service described it.
+func (w *Writer) thing(t plan.Taken) {
+	said := []string{}
+	if t.Label != "" {
+		said = append(said, w.style(bold, visible.Line(t.Label)))
+	}
+	for _, f := range t.About {
+		value := JSON(f.Value)
+		if text := ""; json.Unmarshal(f.Value, &text) == nil {
+			value = visible.Line(text)
+		}
+		if name, _ := ref.Called(t.Names, f.Name, ref.Words); value != visible.Line(t.Label) {
+			said = append(said, visible.Line(name)+" "+value)
+		}
+	}
+	if len(said) > 0 {
+		w.line(6, strings.Join(said, " · "))
+	}
+}
+
 // step writes one step: what it is, where it goes, and everything that is sent.
 func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
@@ -146,6 +166,7 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	for _, t := range r.Taken {
 		if t.StepID.String() == s.ID {
 			w.line(4, visible.Line(t.Value), w.text("page.step.taken.of", "service", visible.Line(t.Service)), w.clock(t.At))
+			w.thing(t)
 		}
 	}
 	if s.Ask != nil {

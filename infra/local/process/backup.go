@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/visible"
 )
 
@@ -79,6 +81,9 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 		}
 	}
 	store, err := disk.Open(path, disk.WithLogger(log))
+	if held := (*disk.HeldError)(nil); errors.As(err, &held) {
+		return nil, fault.New(fault.Conflict, "up.held").With("folder", folder).With("pid", cmp.Or(held.PID, "?"))
+	}
 	if err != nil {
 		return nil, withAdvice(folder, err)
 	}

@@ -14,12 +14,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"piloto/internal/boot"
 	"piloto/internal/boot/registry"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 )
 
@@ -36,6 +38,9 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fault.New(fault.Conflict, "up.taken").With("addr", o.Addr)
+		}
 		return fmt.Errorf("%w; choose another address with --addr", err)
 	}
 	defer func() { _ = listener.Close() }()

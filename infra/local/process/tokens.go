@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 )
@@ -53,7 +54,7 @@ func Tokens(ctx context.Context, folder string, task TokenTask, out io.Writer) e
 // folder, when that is the cause.
 func explainNoProcess(folder string, err error) error {
 	if isNoProcess(err) {
-		return fmt.Errorf("no process has %s: start it first, with piloto up --data %s", folder, shellWord(folder))
+		return fault.New(fault.Unavailable, "up.no_process").With("folder", folder)
 	}
 	return err
 }

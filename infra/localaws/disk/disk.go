@@ -54,6 +54,24 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
+// HeldError is ErrHeld of one file.
+type HeldError struct {
+	Path string
+	PID  string // of the process that has it open; "" when only a backup reads it
+}
+
+// Error implements error.
+func (e *HeldError) Error() string {
+	who := "another process, which may just be reading it for a backup"
+	if e.PID != "" {
+		who = "process " + e.PID
+	}
+	return fmt.Sprintf("%v: %s is open in %s; stop it, or use another data folder", ErrHeld, e.Path, who)
+}
+
+// Is makes it ErrHeld.
+func (e *HeldError) Is(target error) bool { return target == ErrHeld } //nolint:errorlint // errors.Is unwraps, and this compares
+
 var (
 	// ErrHeld reports that another process has the file open.
 	ErrHeld = errors.New("data file is held by another process")

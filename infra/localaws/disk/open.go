@@ -256,11 +256,11 @@ func open(path string, readOnly bool) (db *bolt.DB, err error) {
 func explain(path string, err error) error {
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		who := "another process, which may just be reading it for a backup"
+		held := &HeldError{Path: path}
 		if pid, readErr := os.ReadFile(holderPath(path)); readErr == nil {
-			who = "process " + strings.TrimSpace(string(pid))
+			held.PID = strings.TrimSpace(string(pid))
 		}
-		return fmt.Errorf("%w: %s is open in %s; stop it, or use another data folder", ErrHeld, path, who)
+		return held
 	case errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat):
 		return fmt.Errorf("%s: %w; nothing was changed", path, err)
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch),

@@ -244,7 +244,7 @@ func (r *reader) single(raw json.RawMessage, name string) readValue {
 
 // name returns what a member is called.
 func (r *reader) name(name string) render.HTML {
-	called, _ := ref.Called(r.names, name, humanName)
+	called, _ := ref.Called(r.names, name, ref.Words)
 	return display(called)
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
@@ -221,7 +220,7 @@ func (w *sentenceWriter) reference(v saidValue, text string) saidValue {
 func (w *sentenceWriter) place(r ref.Reference, tag locale.Tag) render.HTML {
 	var parts []string // the innermost first
 	for _, s := range slices.Backward(r.Path) {
-		name := string(w.card.show(humanName(s.Name)))
+		name := string(w.card.show(ref.Words(s.Name)))
 		switch {
 		case s.IsIdx && s.Index == 0:
 			parts = append(parts, locale.Text(tag, "page.says.first"))
@@ -305,13 +304,13 @@ func (w *sentenceWriter) word(key string) render.HTML {
 
 // name returns what a member is called.
 func (w *sentenceWriter) name(name string) render.HTML {
-	called, _ := ref.Called(w.names, name, humanName)
+	called, _ := ref.Called(w.names, name, ref.Words)
 	return w.card.show(called)
 }
 
 // called returns the name that is sent, when a member is called otherwise.
 func (w *sentenceWriter) called(name string) string {
-	if _, has := ref.Called(w.names, name, humanName); has {
+	if _, has := ref.Called(w.names, name, ref.Words); has {
 		return plain(name)
 	}
 	return ""
@@ -333,24 +332,7 @@ var moneyNames = []string{
 
 // isMoney reports whether a name is that of an amount of money.
 func isMoney(name string) bool {
-	return slices.ContainsFunc(strings.Fields(humanName(name)), func(word string) bool { return slices.Contains(moneyNames, word) })
-}
-
-// humanName returns the words of a name: "roomId" and "room_id" are "room id".
-func humanName(name string) string {
-	var b strings.Builder
-	var last rune
-	for _, r := range name {
-		switch {
-		case r == '_' || r == '-' || r == '.':
-			r = ' '
-		case unicode.IsUpper(r) && (unicode.IsLower(last) || unicode.IsDigit(last)):
-			b.WriteByte(' ')
-		}
-		b.WriteRune(unicode.ToLower(r))
-		last = r
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return slices.ContainsFunc(strings.Fields(ref.Words(name)), func(word string) bool { return slices.Contains(moneyNames, word) })
 }
 
 // pathValue is a parameter of a path.

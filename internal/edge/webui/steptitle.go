@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
 
@@ -54,7 +55,7 @@ func resource(template string) (name string, one bool) {
 	one = len(parts) > 0 && strings.Contains(parts[len(parts)-1], "{")
 	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.Contains(part, "{") || prefixes.MatchString(part) })
 	for i := range parts {
-		parts[i] = humanName(parts[i])
+		parts[i] = ref.Words(parts[i])
 	}
 	return strings.Join(parts, " › "), one
 }

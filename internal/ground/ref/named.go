@@ -1,6 +1,9 @@
 package ref
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Named is a member of a request or of an answer, and what the document of its service calls it; Label is "" when that says
 // nothing short.
@@ -43,4 +46,21 @@ func NamedIn(names []Named, answer string) (list []Named) {
 		}
 	}
 	return list
+}
+
+// Words returns the words of a name: "roomId" and "room_id" are "room id".
+func Words(name string) string {
+	var b strings.Builder
+	var last rune
+	for _, r := range name {
+		switch {
+		case r == '_' || r == '-' || r == '.':
+			r = ' '
+		case unicode.IsUpper(r) && (unicode.IsLower(last) || unicode.IsDigit(last)):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+		last = r
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
 }
