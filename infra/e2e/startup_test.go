@@ -47,7 +47,7 @@ func TestFailedStartReportsReason(t *testing.T) {
 		{"an address for everybody", []string{"-addr", "0.0.0.0:0"}, nil, []string{"0.0.0.0:0", "-expose", "-host", "TLS"}},
 		{"an address for everybody, by no host", []string{"-addr", ":0"}, nil, []string{"-expose"}},
 		{"a host that is an address of the web", []string{"-host", "https://piloto.example"}, nil, []string{"-host", "https://"}},
-		{"an address that signs in to nobody", []string{"open", "--data", filepath.Join(damaged, "none")}, nil, []string{"no process has", "--data"}},
+		{"an address that signs in to nobody", []string{"open", "--data", filepath.Join(damaged, "none")}, nil, []string{"Ningún proceso tiene", "--data"}},
 		{"a token that no header carries", nil, []string{"PILOTO_TOKEN=ñandú-en-la-pampa"}, []string{"PILOTO_TOKEN", "ASCII"}},
 		{"another way to run functions", []string{"-lambda", "docker"}, nil, []string{"-lambda=docker", "inprocess", "process"}},
 		{"functions that nobody built", []string{"-lambda", "process", "-functions", "/nowhere"}, nil, []string{"/nowhere", "bootstrap"}},
