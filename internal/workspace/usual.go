@@ -72,6 +72,14 @@ func (s Shown) Secrets(name string) Secrets {
 
 // matchesEnd reports whether the last segments of a name match a pattern.
 func matchesEnd(pattern, name string) bool {
+	if !strings.HasSuffix(name, pattern[strings.LastIndexByte(pattern, '*')+1:]) { // nearly all names are told apart here
+		return false
+	}
+	for part := range strings.SplitSeq(pattern, "*") {
+		if !strings.Contains(name, part) {
+			return false
+		}
+	}
 	want, segments := strings.Split(pattern, "/"), strings.Split(name, "/")
 	if want[len(want)-1] == "**" {
 		want = want[:len(want)-1]
