@@ -29,7 +29,7 @@ var usual = map[Secrets][]string{
 		".terraformrc", "terraform.rc", "auth.json", "auth.toml", "kubeconfig", ".kubeconfig", "*.kubeconfig", "rclone.conf", "wp-config.php",
 		"service-account*.json", "service_account*.json", "serviceaccount*.json", "client_secret*.json", "gha-creds-*.json", "*firebase-adminsdk*.json",
 		"*.tfstate", "*.tfstate.backup", "*.ovpn", ".databrickscfg", ".wgetrc", ".curlrc", ".msmtprc", ".fetchmailrc", ".ftpconfig", "sftp-config.json",
-		"local.settings.json", ".*_history", ".aws/**", ".docker/config.json", ".kube/**", ".azure/**", "gh/hosts.yml", ".git/config", "gcloud/**", ".config/hub",
+		"local.settings.json", ".*_history", ".aws/**", ".docker/config.json", ".kube/**", ".azure/**", "gh/hosts.yml", "*.git/config", "gcloud/**", ".config/hub",
 		".m2/settings.xml", "settings-security.xml", ".gradle/gradle.properties", ".bundle/config", ".snowsql/config", ".subversion/auth/**", ".pulumi/**",
 		"*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.keytab", "*.keychain", "*.keychain-db",
 	},

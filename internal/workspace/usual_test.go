@@ -29,6 +29,7 @@ func TestUsualPlacesOfSecrets(t *testing.T) {
 		{nothing, "x/.kube/config", workspace.SomeValues},
 		{nothing, "release.keystore", workspace.SomeValues},
 		{nothing, ".git/config", workspace.SomeValues},
+		{nothing, "x/y.git/config", workspace.SomeValues},
 		{nothing, "home/.ssh/known_hosts", workspace.NoSecrets},
 		{nothing, "secrets.go", workspace.NoSecrets},
 		{nothing, "secret_test.go", workspace.NoSecrets},

@@ -186,10 +186,19 @@ func TestGitConfigurationHasNoTokenForACommand(t *testing.T) {
 		t.Skip("this machine has no sandbox")
 	}
 	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Dev: []string{"git", "base64", "cat"}}, nil)
-	const config = "[core]\n\trepositoryformatversion = 0\n[remote \"origin\"]\n\turl = https://ana:hunter@github.com/a/b.git\n"
+	const config = "[core]\n\trepositoryformatversion = 0\n[remote \"origin\"]\n\turl = https://ana:hunter@github.com/a/b.git\n[http]\n\textraheader = AUTHORIZATION: basic YWJj-hunter-ZGVm12\n"
 	m.put(t, ".git/config", config)
-	m.put(t, "sub/.git/config", config)
-	for _, name := range []string{".git/config", "sub/.git/config"} {
+	names := []string{".git/config", "sub/.git/config", "x.git/config", "bare/config", "included", ".git/modules/a/b/c/config", ".git/worktrees/d/config.worktree"}
+	for _, name := range names[1:] {
+		m.put(t, name, config)
+	}
+	m.put(t, "sub/.git/config.worktree", "[include]\n\tpath = ../../included\n")
+	for _, folder := range []string{"x.git", "bare", ".git/modules/a/b/c", ".git/worktrees/d"} {
+		m.put(t, folder+"/HEAD", "ref: refs/heads/main\n")
+		m.put(t, folder+"/objects/x", "")
+		m.put(t, folder+"/refs/x", "")
+	}
+	for _, name := range names {
 		for _, line := range []string{"cat " + name, "base64 " + name + " | base64 -d | rev | rev", "git config --file " + name + " --list"} {
 			if got := m.one(t.Context(), "run_command", args{"command": line}); strings.Contains(got, "hunter") || !strings.Contains(got, "github.com") {
 				t.Errorf("%s: %s", line, got)

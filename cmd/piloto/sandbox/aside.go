@@ -17,7 +17,7 @@ import (
 
 // A Moved is something that git would have obeyed, and that was moved out of a workspace.
 type Moved struct {
-	Name string // slashed, below the workspace
+	Name string // slashed: below the workspace, or a whole path
 	Back string // a line for a shell that brings it back
 	Put  bool   // what was there before was put back in its place
 	Err  error  // it could not be moved, and is still there
@@ -26,31 +26,49 @@ type Moved struct {
 // A Guard knows what git obeyed in a workspace before a command.
 type Guard struct{ before *obeyed }
 
-// Clear moves what git obeys in the workspace, and did not obey before the command, into a folder: a new or replaced
-// .git, gitdir file, bare repository, hook, or configuration with a setting that git may run. It puts back what was
-// replaced, if it was a file or a link. Nothing is deleted. The folder is made when it is needed; at is in the names there.
+// Clear moves what git obeys in the folders that a command could write, and did not obey before it, into a folder: a new or
+// replaced .git, gitdir file, link, bare repository, hook, program of a setting, or configuration with a setting that git
+// may run. It puts back what was replaced, if it was a file or a link. Nothing is deleted. The folder is made when it is
+// needed; at is in the names there.
 func (g *Guard) Clear(to string, at time.Time) []Moved {
-	after := newObeyed(g.before.root, g.before.written)
-	after.look(g.before.skipped)
-	c := &clearing{g.before, after, filepath.Join(to, at.UTC().Format("20060102-150405.000000")), nil}
+	c := &clearing{before: g.before, tried: map[string]bool{}, to: filepath.Join(to, at.UTC().Format("20060102-150405.000000"))}
+	// What leads elsewhere is moved first, because git does not obey what is there afterwards.
+	for moved := -1; moved < len(c.moved) && moved < maxLeads; {
+		moved = len(c.moved)
+		c.after = g.before.empty()
+		c.after.look()
+		c.clear(true)
+	}
+	c.clear(false)
+	return c.moved
+}
+
+// maxLeads is how many things that lead elsewhere are moved at most, before what they lead to is moved too.
+const maxLeads = 200
+
+// clear moves what is new. It moves git folders and what leads elsewhere, or the rest.
+func (c *clearing) clear(leads bool) {
 	var gone []string
-	for _, path := range slices.Sorted(maps.Keys(after.folders)) {
-		if c.isNew(path) && !slices.ContainsFunc(gone, func(folder string) bool { return isWithin(path, folder) }) {
+	isGone := func(path string) bool {
+		return slices.ContainsFunc(gone, func(folder string) bool { return isWithin(path, folder) })
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.after.folders)) {
+		if leads && c.isNew(path) && !isGone(path) {
 			gone = append(gone, c.folder(path)...)
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(after.files)) {
-		if !slices.ContainsFunc(gone, func(folder string) bool { return isWithin(path, folder) }) {
+	for _, path := range slices.Sorted(maps.Keys(c.after.files)) {
+		if (c.after.files[path].Kind != program) == leads && !isGone(path) {
 			c.file(path)
 		}
 	}
-	return c.moved
 }
 
 type clearing struct {
 	before, after *obeyed
 	to            string
 	moved         []Moved
+	tried         map[string]bool // paths of what could not be moved
 }
 
 // isNew reports whether a git folder was none of the workspace. A folder that has another name now was one.
@@ -80,7 +98,7 @@ func (c *clearing) folder(path string) []string {
 	case isGitName(filepath.Base(path)):
 	case !hasLayout(entries): // only a commondir leads there, which is moved
 		return nil
-	case foreign || path == c.after.root:
+	case foreign || slices.Contains(c.after.roots, path):
 		for _, e := range entries {
 			if strings.EqualFold(e.Name(), "HEAD") {
 				c.move(filepath.Join(path, e.Name()), content{})
@@ -96,11 +114,11 @@ func (c *clearing) folder(path string) []string {
 func (c *clearing) file(path string) {
 	now, former := c.after.files[path], c.before.files[path]
 	for folder := range c.after.folders { // it may have another name now
-		if rel, err := filepath.Rel(folder, path); former.mode == 0 && former.text == "" && err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(folder, path); former.same(content{}) && err == nil && filepath.IsLocal(rel) {
 			former = c.before.files[filepath.Join(c.formerly(folder), rel)]
 		}
 	}
-	if now == former || now.config && now.whole && now.mode.IsRegular() && onlyHarmless(now.text, former.text) {
+	if now.same(former) || now.Kind == configuration && now.Whole && now.Mode.IsRegular() && onlyHarmless(now.Text, former.Text) {
 		return
 	}
 	c.move(path, former)
@@ -108,9 +126,12 @@ func (c *clearing) file(path string) {
 
 // move moves something, and puts back what was there before.
 func (c *clearing) move(path string, former content) {
-	name, err := filepath.Rel(c.after.root, path)
-	if err != nil {
-		name = path
+	name := path
+	if below, err := filepath.Rel(c.after.roots[0], path); err == nil && filepath.IsLocal(below) {
+		name = below
+	}
+	if c.tried[path] {
+		return
 	}
 	m := Moved{Name: filepath.ToSlash(name)}
 	kept := keptName(c.to, len(c.moved)+1, path)
@@ -120,6 +141,7 @@ func (c *clearing) move(path string, former content) {
 			m.Back = "rm -f -- " + visible.Word(path) + " && " + m.Back
 		}
 	}
+	c.tried[path] = m.Err != nil
 	c.moved = append(c.moved, m)
 }
 
@@ -137,12 +159,12 @@ func keptName(to string, number int, path string) string {
 // putBack writes a file or a link as it was. It reports whether it did.
 func (was content) putBack(path string) bool {
 	switch {
-	case !was.whole:
+	case !was.Whole:
 		return false
-	case was.mode&fs.ModeSymlink != 0:
-		return os.Symlink(was.text, path) == nil
+	case was.Mode&fs.ModeSymlink != 0:
+		return os.Symlink(was.Text, path) == nil
 	}
-	return os.WriteFile(path, []byte(was.text), was.mode.Perm()) == nil && os.Chmod(path, was.mode.Perm()) == nil
+	return os.WriteFile(path, []byte(was.Text), was.Mode.Perm()) == nil && os.Chmod(path, was.Mode.Perm()) == nil
 }
 
 // moveAway moves a file, a link or a folder, also to another file system, and although a command took away the rights

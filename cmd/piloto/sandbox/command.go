@@ -180,11 +180,12 @@ func realPaths(paths []string) ([]string, error) {
 }
 
 // Protect adds the files of the workspace that are hidden, and its sockets, FIFOs and devices, to Hidden, and those that
-// usually have secrets to Masked. It adds to ReadOnly what git obeys in the workspace: each .git, what a gitdir file and a commondir lead to, bare repositories, and
-// hooks and configurations that a setting names. A command can read that, because many programs ask git. It cannot write
-// there, because the git of the person would run what it wrote.
-// A command can still make a repository where there was none. The Guard finds it afterwards, and does not need the
-// command to be confined.
+// usually have secrets to Masked. It adds to ReadOnly what git obeys in the workspace and in the folders of Write: each
+// .git, what a gitdir file, a commondir and links lead to, bare repositories, and hooks, configurations and programs that a
+// setting names. A command can read that, because many programs ask git. It cannot write there, because the git of the
+// person would run what it wrote. A git folder or a file that Write names can be written.
+// A command can still make a repository where there was none, and replace a link. The Guard finds that afterwards, and does
+// not need the command to be confined.
 func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 	var err error
 	if c.Workspace, err = filepath.EvalSymlinks(c.Workspace); err != nil { // a walk does not follow a link at its root
@@ -195,12 +196,16 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 		return nil, err
 	}
 	o := newObeyed(c.Workspace, written)
-	o.above()
+	o.around()
 	entries, err := readFolder(c.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	c.protect(shown, o, "", entries)
+	for _, root := range o.roots[1:] {
+		o.into(root)
+	}
+	c.maskSettings(shown, o)
 	c.ReadOnly = append(c.ReadOnly, o.closed()...)
 	return &Guard{o}, nil
 }
@@ -216,7 +221,7 @@ func (c *Command) protect(shown workspace.Shown, o *obeyed, folder string, entri
 		case e.IsDir() && isGitName(e.Name()):
 		case e.IsDir() && !shown.Enters(name):
 			c.Hidden = append(c.Hidden, name)
-			o.skipped[path] = true
+			o.into(path) // without a sandbox it is not hidden
 		case e.IsDir():
 			entries, _ := readFolder(path) // a command cannot read it either
 			c.protect(shown, o, name+"/", entries)

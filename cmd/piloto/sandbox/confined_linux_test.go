@@ -89,14 +89,6 @@ func probeLandlock(folders []string) {
 	}
 }
 
-func TestANamedGitFolderCanBeWritten(t *testing.T) {
-	needSandbox(t)
-	workspace := t.TempDir()
-	git := filepath.Join(workspace, ".git")
-	write(t, filepath.Join(git, "config"), "settings")
-	wantOutput(t, run(t, Command{Line: "echo x > .git/config && echo yes", Workspace: workspace, Write: []string{git}}), "yes")
-}
-
 func TestEnvironmentIsWhatIsNamed(t *testing.T) {
 	t.Setenv("CANARY", "secret")
 	t.Setenv("PATH", "/usr/bin:/bin")

@@ -18,8 +18,13 @@ type order struct {
 	Mounts []mount // by path, so that a folder comes before what is mounted below it
 	Links  []link
 
-	Workspace string
-	Held      []string // folders of the workspace that cannot be renamed or removed, the inner ones first
+	Held []held
+}
+
+// held are folders that cannot be renamed or removed, the inner ones first, in a folder that can be written.
+type held struct {
+	Root    string
+	Folders []string
 }
 
 // A kind of mount tells where its content is from, and who may write it.
@@ -88,7 +93,6 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 			{"/dev/stdout", "/proc/self/fd/1"},
 			{"/dev/stderr", "/proc/self/fd/2"},
 		},
-		Workspace: c.Workspace,
 	}
 	for _, path := range systemDirs {
 		o.addSystem(path)
@@ -117,20 +121,29 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 	return o
 }
 
-// listHeld lists the folders above each mount in the workspace. A mount goes along when a folder above it gets another name,
-// and its place is free then.
+// listHeld lists the folders above each mount in a folder that can be written. A mount goes along when a folder above it gets
+// another name, and its place is free then.
 func (o *order) listHeld() {
-	held := map[string]bool{}
-	for _, m := range o.Mounts {
-		if m.Kind == emptyFile || m.Kind == copied || !isWithin(m.Path, o.Workspace) || m.Path == o.Workspace {
-			continue
-		}
-		for folder := filepath.Dir(m.Path); folder != o.Workspace; folder = filepath.Dir(folder) {
-			held[folder] = true
+	for _, m := range o.Mounts { // a folder is before what is below it
+		info, err := os.Stat(m.Path)
+		if m.Kind == writable && err == nil && info.IsDir() && !slices.ContainsFunc(o.Held, func(h held) bool { return isWithin(m.Path, h.Root) }) {
+			o.Held = append(o.Held, held{Root: m.Path})
 		}
 	}
-	o.Held = slices.Sorted(maps.Keys(held))
-	slices.Reverse(o.Held)
+	for i, h := range o.Held {
+		above := map[string]bool{}
+		for _, m := range o.Mounts {
+			if m.Kind == emptyFile || m.Kind == copied || m.Path == h.Root || !isWithin(m.Path, h.Root) {
+				continue
+			}
+			for folder := filepath.Dir(m.Path); folder != h.Root; folder = filepath.Dir(folder) {
+				above[folder] = true
+			}
+		}
+		o.Held[i].Folders = slices.Sorted(maps.Keys(above))
+		slices.Reverse(o.Held[i].Folders)
+	}
+	o.Held = slices.DeleteFunc(o.Held, func(h held) bool { return len(h.Folders) == 0 })
 }
 
 // sortMounts puts each folder before the mounts below it. It removes the mounts below a folder that is shown empty.

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"crypto/sha256"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,33 +27,68 @@ func isGitName(name string) bool {
 // maxObeyed is the largest file whose former content is kept, in bytes.
 const maxObeyed = 1 << 20
 
-// obeyed is what git obeys in a workspace: what it runs, or where it reads what it runs.
+// obeyed is what git obeys in the folders that commands write: what it runs, or where it reads what it runs.
 type obeyed struct {
-	root    string
-	written []string // git folders that the person lets commands write
+	roots   []string // the workspace, and other folders; none has a link
+	written []string // git folders and files that the person lets commands write
 
 	folders map[string]fs.FileInfo // git folders: each .git, and what has the layout of one, by path
-	files   map[string]content     // gitdir files, links, configurations and hooks, by path
-	skipped map[string]bool        // folders that nobody looked into
+	files   map[string]content     // what is obeyed beside them, by path
+
+	parsed map[string][]option // configurations that were read, by path
+	seen   map[string]bool     // of git folders, folders of hooks and configurations, each for the files that it is about
 }
 
 // content tells what is in a file or a link. The zero one is that of nothing.
 type content struct {
-	mode   fs.FileMode
-	text   string // of a file; the target of a link; else, or of a large file, when it was written
-	config bool   // it is a configuration
-	whole  bool   // the text is all of it
+	Mode  fs.FileMode
+	Text  string // of a file; the target of a link; of a large file, its sum
+	Whole bool   // the text is all of it
+	Kind  part
 }
 
-// newObeyed returns an empty list for a workspace, whose path has no link. Written are paths that commands may write.
-func newObeyed(root string, written []string) *obeyed {
-	o := &obeyed{root: root, folders: map[string]fs.FileInfo{}, files: map[string]content{}, skipped: map[string]bool{}}
+// A part tells how git takes a file.
+type part int
+
+const (
+	program       part = iota // it runs it
+	configuration             // it reads settings there
+	lead                      // it reads there where the others are
+)
+
+// same reports whether two contents are the same, however git takes them.
+func (was content) same(now content) bool { return was.Mode == now.Mode && was.Text == now.Text }
+
+// newObeyed returns an empty list for a workspace, whose path has no link, and paths beside it that commands may write.
+func newObeyed(workspace string, written []string) *obeyed {
+	o := &obeyed{roots: []string{workspace}}
 	for _, path := range written {
-		if slices.ContainsFunc(strings.Split(path, string(filepath.Separator)), isGitName) {
+		info, err := os.Stat(path)
+		entries, _ := os.ReadDir(path)
+		switch {
+		case err != nil:
+		case !info.IsDir(), hasLayout(entries), slices.ContainsFunc(strings.Split(path, string(filepath.Separator)), isGitName):
 			o.written = append(o.written, path)
+		case !slices.Contains(o.roots, path):
+			o.roots = append(o.roots, path)
 		}
 	}
-	return o
+	return o.empty()
+}
+
+// empty returns a list of nothing for the same folders.
+func (o *obeyed) empty() *obeyed {
+	return &obeyed{
+		roots: o.roots, written: o.written, folders: map[string]fs.FileInfo{}, files: map[string]content{},
+		parsed: map[string][]option{}, seen: map[string]bool{},
+	}
+}
+
+// once reports whether it is asked for the first time.
+func (o *obeyed) once(what ...string) bool {
+	key := strings.Join(what, "\x00")
+	defer func() { o.seen[key] = true }()
+	return !o.seen[key]
 }
 
 // visit notes what git obeys in a folder, beside the folders in it.
@@ -78,74 +115,177 @@ func hasLayout(entries []fs.DirEntry) bool {
 	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
-// pointer notes a .git that is a file or a link, and the folder that it leads to.
+// pointer notes a .git, perhaps one that is a file or a link, and the folder that it leads to.
 func (o *obeyed) pointer(path string) {
-	o.file(path, false)
-	target, err := filepath.EvalSymlinks(path)
-	if text, ok := strings.CutPrefix(readSmall(path), "gitdir:"); ok {
-		target = joined(filepath.Dir(path), strings.TrimSpace(text))
+	work := filepath.Dir(path)
+	target := o.file(path, lead)
+	if text, ok := strings.CutPrefix(readSmall(target), "gitdir:"); ok {
+		target = o.follow(work, strings.TrimSpace(text))
 	}
-	if err == nil {
-		o.gitFolder(target, filepath.Dir(path))
-	}
+	o.gitFolder(target, work)
 }
 
 // gitFolder notes a git folder and its common folder. Work is the folder whose files it keeps.
 func (o *obeyed) gitFolder(path, work string) {
 	o.note(path, work)
 	if text := readSmall(filepath.Join(path, "commondir")); text != "" {
-		o.note(joined(path, strings.TrimSpace(text)), work)
+		o.note(o.follow(path, strings.TrimSpace(text)), work)
 	}
 }
 
-// note notes what the git of a folder obeys. The settings of a folder elsewhere may lead into the workspace.
+// note notes what the git of a folder obeys. A folder elsewhere may lead into the workspace.
 func (o *obeyed) note(path, work string) {
-	o.settings(path, work)
 	info, err := os.Lstat(path)
-	if _, known := o.folders[path]; known || err != nil || !info.IsDir() || !o.mayChange(path) {
+	if err != nil || !info.IsDir() || !o.once("folder", path, work) {
 		return
 	}
-	o.folders[path] = info
-	o.file(filepath.Join(path, "commondir"), false)
-	o.hooks(filepath.Join(path, "hooks"))
+	o.settings(path, work)
+	if !o.once("folder", path) {
+		return
+	}
+	if o.mayChange(path) {
+		o.folders[path] = info
+	}
+	o.file(filepath.Join(path, "commondir"), lead)
+	o.file(filepath.Join(path, "gitdir"), lead)
+	o.hooks(path, "hooks")
+	o.modules(filepath.Join(path, "modules"), work)
+	trees := filepath.Join(path, "worktrees")
+	entries, _ := readFolder(trees)
+	for _, e := range entries {
+		tree := filepath.Join(trees, e.Name())
+		work := path
+		if text := readSmall(filepath.Join(tree, "gitdir")); text != "" {
+			work = filepath.Dir(o.follow(tree, strings.TrimSpace(text)))
+		}
+		o.gitFolder(tree, work)
+	}
 }
 
-// hooks notes a folder of hooks. Git runs no sample.
-func (o *obeyed) hooks(folder string) {
-	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
-		o.file(folder, false)
-		return
-	}
+// modules notes the git folders of submodules, also of those without files. The name of one may have slashes, and is nearly
+// always the path of its files below work.
+func (o *obeyed) modules(folder, work string) {
 	entries, _ := readFolder(folder)
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".sample") {
-			o.file(filepath.Join(folder, e.Name()), false)
+		if !e.IsDir() {
+			continue
+		}
+		path, files := filepath.Join(folder, e.Name()), filepath.Join(work, e.Name())
+		if inner, _ := readFolder(path); hasLayout(inner) {
+			o.gitFolder(path, files)
+		} else {
+			o.modules(path, files)
 		}
 	}
 }
 
-// file notes a file or a link that a command may change.
-func (o *obeyed) file(path string, config bool) {
-	info, err := os.Lstat(path)
-	if err != nil || info.IsDir() || !o.mayChange(path) {
+// hooks notes the hooks in a folder, which is read in another one. Those of husky are in the folder above, or call what is
+// in the folder below.
+func (o *obeyed) hooks(base, path string) {
+	folder := o.follow(base, path)
+	if !o.once("hooks", folder) {
 		return
 	}
-	c := content{mode: info.Mode(), config: config}
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		c.text, err = os.Readlink(path)
-		c.whole = err == nil
-	case info.Mode().IsRegular() && info.Size() <= maxObeyed:
-		c.text, c.whole = readSmall(path), true
-	default:
-		c.text = info.ModTime().String()
+	all := []string{folder, filepath.Join(folder, "_")}
+	if filepath.Base(folder) == "_" {
+		all = append(all, filepath.Dir(folder))
 	}
-	o.files[path] = c
+	for _, folder := range all {
+		entries, _ := readFolder(folder)
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), ".sample") { // git runs none
+				o.file(filepath.Join(folder, e.Name()), program)
+			}
+		}
+	}
 }
 
-// mayChange reports whether a path is one of the workspace that the person did not let commands write.
+// file notes a file that a command may change, and the links that lead to it. It returns the path of the file.
+func (o *obeyed) file(path string, kind part) string {
+	real := o.follow(filepath.Dir(path), filepath.Base(path))
+	info, err := os.Lstat(real)
+	if err != nil || info.IsDir() || !o.mayChange(real) {
+		return real
+	}
+	was, known := o.files[real]
+	if known {
+		was.Kind = min(was.Kind, kind)
+		o.files[real] = was
+		return real
+	}
+	c := content{Mode: info.Mode(), Kind: kind}
+	switch {
+	case info.Mode().IsRegular() && info.Size() <= maxObeyed:
+		c.Text, c.Whole = readSmall(real), true
+	default:
+		c.Text = sumOf(real, info)
+	}
+	o.files[real] = c
+	return real
+}
+
+// maxSummed is the largest file whose content is compared, in bytes. A larger one is told by its time.
+const maxSummed = 256 << 20
+
+// sumOf returns a text that another content of a file does not have.
+func sumOf(path string, info fs.FileInfo) string {
+	if !info.Mode().IsRegular() || info.Size() > maxSummed {
+		return info.ModTime().String()
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return info.ModTime().String()
+	}
+	defer func() { _ = in.Close() }()
+	sum := sha256.New()
+	_, _ = io.Copy(sum, in)
+	return string(sum.Sum(nil))
+}
+
+// maxLinks is how many links a path may go through, as for the kernel.
+const maxLinks = 40
+
+// follow returns where a path leads that is read in a folder without links, as far as it exists. It notes each link on the
+// way that a command may change.
+func (o *obeyed) follow(folder, path string) string {
+	const slash = string(filepath.Separator)
+	at, rest := folder, filepath.FromSlash(path)
+	for links := 0; ; {
+		if filepath.IsAbs(rest) {
+			at = filepath.VolumeName(rest) + slash
+			rest = rest[len(filepath.VolumeName(rest)):]
+		}
+		var name string
+		name, rest, _ = strings.Cut(strings.TrimLeft(rest, slash), slash)
+		rest = strings.TrimLeft(rest, slash)
+		switch name {
+		case "":
+			return at
+		case ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		at = filepath.Join(at, name)
+		target, err := os.Readlink(at)
+		if err != nil {
+			continue
+		}
+		if o.mayChange(at) {
+			o.files[at] = content{Mode: fs.ModeSymlink, Text: target, Whole: true, Kind: lead}
+		}
+		if links++; links > maxLinks {
+			return at
+		}
+		at, rest = filepath.Dir(at), target+slash+rest
+	}
+}
+
+// mayChange reports whether a path is in a folder that commands write, and none that the person named for it.
 func (o *obeyed) mayChange(path string) bool {
-	return isWithin(path, o.root) && !slices.ContainsFunc(o.written, func(w string) bool { return isWithin(path, w) })
+	within := func(folder string) bool { return isWithin(path, folder) }
+	return slices.ContainsFunc(o.roots, within) && !slices.ContainsFunc(o.written, within)
 }
 
 // readSmall returns the content of a file, or "" when there is none, or it is large.
@@ -158,42 +298,35 @@ func readSmall(path string) string {
 	return string(raw)
 }
 
-// joined returns a path as git reads it in a folder, without links.
-func joined(folder, path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(folder, path)
+// look notes all that git obeys.
+func (o *obeyed) look() {
+	o.around()
+	for _, root := range o.roots {
+		o.into(root)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
 }
 
-// look notes what git obeys in a workspace, except in folders that were skipped before.
-func (o *obeyed) look(skipped map[string]bool) {
-	o.above()
-	var into func(folder string)
-	into = func(folder string) {
-		entries, _ := readFolder(folder)
-		o.visit(folder, entries)
-		for _, e := range entries {
-			if path := filepath.Join(folder, e.Name()); e.IsDir() && !isGitName(e.Name()) && !skipped[path] {
-				into(path)
+// into notes what git obeys in a folder and below it.
+func (o *obeyed) into(folder string) {
+	entries, _ := readFolder(folder) // git and a command can enter what they cannot read
+	o.visit(folder, entries)
+	for _, e := range entries {
+		if e.IsDir() && !isGitName(e.Name()) {
+			o.into(filepath.Join(folder, e.Name()))
+		}
+	}
+}
+
+// around notes what is obeyed in the folders because of a repository that they are parts of, or of the configuration of
+// the person.
+func (o *obeyed) around() {
+	for _, root := range o.roots {
+		o.own(root)
+		for folder := root; folder != filepath.Dir(folder); {
+			folder = filepath.Dir(folder)
+			if _, err := os.Lstat(filepath.Join(folder, gitFolder)); err == nil {
+				o.pointer(filepath.Join(folder, gitFolder))
 			}
-		}
-	}
-	into(o.root)
-}
-
-// above notes the settings of a repository that the workspace is a part of.
-func (o *obeyed) above() {
-	for folder := filepath.Dir(o.root); ; folder = filepath.Dir(folder) {
-		if _, err := os.Lstat(filepath.Join(folder, gitFolder)); err == nil {
-			o.pointer(filepath.Join(folder, gitFolder))
-			return
-		}
-		if folder == filepath.Dir(folder) {
-			return
 		}
 	}
 }
@@ -217,18 +350,18 @@ func readFolder(folder string) ([]fs.DirEntry, error) {
 func (o *obeyed) closed() []string {
 	var list []string
 	for path := range o.folders {
-		if path != o.root {
+		if !slices.Contains(o.roots, path) {
 			list = append(list, path)
 			continue
 		}
-		for _, name := range ownNames { // the workspace itself has the layout
+		for _, name := range ownNames { // the folder itself has the layout
 			if _, err := os.Lstat(filepath.Join(path, name)); err == nil {
 				list = append(list, filepath.Join(path, name))
 			}
 		}
 	}
 	for path, c := range o.files {
-		if c.mode.IsRegular() {
+		if c.Mode.IsRegular() {
 			list = append(list, path)
 		}
 	}

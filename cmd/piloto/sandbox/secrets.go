@@ -16,30 +16,25 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// mask adds an entry of the workspace to Masked, if its name is usual for secrets. What cannot be masked is hidden. Of a
-// .git, its configurations are masked: an address in them may have a token.
+// mask adds an entry of the workspace to Masked, if its name is usual for secrets. What cannot be masked is hidden.
 func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
-	switch {
-	case entry.Name() == ".git" && entry.IsDir():
-		for _, pattern := range []string{"config", "config.worktree", "modules/*/config", "modules/*/*/config", "worktrees/*/config.worktree"} {
-			found, err := filepath.Glob(filepath.Join(globbed(c.Workspace), filepath.FromSlash(name), pattern)) // of a pattern that is right
-			for _, at := range found {
-				if below, relErr := filepath.Rel(c.Workspace, at); err == nil && relErr == nil {
-					c.maskFile(shown, filepath.ToSlash(below))
-				}
-			}
-		}
-	case entry.Type().IsRegular() && shown.Secrets(name) != workspace.NoSecrets && !shown.Hidden(name):
-		c.maskFile(shown, name)
+	if entry.Type().IsRegular() && shown.Secrets(name) != workspace.NoSecrets && !shown.Hidden(name) {
+		c.maskFile(shown, name, name)
 	}
 }
 
-// globbed returns a path as a pattern that stands for it.
-func globbed(path string) string {
-	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
+// maskSettings adds the configurations of git to Masked: an address in them may have a token.
+func (c *Command) maskSettings(shown workspace.Shown, o *obeyed) {
+	for path, file := range o.files {
+		name, err := filepath.Rel(c.Workspace, path)
+		if err == nil && filepath.IsLocal(name) && file.Kind == configuration && file.Mode.IsRegular() && !shown.Names(filepath.ToSlash(name)) {
+			c.maskFile(shown, filepath.ToSlash(name), ".git/config")
+		}
+	}
 }
 
-func (c *Command) maskFile(shown workspace.Shown, name string) {
+// maskFile adds a file to Masked as one that is named like another.
+func (c *Command) maskFile(shown workspace.Shown, name, like string) {
 	at := filepath.Join(c.Workspace, filepath.FromSlash(name))
 	if info, err := os.Lstat(at); err != nil || !info.Mode().IsRegular() {
 		return // a link leads to a file that has its own name
@@ -52,7 +47,7 @@ func (c *Command) maskFile(shown workspace.Shown, name string) {
 		c.Hidden = append(c.Hidden, name)
 		return
 	}
-	if safe, secrets := mask.Content(shown, name, content); secrets > 0 {
+	if safe, secrets := mask.Content(shown, like, content); secrets > 0 {
 		if c.Masked == nil {
 			c.Masked = map[string][]byte{}
 		}

@@ -4,88 +4,236 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 var (
-	leads   = regexp.MustCompile(`(?im)^[^#;\n]*?\b(hookspath|path)[ \t]*=[ \t]*(.*)$`)
-	section = regexp.MustCompile(`^\[([A-Za-z0-9.-]+)(?:[ \t]+"([^"\\]*)")?\]$`)
-	setting = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?$`)
-
 	// harmless are settings by which git runs nothing, and reads no other configuration.
 	harmless = regexp.MustCompile(`^(user\.(name|email)|branch\..*\.(remote|merge|rebase|description|pushremote)|remote\..*\.(url|fetch|pushurl|push|tagopt|prune|mirror|skipfetchall)` +
 		`|core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|abbrev|compression|sparsecheckout|sparsecheckoutcone)` +
 		`|submodule\..*\.(url|active|branch)|init\.defaultbranch|pull\.(rebase|ff)|push\.(default|autosetupremote)|fetch\.prune|merge\.(ff|conflictstyle)|rebase\.(autosquash|autostash)|color\..*)$`)
+
+	// unrun are settings beside them that name a file which git does not run.
+	unrun = regexp.MustCompile(`^(safe\.directory|commit\.template|.*file|.*files)$`)
 )
 
-// maxIncluded is how many configurations may include each other.
-const maxIncluded = 10
-
-// settings notes the configurations of a git folder, what they include, and the folder of hooks that they or the
-// person's own configuration name. Work is the folder whose files it keeps.
+// settings notes the configurations of a git folder, those of the person, and what they name. Work is the folder whose
+// files it keeps.
 func (o *obeyed) settings(folder, work string) {
+	works := []string{work}
 	for _, name := range []string{"config", "config.worktree"} {
-		o.configuration(filepath.Join(folder, name), work, maxIncluded)
+		for _, s := range o.options(filepath.Join(folder, name)) {
+			if s.name == "core.worktree" {
+				works = append(works, o.follow(folder, s.value))
+			}
+		}
 	}
-	home, _ := os.UserHomeDir()
-	own, _ := os.UserConfigDir()
-	for _, path := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(own, "git", "config"), "/etc/gitconfig"} {
-		o.configuration(path, work, 1)
+	for _, work := range works {
+		o.configuration(folder, "config", work)
+		o.configuration(folder, "config.worktree", work)
+		o.own(work)
 	}
 }
 
-func (o *obeyed) configuration(path, work string, left int) {
-	o.file(path, true)
-	if left == 0 {
+// own notes the configurations of the person and of the machine.
+func (o *obeyed) own(work string) {
+	home := homeOf()
+	further := os.Getenv("XDG_CONFIG_HOME")
+	if further == "" {
+		further = filepath.Join(home, ".config")
+	}
+	for _, path := range []string{
+		os.Getenv("GIT_CONFIG_GLOBAL"), filepath.Join(home, ".gitconfig"), filepath.Join(further, "git", "config"),
+		os.Getenv("GIT_CONFIG_SYSTEM"), "/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig",
+	} {
+		if filepath.IsAbs(path) {
+			o.configuration("", path, work)
+		}
+	}
+}
+
+// configuration notes a configuration, whose path is read in a folder, and what it names.
+func (o *obeyed) configuration(folder, path, work string) {
+	dir, name := filepath.Split(withHome(path))
+	dir = o.follow(folder, dir)
+	real := o.file(filepath.Join(dir, name), configuration)
+	if !o.once("configuration", dir, real, work) {
 		return
 	}
-	for _, m := range leads.FindAllStringSubmatch(readSmall(path), -1) {
-		named, _, _ := strings.Cut(strings.Trim(strings.TrimSpace(m[2]), `"`), `"`)
-		if rest, ok := strings.CutPrefix(named, "~/"); ok {
-			home, _ := os.UserHomeDir()
-			named = filepath.Join(home, rest)
-		}
-		switch {
-		case named == "":
-		case strings.EqualFold(m[1], "path"):
-			o.configuration(joined(filepath.Dir(path), named), work, left-1)
-		default:
-			o.hooks(joined(work, named))
+	for _, s := range o.options(real) {
+		section, _, _ := strings.Cut(s.name, ".")
+		switch last := s.name[strings.LastIndex(s.name, ".")+1:]; {
+		case s.value == "":
+		case last == "path" && (section == "include" || section == "includeif"):
+			o.configuration(dir, s.value, work)
+		case s.name == "core.hookspath":
+			o.hooks(work, withHome(s.value))
+		case s.name == "init.templatedir":
+			template := o.follow(work, withHome(s.value))
+			o.hooks(template, "hooks")
+			o.configuration(template, "config", work)
+		case section == "alias" && s.value[0] != '!':
+		case !harmless.MatchString(s.name) && !unrun.MatchString(s.name):
+			o.programs(s.value, work)
 		}
 	}
+}
+
+// programs notes the files in a command that a setting has.
+func (o *obeyed) programs(line, work string) {
+	script := false // a file without "/" and "." may follow
+	for _, word := range wordsOf(strings.NewReplacer("${HOME}", homeOf(), "$HOME", homeOf(), "~/", homeOf()+"/").Replace(line)) {
+		if script || strings.ContainsAny(word, "/.") {
+			for _, path := range []string{o.follow(work, word), o.follow(work, strings.TrimLeft(word, "/"))} { // $(…)/file is in work
+				if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+					o.file(path, program)
+				}
+			}
+		}
+		_, reads := readsCode[filepath.Base(word)]
+		script = script || reads
+	}
+}
+
+// wordsOf returns the words of a line for a shell, and the parts of them that may be words too.
+func wordsOf(line string) []string {
+	line = strings.TrimPrefix(line, "!")
+	var words []string
+	if file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), ""); err == nil {
+		syntax.Walk(file, func(n syntax.Node) bool {
+			if w, ok := n.(*syntax.Word); ok {
+				words = append(words, wordText(w))
+			}
+			return true
+		})
+	}
+	return append(words, strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>\"'`=,", r) })...)
+}
+
+// withHome returns a path as git reads it in a setting.
+func withHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return filepath.Join(homeOf(), rest)
+	}
+	return path
+}
+
+func homeOf() string {
+	home, _ := os.UserHomeDir()
+	return home
 }
 
 // onlyHarmless reports whether a configuration has no setting beside those of another one and harmless ones. What is
 // not written plainly is not harmless.
 func onlyHarmless(text, former string) bool {
-	all, ok := settingsOf(text)
-	known, _ := settingsOf(former)
-	for s := range all {
-		name, _, _ := strings.Cut(s, "=")
-		ok = ok && (known[s] || harmless.MatchString(strings.ToLower(name)))
-	}
-	return ok
+	all, plain := parse(text)
+	known, _ := parse(former)
+	return plain && !slices.ContainsFunc(all, func(s option) bool { return !slices.Contains(known, s) && !harmless.MatchString(s.name) })
 }
 
-// settingsOf returns the settings of a configuration, as name=value, and whether all of it is plain.
-func settingsOf(text string) (all map[string]bool, plain bool) {
-	all, plain = map[string]bool{}, true
-	in := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		switch head, key := section.FindStringSubmatch(line), setting.FindStringSubmatch(line); {
-		case strings.HasSuffix(line, `\`):
-			plain = false
-		case line == "", line[0] == '#', line[0] == ';':
-		case head != nil && head[2] == "":
-			in = head[1] + "."
-		case head != nil:
-			in = head[1] + "." + head[2] + "."
-		case key != nil:
-			all[in+key[1]+"="+key[2]] = true
+// options returns the settings of a configuration.
+func (o *obeyed) options(path string) []option {
+	all, known := o.parsed[path]
+	if !known {
+		all, _ = parse(readSmall(path))
+		o.parsed[path] = all
+	}
+	return all
+}
+
+// An option is a setting. Its name is lowercase but for what is between the first dot and the last one.
+type option struct{ name, value string }
+
+// parse returns the settings of a configuration as git reads them, up to its first error. It is plain when it has no error,
+// and no value over several lines.
+func parse(text string) (all []option, plain bool) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n")
+	plain = true
+	section := ""
+	for {
+		text = strings.TrimLeft(text, " \t\n\r\v\f")
+		switch {
+		case text == "":
+			return all, plain
+		case text[0] == '#', text[0] == ';':
+			_, text, _ = strings.Cut(text, "\n")
+			continue
+		}
+		if head := heading.FindStringSubmatch(text); head != nil {
+			section, text = strings.ToLower(head[1])+".", text[len(head[0]):]
+			if head[2] != "" {
+				section += escaped.ReplaceAllString(head[2][1:len(head[2])-1], "$1") + "."
+			}
+			continue
+		}
+		key := keyName.FindStringSubmatch(text)
+		if key == nil {
+			return all, false
+		}
+		s := option{name: section + strings.ToLower(key[1])}
+		text = text[len(key[0]):]
+		if key[2] != "" {
+			var ok bool
+			before := text
+			if s.value, text, ok = valueOf(text); !ok {
+				return all, false
+			}
+			plain = plain && !strings.Contains(before[:len(before)-len(text)], "\\\n")
+		}
+		all = append(all, s)
+	}
+}
+
+var (
+	heading = regexp.MustCompile(`^\[([A-Za-z0-9.-]+)(?:[ \t]+("(?:[^"\\\n]|\\[^\n])*"))?\]`)
+	escaped = regexp.MustCompile(`\\(.)`)
+	keyName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:(=)|\n|$)`)
+)
+
+// valueOf returns the value that a text begins with, and what follows its line.
+func valueOf(text string) (value, rest string, ok bool) {
+	var b strings.Builder
+	quoted, comment, blank := false, false, ""
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\n':
+			return b.String(), text[i+1:], !quoted
+		case comment:
+			continue
+		case !quoted && strings.IndexByte(" \t\r\v\f", c) >= 0:
+			if b.Len() > 0 {
+				blank += string(c)
+			}
+			continue
+		case !quoted && (c == '#' || c == ';'):
+			comment = true
+			continue
+		}
+		b.WriteString(blank)
+		blank = ""
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case c != '\\':
+			b.WriteByte(c)
 		default:
-			plain = false
+			if i++; i == len(text) { // git reads the end as that of a line
+				return b.String(), "", !quoted
+			}
+			switch by, known := afterBackslash[text[i]]; {
+			case known:
+				b.WriteString(by)
+			default:
+				return "", "", false
+			}
 		}
 	}
-	return all, plain
+	return b.String(), "", !quoted
 }
+
+// afterBackslash are what the characters after one stand for.
+var afterBackslash = map[byte]string{'\n': "", 't': "\t", 'b': "\b", 'n': "\n", '\\': `\`, '"': `"`}

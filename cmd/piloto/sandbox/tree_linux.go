@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,47 +67,49 @@ func (o *order) enterTree() error {
 // heldDir is where the folders that are held are mounted. An empty folder covers it.
 const heldDir = "/held"
 
-// openHeld returns descriptors of the workspace and of the folders that are held.
+// openHeld returns descriptors of each root of held folders and of the folders.
 func (o *order) openHeld() ([]int, error) {
-	if len(o.Held) == 0 {
-		return nil, nil
-	}
 	var opened []int
-	for _, path := range append([]string{o.Workspace}, o.Held...) {
-		fd, err := openPath(path, unix.MOUNT_ATTR_RDONLY)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+	for _, h := range o.Held {
+		for _, path := range append([]string{h.Root}, h.Folders...) {
+			fd, err := openPath(path, unix.MOUNT_ATTR_RDONLY)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			opened = append(opened, fd)
 		}
-		opened = append(opened, fd)
 	}
 	return opened, nil
 }
 
 // hold makes the folders that are held mount points, which the kernel lets nobody rename or remove, by whatever path. They
-// are mounted in a second copy of the workspace that no path leads to: a mount in the workspace itself would be a border that
+// are mounted in a second copy of their root that no path leads to: a mount in the root itself would be a border that
 // no file can be renamed across.
 func (o *order) hold(opened []int) error {
 	if len(opened) == 0 {
 		return nil
 	}
-	path := filepath.Join(newRoot, heldDir)
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return err
-	}
-	for i, folder := range append([]string{o.Workspace}, o.Held...) {
-		name, err := filepath.Rel(o.Workspace, folder)
-		if err != nil {
+	for i, h := range o.Held {
+		path := filepath.Join(newRoot, heldDir, strconv.Itoa(i))
+		if err := os.MkdirAll(path, 0o755); err != nil {
 			return err
 		}
-		if err := attach(opened[i], filepath.Join(path, name)); err != nil {
-			return fmt.Errorf("%s: %w", folder, err)
+		for _, folder := range append([]string{h.Root}, h.Folders...) {
+			name, err := filepath.Rel(h.Root, folder)
+			if err != nil {
+				return err
+			}
+			if err := attach(opened[0], filepath.Join(path, name)); err != nil {
+				return fmt.Errorf("%s: %w", folder, err)
+			}
+			opened = opened[1:]
 		}
 	}
 	cover, err := openMemory("4k", unix.MOUNT_ATTR_RDONLY)
 	if err != nil {
 		return err
 	}
-	return attach(cover, path)
+	return attach(cover, filepath.Join(newRoot, heldDir))
 }
 
 // pivot makes newRoot the root, and unmounts the former one.
