@@ -13,7 +13,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -55,6 +57,7 @@ type app struct {
 	unnamed  []string       // the flags that a configuration set which nobody named, of those in bounds
 	args     []string       // of this command, as they were written
 	signals  chan os.Signal
+	underWay sync.Mutex // held from the beginning of a command on this machine until what it left for git is moved away
 
 	socketTold bool // that the deployment's socket is not used
 }
@@ -79,7 +82,11 @@ func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) 
 	return int(a.run(args))
 }
 
-// run runs the command until it ends, or until a signal. The second signal ends it at once.
+// lastLook is how long the second signal waits for what a command left to be moved away.
+const lastLook = 10 * time.Second
+
+// run runs the command until it ends, or until a signal. The second signal ends it as soon as no command on this machine is
+// under way.
 func (a *app) run(args []string) Code {
 	a.tag, a.args = a.language(), args
 	out, errOut := &screen{to: a.out, plain: !a.isTerm}, &screen{to: a.errOut} // what stderr has is read by a person, now or later
@@ -88,7 +95,7 @@ func (a *app) run(args []string) Code {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	a.signals = make(chan os.Signal, 2)
-	signal.Notify(a.signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(a.signals, ends()...)
 	defer signal.Stop(a.signals)
 	go func() {
 		first, ok := <-a.signals
@@ -100,6 +107,8 @@ func (a *app) run(args []string) Code {
 			if state := a.terminal.Load(); state != nil { // a secret was being typed
 				_ = term.Restore(int(os.Stdin.Fd()), state)
 			}
+			time.AfterFunc(lastLook, func() { os.Exit(int((&signalError{second}).code())) })
+			a.underWay.Lock() // for good: none begins
 			os.Exit(int((&signalError{second}).code()))
 		}
 	}()
@@ -122,6 +131,12 @@ func (a *app) run(args []string) Code {
 		fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
 	}
 	return code
+}
+
+// ends returns the signals that end a command. The end of a terminal that nohup has ignored stays ignored.
+func ends() []os.Signal {
+	of := slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGQUIT}, signal.Ignored)
+	return append(of, os.Interrupt, syscall.SIGTERM)
 }
 
 // tell writes an error, if it has a text. Of a command that a signal ended (ctx) it says only which request may have been done.

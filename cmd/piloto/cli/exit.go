@@ -29,7 +29,6 @@ const (
 	Blocked         Code = 8 // credits, or a policy
 	Unreachable     Code = 9
 	Interrupted     Code = 130 // by the first SIGINT
-	Terminated      Code = 143
 )
 
 // exitError ends the command with a code. Its text is told on stderr; an empty one is not.
@@ -141,8 +140,8 @@ type signalError struct{ signal os.Signal }
 func (e *signalError) Error() string { return e.signal.String() }
 
 func (e *signalError) code() Code {
-	if e.signal == syscall.SIGTERM {
-		return Terminated
+	if number, ok := e.signal.(syscall.Signal); ok {
+		return Code(128 + int(number))
 	}
 	return Interrupted
 }

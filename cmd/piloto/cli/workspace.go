@@ -72,6 +72,7 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 		Commands: commands, AllowedOnly: f.allowedOnly, Dev: f.dev, Unconfined: f.unconfined, Env: a.passed(f.env),
 		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: a.hooks, Tag: a.tag, Now: now, Log: a.errOut,
 	}
+	o.During = func() func() { a.underWay.Lock(); return a.underWay.Unlock }
 	o.Tell = func(text string) { _ = a.copyTo(a.errOut, text, true) }
 	if a.asks {
 		o.Ask = func(shown, question string) (bool, error) { return a.askShown(ctx, shown, question) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -75,16 +76,15 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 		return result{wrong: no.text(), did: []job.Deed{did}}
 	}
 	did.Failed = true // until it has run
-	base, guard, err := m.base()
-	if err != nil {
-		return result{wrong: m.sentence(err), did: []job.Deed{did}}
-	}
-	base.Line, base.Timeout = c.Command, c.Timeout
-	if c.Dir != "" {
-		base.Dir = filepath.Join(m.Root, filepath.FromSlash(c.Dir))
-	}
-	got, err := sandbox.Run(ctx, base)
-	moved := m.clear(guard)
+	var got sandbox.Result
+	moved, err := m.guarded(func(base sandbox.Command) (err error) {
+		base.Line, base.Timeout = c.Command, c.Timeout
+		if c.Dir != "" {
+			base.Dir = filepath.Join(m.Root, filepath.FromSlash(c.Dir))
+		}
+		got, err = sandbox.Run(ctx, base)
+		return err
+	})
 	if err != nil {
 		return result{wrong: m.sentence(err), did: []job.Deed{did}}
 	}
@@ -99,14 +99,28 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	return result{output: strings.Join(append([]string{head}, append(moved, cut(got.Output))...), "\n"), did: []job.Deed{did}}
 }
 
-// base returns what all commands of the machine have in common, and what git obeys before one.
-func (m *Machine) base() (sandbox.Command, *sandbox.Guard, error) {
+// guarded does something with what all commands of the machine have in common. It moves away what that left for git to obey,
+// and returns what the model is told of it.
+func (m *Machine) guarded(do func(base sandbox.Command) error) (told []string, err error) {
+	if m.During != nil {
+		defer m.During()()
+	}
 	c := sandbox.Command{
 		Workspace: m.Root, Env: m.Env, ReadOnly: append([]string{}, m.ReadOnly...), Write: m.Write, Unconfined: m.Unconfined, Language: locale.English,
 	}
 	guard, err := c.Protect(m.shown)
-	return c, guard, err
+	if err == nil {
+		err = guard.Keep(m.underWay())
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { told = m.clear(guard) }()
+	return nil, do(c)
 }
+
+// underWay is the file with what git obeyed before the command that runs, or that ran when this program was killed.
+func (m *Machine) underWay() string { return filepath.Join(m.own, "underway") }
 
 // clear moves what a command left for the person's git to obey into the data folder. It tells the person, and returns
 // what the model is told.
@@ -127,6 +141,9 @@ func (m *Machine) clear(guard *sandbox.Guard) []string {
 		if m.Tell != nil {
 			m.Tell(say(m.Tag))
 		}
+	}
+	if err := os.Remove(m.underWay()); err != nil {
+		_, _ = fmt.Fprintln(m.Log, err)
 	}
 	return told
 }
@@ -151,12 +168,15 @@ func (m *Machine) afterEdit(ctx context.Context, file string) string {
 	if len(m.Hooks) == 0 {
 		return ""
 	}
-	base, guard, err := m.base()
+	outcomes := ""
+	moved, err := m.guarded(func(base sandbox.Command) error {
+		outcomes = sandbox.AfterEdit(ctx, m.Hooks, base, file)
+		return nil
+	})
 	if err != nil {
 		return m.sentence(err)
 	}
-	outcomes := sandbox.AfterEdit(ctx, m.Hooks, base, file)
-	return cut(strings.Join(append(m.clear(guard), outcomes), "\n"))
+	return cut(strings.Join(append(moved, outcomes), "\n"))
 }
 
 // The most of an output that a model reads, in bytes: its beginning and its end.

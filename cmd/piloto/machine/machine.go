@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"path/filepath"
@@ -56,6 +57,9 @@ type Options struct {
 	Ask func(shown, question string) (bool, error)
 	// Tell tells the person what happened to their files beside what they asked for; nil: nobody is told.
 	Tell func(text string)
+	// During is called before a command, or a change that nobody is asked about, and what it returns when all that was
+	// left for git to obey is moved away; nil: nothing is.
+	During func() (after func())
 	// Wanted reports whether the job still wants the answer to its calls; nil: always. A job may be stopped elsewhere
 	// while the person reads.
 	Wanted func(ctx context.Context) bool
@@ -119,8 +123,22 @@ func (m *Machine) tools() filetool.Options {
 	return filetool.Options{AllowDelete: m.AllowDelete, Shown: m.shown, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
 }
 
-// Claim makes this the only job that works on the folder, until Close.
-func (m *Machine) Claim() error { return m.files.Claim() }
+// Claim makes this the only job that works on the folder, until Close. It moves away what a command left for git to obey
+// when the program that ran it was killed, and tells that. What is known of that and cannot be read is sandbox.ErrRecord.
+func (m *Machine) Claim() error {
+	if err := m.files.Claim(); err != nil {
+		return err
+	}
+	guard, err := sandbox.Kept(m.underWay())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		m.clear(guard)
+	}
+	return nil
+}
 
 // Files returns the files of the folder.
 func (m *Machine) Files() workspace.Store { return m.files }
@@ -290,28 +308,29 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		return result{wrong: made.Error, did: []job.Deed{unmade(c, made)}}
 	}
 	set := pending.Changes()
-	var guard *sandbox.Guard
-	if m.Mode == agent.Yolo { // else the person sees each change, and may work with git meanwhile
-		if _, guard, err = m.base(); err != nil {
-			return result{wrong: m.sentence(err)}
-		}
-	}
 	var written, edited, refused []string
 	did := []job.Deed{}
-	for _, change := range set.Changes {
-		d, why := m.change(ctx, set.Only(change.Name), change)
-		did = append(did, d)
-		if why != "" {
-			refused = append(refused, change.Name+": "+why)
-			continue
+	changes := func(sandbox.Command) error {
+		for _, change := range set.Changes {
+			d, why := m.change(ctx, set.Only(change.Name), change)
+			did = append(did, d)
+			if why != "" {
+				refused = append(refused, change.Name+": "+why)
+				continue
+			}
+			written = append(written, change.Name)
+			if change.After != "" {
+				edited = append(edited, change.Name)
+			}
 		}
-		written = append(written, change.Name)
-		if change.After != "" {
-			edited = append(edited, change.Name)
-		}
+		return nil
 	}
-	if guard != nil {
-		made.Output = strings.Join(append([]string{made.Output}, m.clear(guard)...), "\n")
+	if m.Mode != agent.Yolo { // the person sees each change, and may work with git meanwhile
+		_ = changes(sandbox.Command{})
+	} else if moved, err := m.guarded(changes); err != nil {
+		return result{wrong: m.sentence(err)}
+	} else if len(moved) > 0 {
+		made.Output = strings.Join(append([]string{made.Output}, moved...), "\n")
 	}
 	for _, name := range edited {
 		if outcome := m.afterEdit(ctx, name); outcome != "" {

@@ -36,6 +36,7 @@ var (
 	ErrShell      = fault.New(fault.Unavailable, "sandbox.shell")      // there is no bash and no sh
 	ErrFolder     = fault.New(fault.Invalid, "sandbox.folder")         // no such folder: Args["path"]
 	ErrWide       = fault.New(fault.Invalid, "sandbox.wide")           // it holds the home folder, or the system: Args["path"]
+	ErrRecord     = fault.New(fault.Invalid, "sandbox.record")         // of Kept: the file is broken: Args["path"]
 	ErrTimeout    = fault.New(fault.Invalid, "sandbox.timeout")        // Args["max"] in seconds
 )
 

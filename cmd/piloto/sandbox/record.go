@@ -1,0 +1,62 @@
+package sandbox
+
+import (
+	"encoding/gob"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// record is what a Guard knows, as it is kept in a file.
+type record struct {
+	Roots, Written, Folders []string
+	Files                   map[string]content
+}
+
+// Keep writes what the guard knows into a file, so that Kept can look for what a command left after this process was
+// killed. The folder of the file is made when there is none.
+func (g *Guard) Keep(path string) error {
+	r := record{Roots: g.before.roots, Written: g.before.written, Files: g.before.files}
+	for folder := range g.before.folders {
+		r.Folders = append(r.Folders, folder)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-") // a record is there whole or not at all
+	if err != nil {
+		return err
+	}
+	err = errors.Join(gob.NewEncoder(file).Encode(r), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
+	return err
+}
+
+// Kept returns the guard that was kept in a file, fs.ErrNotExist, or ErrRecord. It takes a git folder for the one that was there if it
+// has the same path: what git obeys in it is compared.
+func Kept(path string) (*Guard, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	var r record
+	if err := gob.NewDecoder(file).Decode(&r); err != nil || len(r.Roots) == 0 {
+		return nil, ErrRecord.With("path", path).Because(err)
+	}
+	before := (&obeyed{roots: r.Roots, written: r.Written}).empty()
+	if r.Files != nil {
+		before.files = r.Files
+	}
+	for _, folder := range r.Folders {
+		if info, err := os.Lstat(folder); err == nil {
+			before.folders[folder] = info
+		}
+	}
+	return &Guard{before}, nil
+}
