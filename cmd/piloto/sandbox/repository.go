@@ -149,11 +149,11 @@ func (o *obeyed) note(path, work string) {
 	o.file(filepath.Join(path, "commondir"), lead)
 	o.file(filepath.Join(path, "gitdir"), lead)
 	o.hooks(path, "hooks")
-	o.modules(filepath.Join(path, "modules"), work)
-	trees := filepath.Join(path, "worktrees")
+	o.modules(o.follow(path, "modules"), work)
+	trees := o.follow(path, "worktrees")
 	entries, _ := readFolder(trees)
 	for _, e := range entries {
-		tree := filepath.Join(trees, e.Name())
+		tree := o.follow(trees, e.Name())
 		work := path
 		if text := readSmall(filepath.Join(tree, "gitdir")); text != "" {
 			work = filepath.Dir(o.follow(tree, strings.TrimSpace(text)))
@@ -165,12 +165,12 @@ func (o *obeyed) note(path, work string) {
 // modules notes the git folders of submodules, also of those without files. The name of one may have slashes, and is nearly
 // always the path of its files below work.
 func (o *obeyed) modules(folder, work string) {
+	if !o.once("modules", folder) {
+		return
+	}
 	entries, _ := readFolder(folder)
 	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		path, files := filepath.Join(folder, e.Name()), filepath.Join(work, e.Name())
+		path, files := o.follow(folder, e.Name()), filepath.Join(work, e.Name())
 		if inner, _ := readFolder(path); hasLayout(inner) {
 			o.gitFolder(path, files)
 		} else {
@@ -216,7 +216,8 @@ func (o *obeyed) file(path string, kind part) string {
 	c := content{Mode: info.Mode(), Kind: kind}
 	switch {
 	case info.Mode().IsRegular() && info.Size() <= maxObeyed:
-		c.Text, c.Whole = readSmall(real), true
+		raw, err := os.ReadFile(real)
+		c.Text, c.Whole = string(raw), err == nil
 	default:
 		c.Text = sumOf(real, info)
 	}
@@ -326,6 +327,9 @@ func (o *obeyed) around() {
 			folder = filepath.Dir(folder)
 			if _, err := os.Lstat(filepath.Join(folder, gitFolder)); err == nil {
 				o.pointer(filepath.Join(folder, gitFolder))
+			}
+			if _, err := os.Lstat(filepath.Join(folder, "HEAD")); err == nil {
+				o.gitFolder(folder, folder) // a bare repository
 			}
 		}
 	}

@@ -75,42 +75,65 @@ func (o *obeyed) configuration(folder, path, work string) {
 			template := o.follow(work, withHome(s.value))
 			o.hooks(template, "hooks")
 			o.configuration(template, "config", work)
-		case section == "alias" && s.value[0] != '!':
-		case !harmless.MatchString(s.name) && !unrun.MatchString(s.name):
-			o.programs(s.value, work)
+		case section == "alias" && s.value[0] != '!', harmless.MatchString(s.name), unrun.MatchString(s.name):
+		default:
+			o.programs(strings.TrimPrefix(s.value, "!"), work, section != "alias") // an alias runs when it is asked for
 		}
 	}
 }
 
-// programs notes the files in a command that a setting has.
-func (o *obeyed) programs(line, work string) {
-	script := false // a file without "/" and "." may follow
-	for _, word := range wordsOf(strings.NewReplacer("${HOME}", homeOf(), "$HOME", homeOf(), "~/", homeOf()+"/").Replace(line)) {
-		if script || strings.ContainsAny(word, "/.") {
-			for _, path := range []string{o.follow(work, word), o.follow(work, strings.TrimLeft(word, "/"))} { // $(…)/file is in work
-				if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-					o.file(path, program)
-				}
-			}
+// programs notes the files in a line of a shell that a setting has: those that it runs, and any other if all is set.
+func (o *obeyed) programs(line, work string, all bool) {
+	line = strings.NewReplacer("${HOME}", homeOf(), "$HOME", homeOf(), "~/", homeOf()+"/").Replace(line)
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>\"'`", r) }) {
+			o.program(word, work)
 		}
-		_, reads := readsCode[filepath.Base(word)]
-		script = script || reads
+		return
 	}
-}
-
-// wordsOf returns the words of a line for a shell, and the parts of them that may be words too.
-func wordsOf(line string) []string {
-	line = strings.TrimPrefix(line, "!")
-	var words []string
-	if file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), ""); err == nil {
-		syntax.Walk(file, func(n syntax.Node) bool {
-			if w, ok := n.(*syntax.Word); ok {
-				words = append(words, wordText(w))
-			}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok {
 			return true
-		})
+		}
+		var before []string
+		for _, w := range call.Args {
+			word := wordText(w)
+			switch {
+			case len(before) > 0 && readsCodeHere(before):
+				o.programs(word, work, all)
+			case len(before) == 0 && strings.Contains(word, "/"), all && strings.ContainsAny(word, "/."), isScript(before, word):
+				o.program(word, work)
+			}
+			before = append(before, word)
+		}
+		return true
+	})
+}
+
+// isScript reports whether a word is the first argument of a program that runs files, such as sh, beside its options.
+func isScript(before []string, word string) bool {
+	for i := len(before) - 1; i >= 0; i-- {
+		if _, runs := readsCode[filepath.Base(before[i])]; runs || before[i] == "." || before[i] == "source" {
+			return !strings.HasPrefix(word, "-")
+		}
+		if !strings.HasPrefix(before[i], "-") {
+			return false
+		}
 	}
-	return append(words, strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>\"'`=,", r) })...)
+	return false
+}
+
+// program notes a file that a word names, perhaps after an option.
+func (o *obeyed) program(word, work string) {
+	_, value, _ := strings.Cut(word, "=")
+	for _, path := range []string{word, value, strings.TrimLeft(word, "/")} { // $(…)/file is in work
+		real := o.follow(work, path)
+		if info, err := os.Lstat(real); path != "" && err == nil && info.Mode().IsRegular() {
+			o.file(real, program)
+		}
+	}
 }
 
 // withHome returns a path as git reads it in a setting.
