@@ -97,7 +97,7 @@ func newRepository(t *testing.T, root string) {
 // work does what a person does in every folder that git may take for a repository.
 func work(t *testing.T, root string) {
 	t.Helper()
-	var folders []string
+	folders := []string{filepath.Join(root, "sub"), filepath.Join(root, "a", "b", "c")} // git enters what cannot be read
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && (e.Name() == ".git" || e.Name() == "HEAD") {
 			folders = append(folders, filepath.Dir(path))
@@ -134,7 +134,7 @@ func TestGitRunsNothingThatACommandLeft(t *testing.T) {
 				o.Mode, o.Commands, o.Env = agent.Yolo, true, map[string]string{"MARK": mark}
 				m := newMachine(t, o, &person{says: true})
 				newRepository(t, m.Root)
-				t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+rwx", m.Root).Run() })
+				t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+rwx", m.Root, m.History).Run() })
 				var got string
 				if how == "unguarded" {
 					_, err := sandbox.Run(t.Context(), sandbox.Command{Line: evil + line, Workspace: m.Root, Env: o.Env, Unconfined: true})
