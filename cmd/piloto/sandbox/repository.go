@@ -35,7 +35,7 @@ type obeyed struct {
 	folders map[string]fs.FileInfo // git folders: each .git, and what has the layout of one, by path
 	files   map[string]content     // what is obeyed beside them, by path
 
-	parsed map[string][]option // configurations that were read, by path
+	parsed map[string][]option // configurations that git reads, by path
 	seen   map[string]bool     // of git folders, folders of hooks and configurations, each for the files that it is about
 }
 

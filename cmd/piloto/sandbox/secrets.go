@@ -25,9 +25,9 @@ func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
 
 // maskSettings adds the configurations of git to Masked: an address in them may have a token.
 func (c *Command) maskSettings(shown workspace.Shown, o *obeyed) {
-	for path, file := range o.files {
+	for path := range o.parsed {
 		name, err := filepath.Rel(c.Workspace, path)
-		if err == nil && filepath.IsLocal(name) && file.Kind == configuration && file.Mode.IsRegular() && !shown.Names(filepath.ToSlash(name)) {
+		if err == nil && filepath.IsLocal(name) && !shown.Names(filepath.ToSlash(name)) {
 			c.maskFile(shown, filepath.ToSlash(name), ".git/config")
 		}
 	}
