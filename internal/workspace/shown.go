@@ -117,7 +117,10 @@ func hiddenFolder(segment string) bool {
 }
 
 func hiddenFile(segment string) bool {
-	segment = fold.Text(segment)
+	return slices.ContainsFunc(originals(fold.Text(segment)), hiddenName)
+}
+
+func hiddenName(segment string) bool {
 	return segment == ".git" || strings.HasPrefix(segment, ".env") || strings.HasPrefix(segment, "id_") ||
 		strings.HasSuffix(segment, ".pem") || strings.HasSuffix(segment, ".key")
 }

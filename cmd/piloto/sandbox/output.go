@@ -88,7 +88,7 @@ func (o *output) endLine() {
 const mostKey = 200
 
 // keyLine finds the first and the last line of a private key.
-var keyLine = regexp.MustCompile(`-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
+var keyLine = regexp.MustCompile(`----[- ](BEGIN|END) [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?[- ]----`)
 
 // withoutKey returns a line without the private key that it is a line of: a mask for the first of them, and "" for the
 // others. The lines are dropped before an output is shortened, because half of a key is not recognised.

@@ -11,7 +11,7 @@ type Depth int
 // The depths. Text is of the first.
 const (
 	Whole    Depth = iota // whatever may be one
-	Settings              // what a file of settings assigns to the name of a secret, if it is neither a word nor a reference
+	Settings              // what a file of settings assigns to the name of a secret, if it is no reference and no label
 	Evident               // only what is hardly anything else: source code stays readable
 )
 
@@ -141,8 +141,11 @@ func (s *scan) isEvident(p, e int) bool {
 }
 
 // isSet reports whether a file of settings has a secret from p to e: letters with digits or signs among them, and no
-// reference, path or sample.
+// reference, path or sample. What a name calls a password may be of words.
 func (s *scan) isSet(p, e int) bool {
+	if s.named != none && s.isPhrase(p, e) {
+		return true
+	}
 	if e-p < 6 || e-p > maxJudged {
 		return e-p > maxJudged && s.isBlob(p, p+maxJudged)
 	}

@@ -38,6 +38,9 @@ func (s *scan) isSecret(p, e int, sep byte, k kind, quoted bool) bool {
 	if !alnum || s.isNothing(p, e) {
 		return false
 	}
+	if s.named != none {
+		return true // the value is judged when it is taken
+	}
 	word := s.isWordy(p, e)
 	switch k {
 	case weak:

@@ -28,12 +28,18 @@ func withoutSecret(text []byte, secret string) []byte {
 	if len(secret) < MinSecret || len(text) == 0 {
 		return text
 	}
+	for _, form := range Forms(secret) {
+		text = bytes.ReplaceAll(text, []byte(form), []byte(Mark))
+	}
+	return text
+}
+
+// Forms returns a secret in its plain form, and in its JSON and URL encodings where they differ.
+func Forms(secret string) []string {
 	forms := []string{secret, url.QueryEscape(secret), url.PathEscape(secret)}
 	if quoted, err := json.Marshal(secret); err == nil {
 		forms = append(forms, strings.Trim(string(quoted), `"`))
 	}
-	for _, form := range forms {
-		text = bytes.ReplaceAll(text, []byte(form), []byte(Mark))
-	}
-	return text
+	slices.Sort(forms[1:])
+	return slices.Compact(forms)
 }

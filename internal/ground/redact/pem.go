@@ -5,14 +5,14 @@ import "strings"
 // pem returns the end of the private key whose first line begins at i, with its last line. A key without a last line ends
 // with the text, or with the quotes around it. It returns 0 when no private key begins there.
 func (s *scan) pem(i int) int {
-	from := s.pemLine(i, "-----BEGIN ")
+	from := s.pemLine(i, "BEGIN ")
 	if from == 0 || s.evident && !s.hasBody(from) {
 		return 0
 	}
 	if !s.noEnd {
 		for k := from; k < len(s.signs); k++ {
-			if s.sign(k) == '-' && s.has(k, "-----END") {
-				return max(s.pemLine(k, "-----END "), k)
+			if s.sign(k) == '-' && (s.has(k, "-----END") || s.has(k, "---- END")) {
+				return max(s.pemLine(k, "END "), k)
 			}
 		}
 		s.noEnd = true
@@ -38,18 +38,18 @@ func (s *scan) goesOn(p int) bool {
 
 // pemLine returns the end of the line of a private key that begins at i with a text, or 0.
 func (s *scan) pemLine(i int, begins string) int {
-	if !s.has(i, begins) {
+	if !s.has(i, "-----"+begins) && !s.has(i, "---- "+begins) { // the other is that of SSH2
 		return 0
 	}
-	from := i + len(begins)
+	from := i + len("-----") + len(begins)
 	j := from
 	for ; j < from+50 && (isUpperOrDigit(s.sign(j)) || s.sign(j) == ' '); j++ {
 	}
-	label := s.lower(from, j)
-	if !strings.HasSuffix(label, "private key") && !strings.HasSuffix(label, "private key block") || !s.has(j, "-----") {
+	label := strings.TrimSuffix(s.lower(from, j), " ")
+	if !strings.HasSuffix(label, "private key") && !strings.HasSuffix(label, "private key block") || !s.has(j, "----") {
 		return 0
 	}
-	return j + 5
+	return min(j+5, len(s.signs))
 }
 
 // hasBody reports whether a key follows its first line, and not only a text about it.
@@ -72,7 +72,7 @@ const leastBody = 16
 // pemRest returns the end of a private key whose first line is missing: its last line begins at i. The lines before it
 // have base64 only.
 func (s *scan) pemRest(i int) (int, int) {
-	to := s.pemLine(i, "-----END ")
+	to := s.pemLine(i, "END ")
 	if to == 0 {
 		return 0, 0
 	}
@@ -114,7 +114,7 @@ func (s *scan) pemAfter(p int) int {
 	for j := p; j < p+60; j++ {
 		switch c := s.sign(j); {
 		case c == '-' && s.has(j, "-----BEGIN"):
-			if s.pemLine(j, "-----BEGIN ") > 0 {
+			if s.pemLine(j, "BEGIN ") > 0 {
 				return j
 			}
 			return 0
@@ -123,4 +123,36 @@ func (s *scan) pemAfter(p int) int {
 		}
 	}
 	return 0
+}
+
+// puttyName is before the number of lines that a private key has in a file of PuTTY.
+const puttyName = "Private-Lines"
+
+const mostPuttyLines = 200
+
+// putty returns the lines of the private key that follow the word from i to to.
+func (s *scan) putty(i, to int) (int, int) {
+	if to-i != len(puttyName) || s.sign(i) != 'P' || !s.has(i, puttyName) || s.sign(to) != ':' {
+		return 0, 0
+	}
+	n, p := 0, to+1
+	for ; p < to+8 && s.sign(p) != '\n'; p++ {
+		if c := s.sign(p); isDigit(c) {
+			n = 10*n + int(c-'0')
+		}
+	}
+	from := p + 1
+	for p = from; n > 0 && n <= mostPuttyLines && p < len(s.signs); n-- {
+		e, blanks := p, p
+		for ; s.sign(e) != '\n' && s.sign(e) != end; e++ {
+			if c := s.sign(e); !isAlnum(c) && c != '+' && c != '/' && c != '=' && c != '\r' {
+				blanks = e + 1 // a program may have put something before the line
+			}
+		}
+		if e-blanks == 0 {
+			break
+		}
+		p = e + 1
+	}
+	return from, min(p-1, len(s.signs))
 }

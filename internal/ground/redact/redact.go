@@ -89,6 +89,7 @@ type scan struct {
 	out   strings.Builder
 	kept  int  // the length of the text that is decided
 	noEnd bool // no private key after this position has an end line
+	named kind // of the name whose value is looked at
 	flags byte // the flags with a secret of the command on this line
 }
 
@@ -132,13 +133,13 @@ func (s *scan) run() {
 	for i := 0; i < len(s.signs); {
 		c := s.sign(i)
 		switch {
-		case c == '-' && s.sign(i+1) == '-' && s.has(i, "-----BEGIN"):
+		case c == '-' && s.sign(i+1) == '-' && (s.has(i, "-----BEGIN") || s.has(i, "---- BEGIN")):
 			if to := s.pem(i); to > i {
 				i = s.takeAll(i, to)
 			} else {
 				i += 10
 			}
-		case c == '-' && s.sign(i+1) == '-' && s.has(i, "-----END "):
+		case c == '-' && s.sign(i+1) == '-' && (s.has(i, "-----END ") || s.has(i, "---- END ")):
 			if from, to := s.pemRest(i); to > from {
 				i = s.takeAll(from, to)
 			} else {
@@ -169,6 +170,9 @@ func (s *scan) word(i int) int {
 	if from, end := s.knownForm(i, to); end > from {
 		return s.takeAll(from, end)
 	}
+	if from, end := s.putty(i, to); end > from {
+		return s.takeAll(from, end)
+	}
 	if s.sign(to) == '/' || s.sign(to) == '.' {
 		if from, end := s.hook(i, to); end > from {
 			return s.takeAll(from, end)
@@ -181,7 +185,9 @@ func (s *scan) word(i int) int {
 		return end
 	}
 	if k := s.nameAt(to); k != none && !s.isFolder(i, to) && (!s.evident || s.announces(i, to, k)) {
-		if next := s.takeValue(i, to, k); next > to {
+		s.named = s.wordKind(i, to, k)
+		next := s.takeValue(i, to, k)
+		if s.named = none; next > to {
 			return next
 		}
 	}

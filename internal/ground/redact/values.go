@@ -164,6 +164,9 @@ func (s *scan) valueAt(i, p int, sep byte, level uint8, k kind) int {
 		return s.authorization(i, p, level)
 	}
 	_, e := s.boundsAt(p, sep, level)
+	if s.named != none && s.settings {
+		e = s.phraseEnd(i, p, e)
+	}
 	if e == p || !s.isSecret(p, e, sep, k, false) {
 		return s.query(i, p, e, sep)
 	}

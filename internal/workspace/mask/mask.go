@@ -3,9 +3,7 @@
 package mask
 
 import (
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"piloto/internal/ground/lazy"
@@ -33,11 +31,17 @@ func Content(shown workspace.Shown, name string, content []byte) (masked []byte,
 		return content, 0
 	case kind != workspace.NoSecrets:
 		depth = redact.Whole
-	case slices.Contains(settings, strings.ToLower(path.Ext(name))):
+	case isSettings(name):
 		depth = redact.Settings
 	}
 	text, n := redact.Lines(text, depth)
 	secrets = n
+	text, n = shapes(text)
+	secrets += n
+	if isSettings(name) {
+		text, n = kubernetes(text)
+		secrets += n
+	}
 	switch kind {
 	case workspace.EveryLine:
 		text, n = each(line(), text)
@@ -67,7 +71,7 @@ func Output(text string) (masked string, secrets int) { return redact.Lines(text
 var (
 	line         = lazy.Pattern(`(?m)^([ \t]*)([^\s].*?)[ \t\r]*$`)
 	afterColon   = lazy.Pattern(`(?m)^([^#\n]*:)([^:\s][^:\r\n]*)`)
-	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|account|passwd)\s+)("[^"\n]*"|[^\s#]\S*)`)
+	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|account|passwd|requirepass|masterauth)\s+)("[^"\n]*"|[^\s#]\S*)`)
 	assigned     = lazy.Pattern(`(?m)^([ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?["']?:?[^\s"'=:#]+["']?[ \t]*(?:=>|[:=])[ \t]*)([^\s|>&*{\[][^\r\n]*?)[ \t]*,?[ \t\r]*$`)
 	listed       = lazy.Pattern(`(?m)^([ \t]*-[ \t]+)([^\s|>&*{\[:][^:\r\n]*?)[ \t\r]*$`)
 	jsonString   = lazy.Pattern(`([:\[,][ \t\r\n]*")((?:[^"\\\n]|\\.)+)"`)

@@ -37,6 +37,54 @@ func TestOrdinaryFilesAreReadable(t *testing.T) {
 	}
 }
 
+// TestSettingsHaveSecretsOfWords: what a file of settings calls a password is one, also if it is a word; a label and a
+// reference are none.
+func TestSettingsHaveSecretsOfWords(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		secret     string // "": there is none
+	}{
+		{"app.yml", "password: zorro\n", "zorro"},
+		{"app.yml", "  db_password: correct horse battery # of 2024\n", "correct horse battery"},
+		{"app.yml", "- password: 'correct horse'\n", "correct horse"},
+		{"app.yml", "contraseña: albatros\n", "albatros"},
+		{"app.yml", "password: supersecret\n", "supersecret"},
+		{"app.yml", "password: 12345678\n", "12345678"},
+		{"app.yml", "env:\n  - name: DB_PASSWORD\n    value: zorro\n", "zorro"},
+		{"app.yml.bak", "password: zorro\n", "zorro"},
+		{"app.toml", "client_secret = \"zorro\"\n", "zorro"},
+		{"app.ini", "[db]\nsmtp_pass = zorro\n", "zorro"},
+		{"app.ini", "token = zorro\n", "zorro"},
+		{"a.json", `{"user":"ana","password":"zorro"}`, "zorro"},
+		{"a.json", `{"token":"zorro","n":1}`, "zorro"},
+		{"pom.xml", "<server><password>zorro</password></server>", "zorro"},
+		{"app.config", `<add key="ApiSecret" value="zorro" />`, "zorro"},
+		{"main.tf", "  password = \"zorro\"\n", "zorro"},
+		{"secret.yml.tpl", "x\n", ""},
+		{"k.yaml", "a: 1\n---\nkind: Secret\nmetadata:\n  name: db\ndata:\n  a: zorro\n---\nkind: ConfigMap\ndata:\n  b: libre\n", "zorro"},
+		{"k.yaml", "apiVersion: v1\nkind: List\nitems:\n- kind: Secret\n  stringData:\n    a: |\n      zorro\n    \n", "zorro"},
+		{"k.json", "{\n \"kind\": \"Secret\",\n \"stringData\": {\n  \"a\": \"zorro\"\n }\n}\n", "zorro"},
+		{"k.json", `{"kind":"Secret","stringData":{"a":"zorro"}}`, "zorro"},
+		{"k.yaml", "kind: Secret\nstringData:\n  a: {{ .Values.a }}\n  b: \"{{ .Values.b }}\"\n", ""},
+		{"k.yaml", "kind: SealedSecret\nspec:\n  encryptedData:\n    a: zorro\n", ""},
+		{"jar.txt", "example.org\tFALSE\t/\tTRUE\t0\tsid\tzorro\n", "zorro"},
+		{"notes.md", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: \"x\"\nP2/56wAAAgIAAAAmZGwtbW9kcHtzaWdue2\n---- END SSH2 ENCRYPTED PRIVATE KEY ----\n", "P2/56wAAAgIAAAAmZGwtbW9kcHtzaWdue2"},
+		{"notes.md", "PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 2\nAAAAIBQ7sQ0bZ3VS5JJ\nzorro=\nPrivate-MAC: 1\n", "zorro="},
+		{"es.json", `{"password":"Contraseña","token":"Ficha"}`, ""},
+		{"locales/x.yml", "password: Kennwort\n", ""},
+		{"ci.yml", "permissions:\n  id-token: write\nsecrets: inherit\npassword: ${{ secrets.P }}\n", ""},
+		{"a.json", `{"password":{"type":"string"},"token":"string","help":"forgot your password: ask ana","secret":"my-db-secret","password_hint":"zorro"}`, ""},
+		{"a.json", `{"password":"Forgot your password?","passwordLabel":"zorro"}`, ""},
+		{"a.tf", "password = var.password\ntoken = random_password.a.result\n", ""},
+		{"a.go", "password := zorro\n// password: zorro\n", ""},
+	} {
+		got, n := mask.Content(workspace.Shown{}, c.name, []byte(c.text))
+		if c.secret == "" && n != 0 || c.secret != "" && (n == 0 || strings.Contains(string(got), c.secret)) || strings.Contains(c.text, "libre") && !strings.Contains(string(got), "libre") {
+			t.Errorf("%s: %q became %q (%d)", c.name, c.text, got, n)
+		}
+	}
+}
+
 // TestMaskingKeepsLinesAndIsDoneOnce holds for each name and text.
 func TestMaskingKeepsLinesAndIsDoneOnce(t *testing.T) {
 	pieces := []string{

@@ -1,0 +1,102 @@
+package mask
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/lazy"
+	"piloto/internal/workspace"
+)
+
+// isSettings reports whether a file assigns values to names, and has no code.
+func isSettings(name string) bool {
+	name = workspace.Original(name)
+	ext := strings.ToLower(path.Ext(name))
+	return (slices.Contains(settings, ext) || slices.Contains(named, strings.ToLower(path.Base(name)))) && !isWording(name)
+}
+
+// named are files of settings whose names have no end that says so.
+var named = []string{".flaskenv", "pip.conf", ".gitconfig", ".editorconfig", "nuget.config", "procfile", "pgbouncer.ini"}
+
+// The folders and the names of files that have the texts of a program in some language, where a password is a label.
+var (
+	wordings = lazy.Words("locale locales i18n l10n lang langs language languages translation translations intl messages strings")
+	tongues  = lazy.Words("ar ca cs da de el en es et eu fi fr gl he hi hr hu id it ja ko lt lv nb nl nn no pl pt ro ru sk sl sr sv th tr uk vi zh")
+)
+
+func isWording(name string) bool {
+	segments := strings.Split(strings.ToLower(name), "/")
+	if slices.ContainsFunc(segments[:len(segments)-1], func(s string) bool { return wordings()[s] || tongues()[s] }) {
+		return true
+	}
+	first, _, _ := strings.Cut(strings.NewReplacer("-", ".", "_", ".").Replace(segments[len(segments)-1]), ".")
+	return tongues()[first] || wordings()[first]
+}
+
+// cookie is a line of a file of cookies, as Netscape had them, and as curl has them.
+var cookie = lazy.Pattern(`(?m)^((?:#HttpOnly_)?[^\s#]\S*[ \t]+(?:TRUE|FALSE)[ \t]+/\S*[ \t]+(?:TRUE|FALSE)[ \t]+\d+[ \t]+\S+[ \t]+)([^\s]+)[ \t\r]*$`)
+
+// shapes puts masks in the place of what is a secret by the shape of its line, in whatever file.
+func shapes(text string) (masked string, secrets int) {
+	if !strings.Contains(text, "TRUE") && !strings.Contains(text, "FALSE") {
+		return text, 0
+	}
+	return each(cookie(), text)
+}
+
+// What a document of Kubernetes is written with.
+var (
+	document   = lazy.Pattern(`(?m)^---.*$`)
+	kindSecret = lazy.Pattern(`(?m)(?:^|[{,])[ \t]*(?:-[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?Secret["']?[ \t]*(?:[,}#\r].*)?$`)
+	dataOf     = lazy.Pattern(`^([ \t]*(?:-[ \t]+)?)["']?(?:data|stringData)["']?[ \t]*:`)
+	dataFlow   = lazy.Pattern(`["']?\b(?:data|stringData)["']?[ \t]*:[ \t]*\{[^{}\n]*\}`)
+	inBraces   = lazy.Pattern(`([{,][ \t]*["']?[\w.-]+["']?[ \t]*:[ \t]*)((?:"[^"\n]*"|'[^'\n]*'|[^\s"',{}]+))`)
+	template   = lazy.Pattern(`^["']?(?:\{\{.*\}\}|\$\{.*\}|\$\(.*\)|<.*>)["']?$`)
+)
+
+// kubernetes puts masks in the place of the values of each Secret of Kubernetes.
+func kubernetes(text string) (masked string, secrets int) {
+	if !strings.Contains(text, "Secret") || !strings.Contains(text, "kind") {
+		return text, 0
+	}
+	var b strings.Builder
+	at := 0
+	for _, end := range append(document().FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		part := text[at:end[0]]
+		if kindSecret().MatchString(part) {
+			n := 0
+			part, n = secretOf(part)
+			secrets += n
+		}
+		b.WriteString(part + text[end[0]:end[1]])
+		at = end[1]
+	}
+	return b.String(), secrets
+}
+
+// secretOf masks the members of data and stringData of a document. They are the lines that stand deeper.
+func secretOf(text string) (masked string, secrets int) {
+	wanted := func(_, value string) bool { return !template().MatchString(value) }
+	text = dataFlow().ReplaceAllStringFunc(text, func(flow string) string {
+		safe, n := replace(inBraces(), flow, wanted)
+		secrets += n
+		return safe
+	})
+	all := strings.SplitAfter(text, "\n")
+	for i := 0; i < len(all); i++ {
+		head := dataOf().FindStringSubmatch(strings.TrimRight(all[i], "\r\n"))
+		if head == nil {
+			continue
+		}
+		from := i + 1
+		for i+1 < len(all) && (strings.TrimSpace(all[i+1]) == "" || indent(all[i+1]) > len(head[1])) {
+			i++
+		}
+		part := strings.Join(all[from:i+1], "")
+		safe, n := values(part, wanted)
+		secrets += n
+		copy(all[from:i+1], strings.SplitAfter(safe, "\n"))
+	}
+	return strings.Join(all, ""), secrets
+}
