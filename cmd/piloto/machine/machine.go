@@ -80,6 +80,7 @@ type Machine struct {
 	unread refusal           // why the model may not read a file that the call under way asks for
 	began  map[string]string // versions of what was changed, as they were before; "": there was no such file
 	own    string            // the folder of its history
+	known  sandbox.Known     // secrets of its files
 }
 
 // Open opens a workspace. The error names what is wrong with the options or the folder.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/mask"
 )
 
 // Limits of a command.
@@ -57,6 +59,11 @@ type Command struct {
 	// cannot write them. Without a sandbox it reads the files.
 	Masked map[string][]byte
 
+	Known   *Known      // of the workspace; Protect fills it. Nil: its files are read anew
+	known   *mask.Known // what an output is searched for
+	telling []string    // files that may tell a secret
+	shown   workspace.Shown
+
 	Unconfined bool       // run without a sandbox
 	Language   locale.Tag // of the sentence in Output; "" is Spanish
 }
@@ -85,6 +92,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err := inheritNothing(); err != nil {
 		return Result{}, ErrSetup.With("step", "descriptors").Because(err)
 	}
+	c.learn()
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	out, start := &output{}, time.Now()
@@ -207,6 +215,8 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 		o.into(root)
 	}
 	c.maskSettings(shown, o)
+	c.shown = shown
+	c.known = cmp.Or(c.Known, &Known{}).of(c.Workspace, shown, c.telling)
 	c.ReadOnly = append(c.ReadOnly, o.closed()...)
 	return &Guard{o}, nil
 }

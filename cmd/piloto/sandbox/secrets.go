@@ -11,15 +11,18 @@ import (
 	"strings"
 
 	"piloto/internal/ground/redact"
-	"piloto/internal/runs/command"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/mask"
 )
 
 // mask adds an entry of the workspace to Masked, if its name is usual for secrets. What cannot be masked is hidden.
 func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
-	if entry.Type().IsRegular() && shown.Secrets(name) != workspace.NoSecrets && !shown.Hidden(name) {
+	switch {
+	case !entry.Type().IsRegular() || !mask.Mentions(shown, name, nil):
+	case shown.Secrets(name) != workspace.NoSecrets && !shown.Hidden(name):
 		c.maskFile(shown, name, name)
+	default:
+		c.telling = append(c.telling, name)
 	}
 }
 
@@ -35,6 +38,7 @@ func (c *Command) maskSettings(shown workspace.Shown, o *obeyed) {
 
 // maskFile adds a file to Masked as one that is named like another.
 func (c *Command) maskFile(shown workspace.Shown, name, like string) {
+	c.telling = append(c.telling, name)
 	at := filepath.Join(c.Workspace, filepath.FromSlash(name))
 	if info, err := os.Lstat(at); err != nil || !info.Mode().IsRegular() {
 		return // a link leads to a file that has its own name
@@ -65,18 +69,13 @@ func (c *Command) withoutSecrets(output string) (masked string, secrets int) {
 			output = known
 		}
 	}
-	masked, n := mask.Output(output)
+	masked, n := c.known.Output(output)
 	secrets += n
 	if !c.Unconfined {
 		return masked, secrets
 	}
-	list, _ := command.Plains(c.Line)
-	words := strings.Fields(c.Line)
-	for _, one := range list {
-		words = append(words, one.Words...)
-	}
-	for _, word := range words {
-		name := strings.TrimLeft(path.Clean(filepath.ToSlash(strings.Trim(word, `"'`))), "./")
+	for _, word := range c.words() {
+		name := strings.TrimLeft(path.Clean(filepath.ToSlash(word)), "./")
 		if strings.HasPrefix(path.Base(word), ".") {
 			name = path.Join(path.Dir(name), path.Base(word))
 		}

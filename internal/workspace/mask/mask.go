@@ -64,9 +64,6 @@ func Content(shown workspace.Shown, name string, content []byte) (masked []byte,
 	return []byte(text), secrets
 }
 
-// Output returns the output of a command as a model may read it, and how many secrets have a mask.
-func Output(text string) (masked string, secrets int) { return redact.Lines(text, redact.Evident) }
-
 // The last group of each is the secret, and the first is kept.
 var (
 	line         = lazy.Pattern(`(?m)^([ \t]*)([^\s].*?)[ \t\r]*$`)

@@ -1,0 +1,229 @@
+package mask
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/lazy"
+	"piloto/internal/ground/redact"
+	"piloto/internal/workspace"
+)
+
+// A Secret is a line of a file that has secrets.
+type Secret struct {
+	line, masked string   // without the blanks around it
+	values       []string // what the masks stand for, if it is a secret wherever it stands
+}
+
+// Mentions reports whether Find can find in a file what Output does not find by itself: the file usually has secrets, or it
+// has settings of which one may be a secret. Without a content it judges by the name alone.
+func Mentions(shown workspace.Shown, name string, content []byte) bool {
+	switch {
+	case shown.Names(name):
+		return false
+	case shown.Secrets(name) != workspace.NoSecrets:
+		return true
+	case !isSettings(name):
+		return false
+	}
+	if content == nil {
+		return true
+	}
+	low := bytes.ToLower(content)
+	return slices.ContainsFunc(stems, func(part string) bool { return bytes.Contains(low, []byte(part)) })
+}
+
+// stems are parts of the names that announce a secret in a file of settings.
+var stems = []string{
+	"pass", "pwd", "secret", "token", "key", "cred", "auth", "clave", "contra", "senha", "wort", "parola", "llave", "sign", "pin", "otp", "session", "sid", "jwt", "salt", "seed", "pat", "code",
+}
+
+// Find returns the lines of a text file that have secrets.
+func Find(shown workspace.Shown, name string, content []byte) []Secret {
+	safe, n := Content(shown, name, content)
+	if n == 0 {
+		return nil
+	}
+	plain, masked := lines(content), lines(safe)
+	rest := map[string]bool{} // the words that are shown
+	for _, word := range words().FindAllString(strings.ReplaceAll(string(safe), Mark, " "), -1) {
+		rest[word] = true
+	}
+	kind := shown.Secrets(name)
+	declared := kind != workspace.EveryValue && kind != workspace.SomeValues || isSettings(name) && kindSecret().Match(content)
+	var list []Secret
+	for i := range min(len(plain), len(masked)) {
+		if plain[i] == masked[i] {
+			continue
+		}
+		s := Secret{line: plain[i], masked: masked[i]}
+		for _, v := range taken(plain[i], masked[i]) {
+			if v.tells(rest, declared) {
+				s.values = append(s.values, v.text)
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func lines(content []byte) []string {
+	all := strings.Split(string(content), "\n")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
+
+var words = lazy.Pattern(`[\pL\pN_-]+`)
+
+// value is what a mask of a line stands for.
+type value struct{ before, text string }
+
+// taken returns what the masks of a line stand for.
+func taken(plain, masked string) (list []value) {
+	parts := strings.Split(masked, Mark)
+	at := 0
+	for i, part := range parts[:len(parts)-1] {
+		j := strings.Index(plain[at:], part)
+		if i == 0 && j != 0 || j < 0 {
+			return list
+		}
+		from, next := at+j+len(part), parts[i+1]
+		to := len(plain)
+		if i+1 < len(parts)-1 && next != "" {
+			if j = strings.Index(plain[from:], next); j < 0 {
+				return list
+			}
+			to = from + j
+		} else if i+1 == len(parts)-1 {
+			if to = len(plain) - len(next); to < from || !strings.HasSuffix(plain, next) {
+				return list
+			}
+		}
+		if text := strings.Trim(plain[from:to], `"' `); text != "" && text != Mark {
+			list = append(list, value{plain[:from], text})
+		}
+		at = to
+	}
+	return list
+}
+
+// tells reports whether a value is a secret also in another place. A word is none that the file has elsewhere, too. declared
+// says that whatever has a mask is one: it was not masked only because it is a value of its file.
+func (v value) tells(rest map[string]bool, declared bool) bool {
+	named := declared || strings.TrimSpace(v.before) == "" || namesSecret(v.before)
+	switch {
+	case len(v.text) < 4 || plain().MatchString(v.text):
+		return false
+	case letters().MatchString(v.text):
+		return named && !rest[v.text] && !slices.Contains(common, strings.ToLower(v.text))
+	case len(v.text) < redact.MinSecret:
+		return false
+	}
+	return named && !rest[v.text] || random(v.text) && (len(v.text) >= 16 || strings.ContainsAny(v.text, "!@#$%^&*~"))
+}
+
+var letters = lazy.Pattern(`^\pL+$`)
+
+// common are words that are passwords at times, and that outputs have for another reason.
+var common = []string{"admin", "root", "user", "test", "guest", "demo", "default", "postgres", "mysql", "redis", "example", "localhost", "main", "dev", "prod", "pass", "password"}
+
+// Known finds the secrets of files in the outputs of commands. The zero value knows none.
+type Known struct {
+	lines map[string]string // a line of a file, as it is masked
+	words map[string]bool
+	texts map[string]bool
+	made  *strings.Replacer // of the texts, in each of their forms
+}
+
+// maxKnown is the most secrets that are known.
+const maxKnown = 20_000
+
+// Add makes secrets known.
+func (k *Known) Add(list []Secret) {
+	if k.lines == nil {
+		k.lines, k.words, k.texts = map[string]string{}, map[string]bool{}, map[string]bool{}
+	}
+	for _, s := range list {
+		if len(k.lines) >= maxKnown {
+			return
+		}
+		if strings.ReplaceAll(s.masked, Mark, "") != "" || len(s.values) > 0 {
+			k.lines[s.line], k.made = s.masked, nil
+		}
+		for _, v := range s.values {
+			isWord := words().FindString(v) == v
+			if isWord {
+				k.words[v] = true
+			}
+			if !isWord || len(v) >= redact.MinSecret+2 && !letters().MatchString(v) { // also inside of another word
+				k.texts[v] = true
+			}
+		}
+	}
+}
+
+// Output returns the output of a command as a model may read it, and how many secrets have a mask: those that are known,
+// and what shows that it is one.
+func (k *Known) Output(text string) (masked string, secrets int) {
+	before := strings.Count(text, Mark)
+	if k != nil && len(k.lines) > 0 {
+		text = k.replace(text)
+	}
+	secrets = max(0, strings.Count(text, Mark)-before)
+	text, n := redact.Lines(text, redact.Evident)
+	text, more := shapes(text)
+	return text, secrets + n + more
+}
+
+func (k *Known) replace(text string) string {
+	if k.made == nil {
+		var pairs []string
+		for _, v := range slices.SortedFunc(maps.Keys(k.texts), func(a, b string) int { return len(b) - len(a) }) {
+			for _, form := range redact.Forms(v) {
+				pairs = append(pairs, form, Mark)
+			}
+		}
+		k.made = strings.NewReplacer(pairs...)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(k.line(line))
+	}
+	text = k.made.Replace(b.String())
+	return words().ReplaceAllStringFunc(text, func(word string) string {
+		if k.words[word] {
+			return Mark
+		}
+		return word
+	})
+}
+
+// line returns a line of an output, whose end may be a line of a file: programs write names, numbers and signs before it.
+func (k *Known) line(line string) string {
+	end := len(strings.TrimRight(line, " \t\r\n$"))
+	for i := 0; i < end; i++ {
+		if line[i] == ' ' || i > 0 && isAlnum(line[i-1]) && isAlnum(line[i]) {
+			continue
+		}
+		if masked, ok := k.lines[line[i:end]]; ok {
+			return line[:i] + masked + line[end:]
+		}
+	}
+	return line
+}
+
+func isAlnum(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// Masks returns the lines of a masked text that have a mask, without the blanks around them.
+func Masks(masked []byte) []string {
+	if !bytes.Contains(masked, []byte(Mark)) {
+		return nil
+	}
+	return slices.DeleteFunc(lines(masked), func(line string) bool { return !strings.Contains(line, Mark) })
+}
