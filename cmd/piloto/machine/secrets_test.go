@@ -217,7 +217,7 @@ func TestGitConfigurationHasNoTokenForACommand(t *testing.T) {
 func TestNoMaskIsWritten(t *testing.T) {
 	const before, mark = "a=1\ntoken = \"tok-Zk4481aa-77\"\nb=2\n", "[redacted]"
 	confined := sandbox.Check(t.Context()) == nil
-	masks := []string{mark, "[REDACTED]", "[redacted", "redacted]", `\[redacted\]`, "[ redacted ]", "%5Bredacted%5D"}
+	masks := []string{mark, "[REDACTED]", "[redacted", "redacted]", `\[redacted\]`, "[ redacted ]", "%5Bredacted%5D", "[re\u200bdacted]", "［redacted］"}
 	for _, mode := range []agent.Mode{agent.ConfirmSensitive, agent.Yolo} {
 		m := newMachine(t, Options{Mode: mode, Commands: confined, AllowDelete: true, Dev: []string{"sed", "cat", "printf", "tee", "echo"}}, &person{says: true})
 		m.put(t, "app.toml", before)
@@ -259,6 +259,21 @@ func TestNoMaskIsWritten(t *testing.T) {
 					}
 				}
 			}
+			// What another program, or the model, calls a mask destroys the secret as well.
+			for _, mask := range []string{"<redacted>", "***", "(redacted)", "xxxxxxxx", "tok-****", "••••", "REDACTED", "oculto"} {
+				for _, c := range []struct {
+					tool string
+					with args
+				}{
+					{"write_file", args{"path": name, "content": "a=9\ntoken = \"" + mask + "\"\nb=2\n"}},
+					{"apply_patch", args{"path": name, "patch": "@@ -1,3 +1,3 @@\n a=1\n-token = \"tok-Zk4481aa-77\"\n+token = \"" + mask + "\"\n b=2\n"}},
+					{"edit_file", args{"path": name, "old_str": "tok-Zk4481aa-77", "new_str": mask}},
+				} {
+					if got := m.one(t.Context(), c.tool, c.with); !strings.Contains(got, "would destroy that secret") || m.content(t, name) != before {
+						t.Fatalf("%s %v: %s", c.tool, c.with, got)
+					}
+				}
+			}
 			// The lines without a mask can be changed, and the secret stays.
 			for _, c := range []struct {
 				tool string
@@ -282,6 +297,12 @@ func TestNoMaskIsWritten(t *testing.T) {
 			c["path"] = "mask.go"
 			if got := m.one(t.Context(), "edit_file", c); strings.Contains(got, `"error"`) {
 				t.Error(got)
+			}
+		}
+		for _, name := range []string{"a.txt", "new.md", "new_test.go"} {
+			got := m.one(t.Context(), "write_file", args{"path": name, "content": "The text `token=[redacted]` stands for a token.\n"})
+			if strings.Contains(got, `"error"`) || !strings.Contains(m.content(t, name), "[redacted]") {
+				t.Errorf("%s has no secret: %s", name, got)
 			}
 		}
 		if _, err := os.Stat(filepath.Join(m.Root, "new0.toml")); err == nil {

@@ -176,10 +176,10 @@ func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section) er
 		return tell("patch: %q is binary: only text can be patched. Nothing was changed.", name)
 	}
 	d := newDocument(content)
-	safe, _ := f.masked(name, content)
+	safe, secrets := f.masked(name, content)
 	body, err := d.apply(name, s.TextFragments, newDocument(safe).lines())
 	switch {
-	case err != nil && s.hasMask():
+	case err != nil && secrets > 0 && s.hasMask():
 		return errMasked(name)
 	case err != nil:
 		return err

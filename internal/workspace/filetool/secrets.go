@@ -14,6 +14,11 @@ func (f *Files) masked(name string, content []byte) ([]byte, int) {
 	return mask.Content(f.options.Shown, name, content)
 }
 
+func (f *Files) hasSecrets(name string, content []byte) bool {
+	_, secrets := f.masked(name, content)
+	return secrets > 0
+}
+
 // withoutSecrets returns the lines of a file as a model reads a part of them, which begins at line from. In a part with
 // secrets, and in a file that usually has some, masks stand for them, unless there is a person who lets the model read
 // them. The note says what is masked.
@@ -46,7 +51,8 @@ func maskedNote(secrets int) string {
 
 // errMasked refuses to write a mask into a file.
 func errMasked(name string) error {
-	return maskRefused{tell("Nothing was changed: %s stands for a secret that you were not shown, and written into %q it would destroy that secret. "+
+	return maskRefused{tell("Nothing was changed: %s stands for a secret that you were not shown. It, or another mask such as ***, written into %q in the place of a "+
+		"secret, would destroy that secret. "+
 		"Leave the lines with it as they are: use edit_file or apply_patch on other lines only, without %s in any line. "+
 		"If the secret itself must change, tell the person what to change.", mask.Mark, name, mask.Mark)}
 }

@@ -24,7 +24,7 @@ func (f *Files) write(ctx context.Context, a filespec.Arguments) (string, error)
 	if err != nil && !isNotFound(err) {
 		return "", err
 	}
-	if mask.In(text) {
+	if mask.Like(text) {
 		content, _, err := workspace.ReadAll(ctx, f.store, name, "")
 		if err != nil && !isNotFound(err) {
 			return "", err
@@ -96,7 +96,7 @@ func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) 
 	d := newDocument(content)
 	text := bytes.ReplaceAll(d.body, []byte("\r\n"), []byte("\n"))
 	at := bytes.Index(text, []byte(old))
-	if at < 0 && mask.In(old) {
+	if at < 0 && mask.In(old) && f.hasSecrets(name, content) {
 		return "", errMasked(name)
 	}
 	if at < 0 {

@@ -107,7 +107,8 @@ func TestMaskingKeepsLinesAndIsDoneOnce(t *testing.T) {
 
 func TestMasksAreFound(t *testing.T) {
 	for _, text := range []string{
-		mask.Mark, "a[redacted]b", "[REDACTED]", "[redacted", "redacted]", `\[redacted\]`, "[ redacted ]", "%5Bredacted%5D", `\u005bredacted\u005d`, "&#91;redacted&#93;", "［redacted］",
+		mask.Mark, "a[redacted]b", "[REDACTED]", "[redacted", "redacted]", `\[redacted\]`, "[ redacted ]", "%5Bredacted%5D", `\u005bredacted\u005d`, "&#91;redacted&#93;", "［redacted］", "[re\u200bdacted]",
+		"\u2060[redacted\ufeff]", "［ｒｅｄａｃｔｅｄ］", "【redacted】", "[re\u00addacted]", "[rеdаcted]", "[ṙedacted]",
 	} {
 		if !mask.In(text) || !mask.InCommand(text) {
 			t.Errorf("%q is no mask", text)
@@ -127,20 +128,59 @@ func TestMasksAreFound(t *testing.T) {
 
 func TestMasksThatHarm(t *testing.T) {
 	const secret = "a=1\napi_key = \"sk_live_51H8x2eZvKYlo2C0aBcDeFgHi\"\nMark = \"[redacted]\"\n"
+	lost := func(to string) string { return strings.Replace(secret, `"sk_live_51H8x2eZvKYlo2C0aBcDeFgHi"`, to, 1) }
 	for _, c := range []struct {
 		was, is string
 		harms   bool
 	}{
-		{"", "x [redacted]", true},
+		{"", "x [redacted]", false}, // a text, as any other
 		{secret, strings.Replace(secret, "a=1", "a=2", 1), false},
 		{secret, "a=1\napi_key = \"[redacted]\"\nMark = \"\"\n", true}, // as many as before
 		{secret, strings.Replace(secret, "sk_live_51H8x2eZvKYlo2C0aBcDeFgHi", "[redacted]", 1), true},
 		{"Mark = \"[redacted]\"\n", "const Mark = \"[redacted]\"\n", false},
-		{"Mark = \"[redacted]\"\n", "Mark = \"[redacted]\"\nNext = \"[redacted]\"\n", true},
+		{"Mark = \"[redacted]\"\n", "Mark = \"[redacted]\"\nNext = \"[redacted]\"\n", false},
 		{secret, "nothing\n", false},
+		{secret, lost(`"***"`), true},
+		{secret, lost(`"<redacted>"`), true},
+		{secret, lost(`"(REDACTED)"`), true},
+		{secret, lost(`"{masked}"`), true},
+		{secret, lost(`"redacted"`), true},
+		{secret, lost(`redacted`), true},
+		{secret, lost(`"oculto"`), true},
+		{secret, lost(`"xxxxxxxx"`), true},
+		{secret, lost(`"XXXX-XXXX"`), true},
+		{secret, lost(`"sk_live_****"`), true},
+		{secret, lost(`"••••"`), true},
+		{secret, lost(`"..."`), true},
+		{secret, lost(`"…"`), true},
+		{secret, lost("\"re\u200bdacted\""), true},
+		{secret, lost(`"［ｒｅｄａｃｔｅｄ］"`), true},
+		{secret, "api_key = \n  <redacted>\n", true},
+		{secret, lost(`os.environ["API_KEY"]`), false},
+		{secret, lost(`os.environ["API_KEY"]  # the secret was removed`), false},
+		{secret, lost(`"${API_KEY}"`), false},
+		{secret, secret + "# *** see above ***\nb = \"<hidden>\"\n", false}, // the secret stays
+		{"a=1\n", "a=1\nb = \"***\"\n", false},
 	} {
 		if got := mask.Harms(workspace.Shown{}, "a.py", []byte(c.was), []byte(c.is)); got != c.harms {
 			t.Errorf("%q to %q: %v", c.was, c.is, got)
+		}
+	}
+	for _, c := range []struct {
+		name, is string
+		harms    bool
+	}{ // new files
+		{"a.toml", "token = \"[redacted]\"\n", true},
+		{"a.yml", "password: [redacted]\n", true},
+		{".npmrc", "//r.example.org/:_authToken=[redacted]\n", true},
+		{"secrets.yaml", "db: [ redacted ]\n", true},
+		{"a.yml", "title: shows [redacted] in place of a secret\n", false},
+		{"a.go", "const Mark = \"[redacted]\"\n", false},
+		{"a_test.go", "want := \"token=[redacted]\"\n", false},
+		{"docs/a.md", "`password: [redacted]` stands for a secret.\n", false},
+	} {
+		if got := mask.Harms(workspace.Shown{}, c.name, nil, []byte(c.is)); got != c.harms {
+			t.Errorf("%s: %q: %v", c.name, c.is, got)
 		}
 	}
 }

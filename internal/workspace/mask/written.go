@@ -1,74 +1,129 @@
 package mask
 
 import (
-	"regexp"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/workspace"
 )
 
-// mark finds a mask, also one of which a part is missing.
-var mark = lazy.Pattern(`(?i)\[\s*redacted\b\s*\]?|\bredacted\s*\]`)
+// mark finds a mask, also one of which a part is missing. like finds what a person or a program puts in the place of a
+// secret: a word that says so, in brackets or as a value, and signs.
+var (
+	mark = lazy.Pattern(`(?i)\[\s*redacted\b\s*\]?|\bredacted\s*\]`)
+	like = lazy.Pattern(`(?im)[\[(<{*_«]\s*(?:` + removed + `)\b[^\])>}*_»\n]{0,20}[\])>}*_»]|[:=>"'@]\s*(?:` + removed + `)\s*(?:["'<,;)\]}@#]|$)` +
+		`|\*{3,}|x{4,}|[•●∙·]{2,}|[█▓▒░▮■]{2,}|[:=>"']\s*(?:\.{3,}|_{4,}|-{4,}|#{4,}|\?{3,})`)
+)
 
-// spellings are other ways to write the brackets of a mask.
+const removed = `redacted|redactad[oa]|masked|enmascarad[oa]|censored|censurad[oa]|sanitized|scrubbed|filtered|hidden|ocult[oa]|omitted|omitid[oa]|` +
+	`removed|eliminad[oa]|suprimid[oa]|withheld|elided|stripped|concealed|obfuscated|unchanged`
+
+// spellings are other ways to write the brackets of a mask, and letters that look like those of its word.
 var spellings = strings.NewReplacer(
 	`\[`, "[", `\]`, "]", "%5B", "[", "%5b", "[", "%5D", "]", "%5d", "]", `\u005b`, "[", `\u005B`, "[", `\u005d`, "]", `\u005D`, "]", `\x5b`, "[", `\x5d`, "]",
-	"&#91;", "[", "&#93;", "]", "&lsqb;", "[", "&rsqb;", "]", "［", "[", "］", "]", "[[:space:]]", "",
+	"&#91;", "[", "&#93;", "]", "&lsqb;", "[", "&rsqb;", "]", "&lbrack;", "[", "&rbrack;", "]", "[[:space:]]", "",
+	"【", "[", "】", "]", "〔", "[", "〕", "]", "⟦", "[", "⟧", "]", "❲", "[", "❳", "]", "⁅", "[", "⁆", "]",
+	"е", "e", "а", "a", "с", "c", "ԁ", "d", "т", "t",
 )
+
+// plainly returns a text with other spellings of a mask written as the mask is. Its lines stay.
+func plainly(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		text = strings.Map(func(r rune) rune {
+			if unicode.In(r, unicode.Cf, unicode.Mn) || r == '\u3164' || r == '\uFFA0' || r == '\u115F' {
+				return -1 // it is not seen, or only with the letter before it
+			}
+			return r
+		}, norm.NFKD.String(text))
+	}
+	return spellings.Replace(text)
+}
 
 // quotes are what a shell drops inside a word.
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
 // In reports whether a text has a mask, or a part of one.
-func In(text string) bool {
-	text = spellings.Replace(text)
-	// A word is found much faster than a pattern, and files are large.
-	return strings.Contains(strings.ToLower(text), "redacted") && mark().MatchString(text)
-}
+func In(text string) bool { return mark().MatchString(plainly(text)) }
 
 // InCommand reports whether a line for a shell has a mask, also one in which quotes stand.
-func InCommand(line string) bool { return In(line) || In(quotes.Replace(spellings.Replace(line))) }
+func InCommand(line string) bool { return In(line) || In(quotes.Replace(plainly(line))) }
 
-// Harms reports whether a file would get a mask that it does not have. was and is are its contents, nil for none. In a file
-// that has secrets, each line with a mask must be there already.
+// Like reports whether a text has a mask, or what may stand for one.
+func Like(text string) bool {
+	text = plainly(text)
+	return mark().MatchString(text) || like().MatchString(text)
+}
+
+// Harms reports whether a file would lose a secret for a mask. was and is are its contents, nil for none.
+//
+// In a file that has secrets, each line with a mask must be there already, and nothing that looks like a mask may come while
+// a secret goes. In any other file a mask is a text as another, except in settings, where one in the place of a secret was
+// copied from a masked file.
 func Harms(shown workspace.Shown, name string, was, is []byte) bool {
-	if !In(string(is)) {
+	if shown.Names(name) || !Like(string(is)) {
 		return false
 	}
-	before, after := marks(was), marks(is)
-	if len(after.all) > len(before.all) {
+	safe, secrets := Content(shown, name, was)
+	before, after := newLines(was), lines([]byte(plainly(string(is))))
+	fresh := map[int]bool{} // lines that are not there yet
+	marked, alike := false, false
+	for i, line := range after {
+		if before[line]--; before[line] < 0 {
+			fresh[i] = true
+			marked = marked || mark().MatchString(line)
+			alike = alike || like().MatchString(line)
+		}
+	}
+	switch {
+	case secrets == 0:
+		return marked && standsForSecret(shown, name, after, fresh)
+	case marked:
 		return true
 	}
-	if _, secrets := Content(shown, name, was); secrets == 0 {
+	return alike && loses(lines(was), lines(safe), string(was), string(is))
+}
+
+// newLines returns how often each line of a content is there.
+func newLines(content []byte) map[string]int {
+	all := map[string]int{}
+	for _, line := range lines([]byte(plainly(string(content)))) {
+		all[line]++
+	}
+	return all
+}
+
+// sampleSecret is one that each rule takes for a secret.
+const sampleSecret = "Zk4481aaQ9x7Rr2T5vB8"
+
+// standsForSecret reports whether a mask of a fresh line is where a file of settings has a secret.
+func standsForSecret(shown workspace.Shown, name string, all []string, fresh map[int]bool) bool {
+	if !isSettings(name) && shown.Secrets(name) == workspace.NoSecrets {
 		return false
 	}
-	for line, n := range after.lines {
-		if n > before.lines[line] {
-			return true
+	for i := range all {
+		if fresh[i] {
+			all[i] = mark().ReplaceAllLiteralString(all[i], sampleSecret)
+		}
+	}
+	text := strings.Join(all, "\n")
+	safe, _ := Content(shown, name, []byte(text))
+	return strings.Count(string(safe), sampleSecret) < strings.Count(text, sampleSecret)
+}
+
+// loses reports whether a text has a secret less often than another one. Its lines are plain, and masked in safe.
+func loses(plain, safe []string, was, is string) bool {
+	for i := range min(len(plain), len(safe)) {
+		if plain[i] == safe[i] {
+			continue
+		}
+		for _, v := range taken(plain[i], safe[i]) {
+			if strings.Count(is, v.text) < strings.Count(was, v.text) {
+				return true
+			}
 		}
 	}
 	return false
 }
-
-// written are the masks of a content, and the lines that have them.
-type written struct {
-	all   [][]int
-	lines map[string]int
-}
-
-func marks(content []byte) written {
-	text := spellings.Replace(string(content))
-	w := written{all: find(mark(), text), lines: map[string]int{}}
-	if len(w.all) == 0 {
-		return w
-	}
-	for line := range strings.Lines(text) {
-		if mark().MatchString(line) {
-			w.lines[strings.TrimRight(line, "\r\n")]++
-		}
-	}
-	return w
-}
-
-func find(of *regexp.Regexp, text string) [][]int { return of.FindAllStringIndex(text, -1) }
