@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,7 +97,13 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	if got.Secrets > 0 {
 		head += fmt.Sprintf(", %d masked: %s stands for a secret, and is not to be written", got.Secrets, mask.Mark)
 	}
-	return result{output: strings.Join(append([]string{head}, append(moved, cut(got.Output))...), "\n"), did: []job.Deed{did}}
+	if m.Tell != nil {
+		for _, told := range got.Masks.Tell(m.Tag) {
+			m.Tell(told)
+		}
+	}
+	told := slices.Concat([]string{head}, moved, got.Masks.Tell(locale.English), got.Masks.Explain(locale.English), []string{cut(got.Output)})
+	return result{output: strings.Join(told, "\n"), did: []job.Deed{did}}
 }
 
 // guarded does something with what all commands of the machine have in common. It moves away what that left for git to obey,

@@ -76,6 +76,7 @@ type Result struct {
 	Killed   bool   // a signal ended it: ours, or another
 	TimedOut bool   // its time was over
 	Duration time.Duration
+	Masks    *Masks // what became of masked copies; nil: nothing
 }
 
 // Run runs a command to its end, and ends it when ctx ends or its time is over. An error means that it was not
@@ -108,6 +109,10 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	result.Duration = time.Since(start)
 	result.Output, result.Secrets = c.withoutSecrets(out.text(c.Language))
 	result.Secrets += out.keys
+	if blocked := c.blocked(result); blocked != nil {
+		result.Masks = cmp.Or(result.Masks, &Masks{})
+		result.Masks.Blocked = blocked
+	}
 	return result, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,6 +37,7 @@ func runConfined(ctx context.Context, c Command, sh shell, out *output) (Result,
 	if !ready {
 		return Result{}, ErrSetup.With("step", "main").Because(errors.New("sandbox.Main was not called"))
 	}
+	begun := time.Now()
 	copies, remove, err := c.copies()
 	if err != nil {
 		return Result{}, ErrSetup.With("step", "files").Because(err)
@@ -66,13 +68,15 @@ func runConfined(ctx context.Context, c Command, sh shell, out *output) (Result,
 	var r report
 	switch err := gob.NewDecoder(reportIn).Decode(&r); {
 	case err == nil && r.Step == "":
-		return Result{Code: r.Code, Killed: r.Ended}, nil
+		return Result{Code: r.Code, Killed: r.Ended, Masks: c.copied(begun)}, nil
 	case err == nil:
 		return Result{}, explain(r, readFacts())
 	case !errors.Is(err, io.EOF) || sent != nil && ctx.Err() == nil:
 		return Result{}, ErrSetup.With("step", "order").Because(errors.Join(sent, err))
 	}
-	return killed(), nil
+	result := killed()
+	result.Masks = c.copied(begun)
+	return result, nil
 }
 
 // firstProcess returns this program as the first process of new namespaces.
