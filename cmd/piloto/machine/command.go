@@ -89,7 +89,7 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	if err != nil {
 		return result{wrong: m.sentence(err), did: []job.Deed{did}}
 	}
-	did.Failed, did.ExitCode, did.TimedOut = false, got.Code, got.TimedOut
+	did.Failed, did.ExitCode, did.TimedOut, did.Masked = false, got.Code, got.TimedOut, got.Secrets
 	head := fmt.Sprintf("exit code %d, %.1f s", got.Code, got.Duration.Seconds())
 	if got.TimedOut {
 		head += ", ended because its time was over"

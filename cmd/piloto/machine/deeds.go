@@ -40,7 +40,7 @@ func (m *Machine) deedsOf(c job.OpenCall, r result) []job.Deed {
 	if r.did != nil {
 		return r.did
 	}
-	return []job.Deed{{Kind: m.kindOf(c), Name: objectOf(c), Failed: r.wrong != ""}}
+	return []job.Deed{{Kind: m.kindOf(c), Name: objectOf(c), Failed: r.wrong != "", Masked: r.masked}}
 }
 
 func (m *Machine) kindOf(c job.OpenCall) job.DeedKind {

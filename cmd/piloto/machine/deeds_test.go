@@ -23,6 +23,9 @@ func (m *Machine) deeds(t *testing.T, name string, arguments any) string {
 		if d.Kind == job.DeedCommand {
 			text = fmt.Sprintf("command %s %d", d.Name, d.ExitCode)
 		}
+		if d.Masked > 0 {
+			text += fmt.Sprintf(" %d masked", d.Masked)
+		}
 		for _, flag := range []struct {
 			name string
 			set  bool
@@ -38,7 +41,8 @@ func (m *Machine) deeds(t *testing.T, name string, arguments any) string {
 
 // TestEachCallTellsWhatItCameTo: the record of a job is made of that, and not of what its model says.
 func TestEachCallTellsWhatItCameTo(t *testing.T) {
-	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Unconfined: true, AllowDelete: true, Dev: []string{"sh"}}, nil)
+	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Unconfined: true, AllowDelete: true, Dev: []string{"sh", "cat"}}, nil)
+	m.put(t, "m.yml", "user: ana\npassword: hunter2\ntoken: zorro77\n")
 	patch := "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-uno\n+1\n tres\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+c\n"
 	for _, c := range []struct {
 		tool string
@@ -46,6 +50,9 @@ func TestEachCallTellsWhatItCameTo(t *testing.T) {
 		want string
 	}{
 		{"read_file", args{"path": "a.txt"}, "read a.txt +0 -0 (+0 -0)"},
+		{"read_file", args{"path": "m.yml"}, "read m.yml +0 -0 (+0 -0) 2 masked"},
+		{"grep", args{"text": "user"}, "read user +0 -0 (+0 -0) 2 masked"},
+		{"run_command", args{"command": "cat m.yml"}, "command cat m.yml 0 2 masked"},
 		{"read_file", args{"path": "no.txt"}, "read no.txt +0 -0 (+0 -0) failed"},
 		{"edit_file", args{"path": "a.txt", "old_str": "dos", "new_str": "tres"}, "change a.txt +1 -1 (+1 -1)"},
 		{"edit_file", args{"path": "a.txt", "old_str": "nada", "new_str": "x"}, "change a.txt +0 -0 (+0 -0) failed"},

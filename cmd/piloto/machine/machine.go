@@ -207,6 +207,7 @@ const mostTold = 60 << 10
 // something is wrong.
 type result struct {
 	output, wrong string
+	masked        int // secrets
 	did           []job.Deed
 }
 
@@ -248,7 +249,7 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 
 func shownResult(r filetool.Result) result {
 	if r.OK {
-		return result{output: r.Output}
+		return result{output: r.Output, masked: r.Masked}
 	}
 	return result{wrong: r.Error}
 }

@@ -55,6 +55,7 @@ type Deed struct {
 	Name    string   `json:"name" doc:"of the file, or the command line; at most 4 KB"`
 	Refused Refused  `json:"refused,omitempty" enum:"nobody,person,unanswered,policy,hidden,outside,unshown,masked,stopped" doc:"why it was not done"`
 	Failed  bool     `json:"failed,omitempty" doc:"it could not be done"`
+	Masked  int      `json:"masked,omitempty" doc:"secrets of files that the model was shown a mask for"`
 
 	Added      int    `json:"added,omitempty" doc:"lines, by this change"`
 	Removed    int    `json:"removed,omitempty"`
@@ -99,6 +100,8 @@ func (d Deed) wrong() (member, typ string) {
 		return "removed", "out_of_range"
 	case d.Before != "" && !version.MatchString(d.Before):
 		return "before", "string_pattern_mismatch"
+	case !bounded(d.Masked):
+		return "masked", "out_of_range"
 	case d.ExitCode < math.MinInt32 || d.ExitCode > math.MaxUint32:
 		return "exit_code", "out_of_range"
 	}
@@ -124,8 +127,15 @@ func sizeOf(list []Deed) int {
 	return len(raw)
 }
 
-// Phrase returns a deed as a person reads it: «Edita a.go +3 −1», «Ejecuta npm test → 1».
+// Phrase returns a deed as a person reads it: «Edita a.go +3 −1», «Ejecuta npm test → 1 · 2 ocultos».
 func (d Deed) Phrase() locale.Phrase {
+	if d.Masked == 0 {
+		return d.phrase()
+	}
+	return locale.Say("job.deed.masked", "what", d.phrase(), "n", d.Masked)
+}
+
+func (d Deed) phrase() locale.Phrase {
 	what := d.what()
 	switch {
 	case d.Refused != "":

@@ -108,28 +108,29 @@ func (f *Files) find(ctx context.Context, a filespec.Arguments) (string, error) 
 }
 
 // read answers read_file.
-func (f *Files) read(ctx context.Context, a filespec.Arguments) (string, error) {
+func (f *Files) read(ctx context.Context, a filespec.Arguments) (answer, error) {
 	name := fileName(a.Text("path"))
 	content, _, err := workspace.ReadAll(ctx, f.store, name, "")
 	switch {
 	case err != nil:
-		return "", f.missing(ctx, name, err)
+		return answer{}, f.missing(ctx, name, err)
 	case len(content) == 0:
-		return name + " is empty.", nil
+		return answer{text: name + " is empty."}, nil
 	case workspace.Binary(content):
-		return fmt.Sprintf("%s is binary (%s): it cannot be shown.", name, size(int64(len(content)))), nil
+		return answer{text: fmt.Sprintf("%s is binary (%s): it cannot be shown.", name, size(int64(len(content))))}, nil
 	}
 	d := newDocument(content)
 	lines := d.lines()
 	from := a.Number("from", 1)
 	if from > max(1, len(lines)) {
-		return "", tell("from: %s has %s.", name, counted(len(lines), "line"))
+		return answer{}, tell("from: %s has %s.", name, counted(len(lines), "line"))
 	}
 	part := lines[from-1 : min(len(lines), from-1+a.Number("lines", filespec.MaxLines))]
-	hides, note, err := f.withoutSecrets(ctx, name, content, part, from)
+	hides, secrets, err := f.withoutSecrets(ctx, name, content, part, from)
 	if err != nil {
-		return "", err
+		return answer{}, err
 	}
+	note := maskedNote(secrets)
 	shown, last := numbered(hides, from, a.Number("lines", filespec.MaxLines), body-len(note))
 	head := fmt.Sprintf("%s, lines %d to %d of %d", cut(name, 150), from, last, len(lines))
 	if traits := d.traits(); traits != "" {
@@ -138,7 +139,7 @@ func (f *Files) read(ctx context.Context, a filespec.Arguments) (string, error) 
 	if last < len(lines) {
 		shown += fmt.Sprintf("(%d lines follow: go on with from %d)", len(lines)-last, last+1)
 	}
-	return head + "\n" + shown + note, nil
+	return answer{head + "\n" + shown + note, secrets}, nil
 }
 
 // numbered writes lines with their numbers, at least one, and returns the last that had room.

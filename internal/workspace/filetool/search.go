@@ -31,12 +31,12 @@ const (
 )
 
 // grep answers grep.
-func (f *Files) grep(ctx context.Context, a filespec.Arguments) (string, error) {
+func (f *Files) grep(ctx context.Context, a filespec.Arguments) (answer, error) {
 	text := a.Text("text")
 	if a.Flag("ignore_case") {
 		m, err := pattern("(?i)" + regexp.QuoteMeta(text))
 		if err != nil {
-			return "", err
+			return answer{}, err
 		}
 		return f.scan(ctx, a.Text("path"), m, 0)
 	}
@@ -45,14 +45,14 @@ func (f *Files) grep(ctx context.Context, a filespec.Arguments) (string, error) 
 }
 
 // search answers search_code.
-func (f *Files) search(ctx context.Context, a filespec.Arguments) (string, error) {
+func (f *Files) search(ctx context.Context, a filespec.Arguments) (answer, error) {
 	expression := a.Text("pattern")
 	if a.Flag("ignore_case") {
 		expression = "(?i)" + expression
 	}
 	m, err := pattern(expression)
 	if err != nil {
-		return "", err
+		return answer{}, err
 	}
 	return f.scan(ctx, a.Text("path"), m, a.Number("context", 2))
 }
@@ -131,10 +131,10 @@ func (t *tally) take(one found, size int64) {
 }
 
 // scan searches files. The answer has the first matches that fit, and the number of all.
-func (f *Files) scan(ctx context.Context, scope string, m matcher, around int) (string, error) {
+func (f *Files) scan(ctx context.Context, scope string, m matcher, around int) (answer, error) {
 	files, left, err := f.scope(ctx, scope)
 	if err != nil {
-		return "", err
+		return answer{}, err
 	}
 	t := tally{page: page{most: body - 100}}
 	for len(files) > 0 && t.stopped == "" {
@@ -148,7 +148,7 @@ func (f *Files) scan(ctx context.Context, scope string, m matcher, around int) (
 			break
 		}
 		if err != nil {
-			return "", err
+			return answer{}, err
 		}
 		for i, one := range batch {
 			t.take(one, files[i].Size)
@@ -157,7 +157,7 @@ func (f *Files) scan(ctx context.Context, scope string, m matcher, around int) (
 			t.stopped = size(t.searched) + " were searched"
 		}
 	}
-	return t.b.String() + t.summary() + t.notes(left), nil
+	return answer{t.b.String() + t.summary() + t.notes(left), t.secrets}, nil
 }
 
 func flagged(b bool) int {

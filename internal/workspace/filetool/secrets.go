@@ -21,10 +21,10 @@ func (f *Files) hasSecrets(name string, content []byte) bool {
 
 // withoutSecrets returns the lines of a file as a model reads a part of them, which begins at line from. In a part with
 // secrets, and in a file that usually has some, masks stand for them, unless there is a person who lets the model read
-// them. The note says what is masked.
-func (f *Files) withoutSecrets(ctx context.Context, name string, content []byte, part [][]byte, from int) (lines [][]byte, note string, err error) {
+// them. secrets is how many of the file have a mask; 0 if no line of the part has one.
+func (f *Files) withoutSecrets(ctx context.Context, name string, content []byte, part [][]byte, from int) (lines [][]byte, secrets int, err error) {
 	plain := newDocument(content).lines()
-	safe, secrets := f.masked(name, content)
+	safe, all := f.masked(name, content)
 	masked := newDocument(safe).lines()
 	has := false
 	for i := range part {
@@ -33,18 +33,21 @@ func (f *Files) withoutSecrets(ctx context.Context, name string, content []byte,
 	asks := f.options.AskSecrets != nil && (has || f.options.Shown.Secrets(name) != workspace.NoSecrets)
 	switch {
 	case asks:
-		if refused := f.options.AskSecrets(ctx, name, secrets); refused != "" {
-			return nil, "", tell("%s", refused)
+		if refused := f.options.AskSecrets(ctx, name, all); refused != "" {
+			return nil, 0, tell("%s", refused)
 		}
-		return plain, "", nil
+		return plain, 0, nil
 	case has:
-		return masked, maskedNote(secrets), nil
+		return masked, all, nil
 	}
-	return plain, "", nil
+	return plain, 0, nil
 }
 
-// maskedNote tells a model what a mask is.
+// maskedNote tells a model what a mask is, if there is one.
 func maskedNote(secrets int) string {
+	if secrets == 0 {
+		return ""
+	}
 	return fmt.Sprintf("(%s of this file masked: %s stands for each. Leave the lines with it as they are, because a write with it is refused.)\n",
 		counted(secrets, "secret"), mask.Mark)
 }

@@ -33,6 +33,8 @@ type Result struct {
 	Output string `json:"output,omitempty"`
 	Error  string `json:"error,omitempty"`
 
+	Masked int `json:"-"` // secrets that have a mask in Output, or in the files that it shows
+
 	Why string `json:"-"` // the code of the reason why a name was refused, such as workspace.name.hidden; WhyMasked; "": for any other error
 }
 
@@ -76,17 +78,17 @@ func New(store workspace.Store, o Options) *Files {
 // Tools returns the tools, in the order in which a model is offered them.
 func (f *Files) Tools() []Tool {
 	list := []Tool{
-		f.tool(filespec.ListFiles, f.list),
-		f.tool(filespec.FindFiles, f.find),
+		f.tool(filespec.ListFiles, whole(f.list)),
+		f.tool(filespec.FindFiles, whole(f.find)),
 		f.tool(filespec.ReadFile, f.read),
 		f.tool(filespec.Grep, f.grep),
 		f.tool(filespec.SearchCode, f.search),
-		f.tool(filespec.WriteFile, f.write),
-		f.tool(filespec.EditFile, f.edit),
-		f.tool(filespec.ApplyPatch, f.patch),
+		f.tool(filespec.WriteFile, whole(f.write)),
+		f.tool(filespec.EditFile, whole(f.edit)),
+		f.tool(filespec.ApplyPatch, whole(f.patch)),
 	}
 	if f.options.AllowDelete {
-		list = append(list, f.tool(filespec.DeleteFile, f.remove))
+		list = append(list, f.tool(filespec.DeleteFile, whole(f.remove)))
 	}
 	return list
 }
@@ -98,8 +100,22 @@ func (t told) Error() string { return string(t) }
 
 func tell(format string, args ...any) error { return told(fmt.Sprintf(format, args...)) }
 
+// answer is the output of a tool, and how many secrets have a mask in the files that it shows.
+type answer struct {
+	text   string
+	masked int
+}
+
+// whole makes a function that masks nothing one for tool.
+func whole(do func(ctx context.Context, a filespec.Arguments) (string, error)) func(context.Context, filespec.Arguments) (answer, error) {
+	return func(ctx context.Context, a filespec.Arguments) (answer, error) {
+		text, err := do(ctx, a)
+		return answer{text: text}, err
+	}
+}
+
 // tool makes a tool of a function. The function returns the output, or an error that explain can tell.
-func (f *Files) tool(s filespec.Spec, do func(ctx context.Context, a filespec.Arguments) (string, error)) Tool {
+func (f *Files) tool(s filespec.Spec, do func(ctx context.Context, a filespec.Arguments) (answer, error)) Tool {
 	run := func(ctx context.Context, raw json.RawMessage) (result Result) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -117,7 +133,7 @@ func (f *Files) tool(s filespec.Spec, do func(ctx context.Context, a filespec.Ar
 		if err != nil {
 			return Result{Error: short(explain(err)), Why: whyName(err)}
 		}
-		return Result{OK: true, Output: short(strings.ToValidUTF8(output, "\uFFFD"))}
+		return Result{OK: true, Output: short(strings.ToValidUTF8(output.text, "\uFFFD")), Masked: output.masked}
 	}
 	return Tool{Name: s.Name, Description: s.About, Schema: s.Schema(), Class: s.Class, Do: run}
 }
