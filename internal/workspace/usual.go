@@ -37,13 +37,13 @@ var usual = map[Secrets][]string{
 		"*.p12", "*.pfx", "*.jceks", "*.bks", "*.kdb", "*.jks", "*.keystore", "*.kdbx", "*.keytab", "*.keychain", "*.keychain-db",
 	},
 	EveryValue: {
-		".env*", "*.env", "*.env.*", "kaggle.json", ".smbcredentials", "*.tfvars", "*.tfvars.json", "credentials", "credentials.*", "*-credentials.json", "*_credentials.json", ".secrets", "secrets.*", "secret.*",
+		".env*", "*.env", "*.env.*", "kaggle.json", ".smbcredentials", "vault.yml", "vault.yaml", "*.tfvars", "*.tfvars.json", "credentials", "credentials.*", "*-credentials.json", "*_credentials.json", ".secrets", "secrets.*", "secret.*",
 		"*.secrets.*", "*-secrets.*", "*_secrets.*", "*-secret.*", "*_secret.*", "passwords.*",
 	},
 	EveryLine: {
 		".vault-token", ".vault_pass", ".vault_pass.txt", "vault_pass.txt", ".vault-password", "*.ppk", "*.agekey", ".ssh/**", ".gnupg/**", ".password-store/**",
 		"token.txt", "password.txt", "secret.txt", "secrets.txt", "passwords.txt", "apikey.txt", "api_key.txt", "api-key.txt",
-		".token", "*.token", ".password", "*.password", "*.passwd", "*.secret",
+		".token", ".password", "*.password", "*.passwd", "*.secret",
 	},
 	AfterColon:   {".pgpass", "pgpass.conf", ".htpasswd", "htpasswd", "*.htpasswd", ".passwd-s3fs"},
 	AfterKeyword: {".netrc", "_netrc", ".authinfo", "redis.conf"},
@@ -94,7 +94,7 @@ func secretsOf(plain string) Secrets {
 		}
 	}
 	switch dir := path.Dir(plain); {
-	case !slices.ContainsFunc(strings.Split(dir, "/"), func(folder string) bool { return folder == "secrets" || folder == ".secrets" }):
+	case !slices.ContainsFunc(strings.Split(dir, "/"), func(folder string) bool { return folder == "secrets" || folder == ".secrets" || folder == "secret" }):
 		return NoSecrets
 	case (ext == "" || ext == last || ext == ".txt") && !slices.Contains(prose, last): // a secret of a container is a file
 		return EveryLine
@@ -108,7 +108,7 @@ func secretsOf(plain string) Secrets {
 var copies = lazy.Words("bak backup old orig original save saved copy prev previous tmp swp swo swn swap rej disabled dpkg dist rpmsave rpmnew rpmorig ucf")
 
 // copied finds a number or a date after the name of a copy.
-var copied = lazy.Pattern(`(?: ?\(\d+\)|[.\-_](?:\d{1,3}|\d{4}-?\d{2}-?\d{2}(?:[t_-]?\d{4,6})?)|\.~\d+)$`)
+var copied = lazy.Pattern(`(?: ?\(\d+\)|[.\-_](?:\d{1,14}|\d{4}-?\d{2}-?\d{2}(?:[t_-]?\d{4,6})?)|\.~\d+)$`)
 
 // withoutCopy returns a name without one sign of a copy, and whether the sign is that of vim.
 func withoutCopy(last string) (name string, vim bool) {

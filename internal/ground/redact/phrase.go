@@ -39,12 +39,13 @@ func (s *scan) wordKind(i, to int, k kind) kind {
 			return none
 		}
 	}
+	s.bare = len(name) <= len("secret")
 	return k
 }
 
 // isKey reports whether the word from i to to is a name that a file of settings gives a value, and no word of a text.
 func (s *scan) isKey(i, to int) bool {
-	if s.sign(i) == '-' || s.sign(to) == '=' && isQuote(s.sign(to+1)) {
+	if s.sign(i) == '-' || s.sign(to) == '=' && !isSpace(s.sign(to+1)) {
 		return true // a flag, an attribute
 	}
 	j := i - 1
@@ -117,11 +118,11 @@ func (s *scan) isPhrase(p, e int) bool {
 	switch {
 	case digits == e-p:
 		return s.named == password && digits >= leastDigits
-	case blanks == 0 && digits+odd > 0: // it is judged otherwise
-		return false
+	case blanks == 0 && digits+odd > 0: // a longer one is judged otherwise
+		return s.named == password && e-p < 6 && digits+odd < e-p
 	}
 	low := s.lower(p, e)
-	if sorts()[low] || sentence()[low] || nothing()[low] || s.named == token && blanks+signs > 0 {
+	if sorts()[low] || sentence()[low] || nothing()[low] || s.named == token && blanks+signs > 0 && s.bare {
 		return false
 	}
 	for _, word := range samples {
@@ -134,7 +135,7 @@ func (s *scan) isPhrase(p, e int) bool {
 			return false
 		}
 	}
-	return blanks == 0 || blanks < 6 && s.sign(e-1) != '.' && !(isUpper(s.sign(p)) && s.isSentence(p+1, e))
+	return blanks == 0 || blanks < 6 && s.sign(e-1) != '.' && !(isUpper(s.sign(p)) && digits == 0 && s.isSentence(p+1, e))
 }
 
 // isSentence reports whether a text has no capital.

@@ -89,7 +89,8 @@ type scan struct {
 	out   strings.Builder
 	kept  int  // the length of the text that is decided
 	noEnd bool // no private key after this position has an end line
-	named kind // of the name whose value is looked at
+	named kind // of the name whose value is looked at, if it may be of words
+	bare  bool // that name is no more than secret or token: it may name another thing
 	flags byte // the flags with a secret of the command on this line
 }
 

@@ -134,5 +134,8 @@ func (s *scan) isEvidentUser(from, colon, at int) bool {
 			return false
 		}
 	}
+	if s.settings && !digit && !odd {
+		return at-colon > 4 && !strings.HasPrefix(low, "pass") && !sorts()[low] && low != "secret" && low != "user" && low != s.lower(from, colon)
+	}
 	return low != "p@ssword" && at-colon > 5 && (digit || odd)
 }

@@ -105,7 +105,11 @@ func (s *scan) inTags(i, to int, k kind) int {
 
 // pairValue removes the value of a name that is itself a value: "name":"X","value":"Y".
 func (s *scan) pairValue(i, p int, k kind) int {
-	if c := s.sign(i - 1); !isQuote(c) && !isBlank(c) || k < short {
+	first := i
+	for s.settings && i-first < maxName && (s.sign(first-1) == '.' || isWord(s.sign(first-1))) {
+		first--
+	}
+	if c := s.sign(first - 1); !isQuote(c) && !isBlank(c) || k < short {
 		return 0
 	}
 	for j := 0; j < 12; j++ {
@@ -239,6 +243,9 @@ func (s *scan) block(p int) int {
 	from := p
 	for p < len(s.signs) && (s.sign(p) != '\n' || isBlank(s.sign(p+1))) {
 		p++
+	}
+	if s.named != none {
+		return s.takeAll(from, p)
 	}
 	return s.take(from, p)
 }

@@ -119,7 +119,7 @@ func (v value) tells(rest map[string]bool, declared bool) bool {
 	case len(v.text) < 4 || plain().MatchString(v.text):
 		return false
 	case letters().MatchString(v.text):
-		return named && !rest[v.text] && !slices.Contains(common, strings.ToLower(v.text))
+		return named && len(v.text) > 4 && !redact.Name(v.text) && !rest[v.text] && !slices.Contains(common, strings.ToLower(v.text))
 	case len(v.text) < redact.MinSecret:
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/lazy"
+	"piloto/internal/ground/redact"
 	"piloto/internal/workspace"
 )
 
@@ -16,8 +17,8 @@ func isSettings(name string) bool {
 	return (slices.Contains(settings, ext) || slices.Contains(named, strings.ToLower(path.Base(name)))) && !isWording(name)
 }
 
-// named are files of settings whose names have no end that says so.
-var named = []string{".flaskenv", "pip.conf", ".gitconfig", ".editorconfig", "nuget.config", "procfile", "pgbouncer.ini"}
+// named are files of settings whose names have no end that says so, or that of code.
+var named = []string{".flaskenv", "pip.conf", ".gitconfig", ".editorconfig", "nuget.config", "procfile", "pgbouncer.ini", "dockerfile", "containerfile", "settings.py", "local_settings.py", "database.php"}
 
 // The folders and the names of files that have the texts of a program in some language, where a password is a label.
 var (
@@ -39,11 +40,19 @@ var cookie = lazy.Pattern(`(?m)^((?:#HttpOnly_)?[^\s#]\S*[ \t]+(?:TRUE|FALSE)[ \
 
 // shapes puts masks in the place of what is a secret by the shape of its line, in whatever file.
 func shapes(text string) (masked string, secrets int) {
-	if !strings.Contains(text, "TRUE") && !strings.Contains(text, "FALSE") {
-		return text, 0
+	if strings.Contains(text, "TRUE") || strings.Contains(text, "FALSE") {
+		text, secrets = each(cookie(), text)
 	}
-	return each(cookie(), text)
+	if strings.Contains(text, "</key>") {
+		n := 0
+		text, n = replace(member(), text, func(before, _ string) bool { return redact.Name(before) })
+		secrets += n
+	}
+	return text, secrets
 }
+
+// member is one of a property list.
+var member = lazy.Pattern(`<key>([^<\n]*)</key>\s*<string>([^<\n]+)</string>`)
 
 // What a document of Kubernetes is written with.
 var (
