@@ -55,12 +55,15 @@ var data = []string{".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", 
 
 // sources are the ends of names of files that have code, or a text. The pattern *.env.* is not for them.
 var sources = []string{
-	".go", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".py", ".rb", ".php", ".java", ".kt", ".cs", ".rs", ".c", ".h", ".cc", ".cpp", ".swift", ".sh",
-	".bash", ".ps1", ".html", ".css", ".md", ".rst", ".adoc",
+	".go", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".py", ".rb", ".php", ".java", ".kt",
+	".cs", ".rs", ".c", ".h", ".cc", ".cpp", ".swift", ".sh", ".bash", ".ps1", ".html", ".css", ".md", ".rst", ".adoc",
 }
 
 // prose are names without an end that no file has whose name is that of a secret.
-var prose = []string{"readme", "license", "licence", "notice", "makefile", "dockerfile", "containerfile", "codeowners", "owners", "justfile", "rakefile", "gemfile"}
+var prose = []string{
+	"readme", "license", "licence", "notice", "makefile", "dockerfile", "containerfile", "codeowners", "owners",
+	"justfile", "rakefile", "gemfile",
+}
 
 // open are names, or parts of them, of files that are known to have no secrets.
 var open = []string{"known_hosts", "authorized_keys", ".pub", "example", "sample", "template"}
@@ -88,13 +91,15 @@ func secretsOf(plain string) Secrets {
 	for _, p := range patterns() {
 		switch {
 		case !p.matches(plain, last):
-		case p.text == "*.env.*" && slices.Contains(sources, ext), p.text != "*.env.*" && strings.HasSuffix(p.text, ".*") && !slices.Contains(data, ext):
+		case p.text == "*.env.*" && slices.Contains(sources, ext),
+			p.text != "*.env.*" && strings.HasSuffix(p.text, ".*") && !slices.Contains(data, ext):
 		default:
 			return p.kind
 		}
 	}
-	switch dir := path.Dir(plain); {
-	case !slices.ContainsFunc(strings.Split(dir, "/"), func(folder string) bool { return folder == "secrets" || folder == ".secrets" || folder == "secret" }):
+	isKept := func(folder string) bool { return folder == "secrets" || folder == ".secrets" || folder == "secret" }
+	switch {
+	case !slices.ContainsFunc(strings.Split(path.Dir(plain), "/"), isKept):
 		return NoSecrets
 	case (ext == "" || ext == last || ext == ".txt") && !slices.Contains(prose, last): // a secret of a container is a file
 		return EveryLine
@@ -105,7 +110,8 @@ func secretsOf(plain string) Secrets {
 }
 
 // copies are what editors, programs and people put after the name of a file that they copy.
-var copies = lazy.Words("bak backup old orig original save saved copy prev previous tmp swp swo swn swap rej disabled dpkg dist rpmsave rpmnew rpmorig ucf")
+var copies = lazy.Words(`bak backup old orig original save saved copy prev previous tmp
+	swp swo swn swap rej disabled dpkg dist rpmsave rpmnew rpmorig ucf`)
 
 // copied finds a number or a date after the name of a copy.
 var copied = lazy.Pattern(`(?: ?\(\d+\)|[.\-_](?:\d{1,14}|\d{4}-?\d{2}-?\d{2}(?:[t_-]?\d{4,6})?)|\.~\d+)$`)
@@ -206,7 +212,8 @@ func (p *pattern) matches(name, last string) bool {
 			}
 		}
 		return false
-	case !strings.Contains(last, p.part), p.glob && !match([]string{p.last}, []string{last}), !p.glob && open && !strings.HasSuffix(last, end), !open && !p.glob && p.last != last:
+	case !strings.Contains(last, p.part), p.glob && !match([]string{p.last}, []string{last}),
+		!p.glob && open && !strings.HasSuffix(last, end), !open && !p.glob && p.last != last:
 		return false
 	case len(p.folders) == 0:
 		return true

@@ -113,7 +113,8 @@ func (m *Machine) guarded(do func(base sandbox.Command) error) (told []string, e
 		defer m.During()()
 	}
 	c := sandbox.Command{
-		Workspace: m.Root, Env: m.Env, ReadOnly: append([]string{}, m.ReadOnly...), Write: m.Write, Unconfined: m.Unconfined, Language: locale.English, Known: &m.known,
+		Workspace: m.Root, Env: m.Env, ReadOnly: append([]string{}, m.ReadOnly...), Write: m.Write,
+		Unconfined: m.Unconfined, Language: locale.English, Known: &m.known,
 	}
 	guard, err := c.Protect(m.shown)
 	if err == nil {

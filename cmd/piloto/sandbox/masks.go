@@ -20,7 +20,8 @@ type Masks struct{ Written, Blocked []string }
 const mostMasked = 20
 
 // locked is how programs say that a file cannot be written.
-var locked = regexp.MustCompile(`(?i)resource busy|text file busy|read-only file system|permission denied|not permitted|ocupado|s[oó]lo lectura|permiso denegado|no permitida`)
+var locked = regexp.MustCompile(`(?i)resource busy|text file busy|read-only file system|permission denied|not permitted|` +
+	`ocupado|s[oó]lo lectura|permiso denegado|no permitida`)
 
 // blocked returns the masked copies that a command failed to write, as its line and its output name them.
 func (c *Command) blocked(r Result) (names []string) {

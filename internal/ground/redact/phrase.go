@@ -20,7 +20,8 @@ var (
 		disabled enabled off plain basic bearer oauth oauth2 jwt ldap kerberos md5 sha1 sha256 scram trust peer ident prompt ask stdin
 		keychain keyring env file files vault literal identifier keyword comment operator punctuation variable delimiter separator`)
 	captions = []string{
-		"password", "passwd", "passphrase", "secret", "token", "credential", "contrase", "clave", "passwort", "kennwort", "senha", "passe", "key", "hasło", "wachtwoord",
+		"password", "passwd", "passphrase", "secret", "token", "credential",
+		"contrase", "clave", "passwort", "kennwort", "senha", "passe", "key", "hasło", "wachtwoord",
 	}
 	noPhrase = []string{"idtoken", "signature", "secrets", "tokens", "passwords", "credential", "claves", "license"}
 )

@@ -54,8 +54,8 @@ func maskedNote(secrets int) string {
 
 // errMasked refuses to write a mask into a file.
 func errMasked(name string) error {
-	return maskRefused{tell("Nothing was changed: %s stands for a secret that you were not shown. It, or another mask such as ***, written into %q in the place of a "+
-		"secret, would destroy that secret. "+
+	return maskRefused{tell("Nothing was changed: %s stands for a secret that you were not shown. It, or another mask such as ***, "+
+		"written into %q in the place of a secret, would destroy that secret. "+
 		"Leave the lines with it as they are: use edit_file or apply_patch on other lines only, without %s in any line. "+
 		"If the secret itself must change, tell the person what to change.", mask.Mark, name, mask.Mark)}
 }

@@ -37,7 +37,8 @@ func Mentions(shown workspace.Shown, name string, content []byte) bool {
 
 // stems are parts of the names that announce a secret in a file of settings.
 var stems = []string{
-	"pass", "pwd", "secret", "token", "key", "cred", "auth", "clave", "contra", "senha", "wort", "parola", "llave", "sign", "pin", "otp", "session", "sid", "jwt", "salt", "seed", "pat", "code",
+	"pass", "pwd", "secret", "token", "key", "cred", "auth", "clave", "contra", "senha", "wort", "parola", "llave",
+	"sign", "pin", "otp", "session", "sid", "jwt", "salt", "seed", "pat", "code",
 }
 
 // Find returns the lines of a text file that have secrets.
@@ -129,7 +130,10 @@ func (v value) tells(rest map[string]bool, declared bool) bool {
 var letters = lazy.Pattern(`^\pL+$`)
 
 // common are words that are passwords at times, and that outputs have for another reason.
-var common = []string{"admin", "root", "user", "test", "guest", "demo", "default", "postgres", "mysql", "redis", "example", "localhost", "main", "dev", "prod", "pass", "password"}
+var common = []string{
+	"admin", "root", "user", "test", "guest", "demo", "default", "postgres", "mysql", "redis", "example", "localhost",
+	"main", "dev", "prod", "pass", "password",
+}
 
 // Known finds the secrets of files in the outputs of commands. The zero value knows none.
 type Known struct {

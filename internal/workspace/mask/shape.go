@@ -18,7 +18,10 @@ func isSettings(name string) bool {
 }
 
 // named are files of settings whose names have no end that says so, or that of code.
-var named = []string{".flaskenv", "pip.conf", ".gitconfig", ".editorconfig", "nuget.config", "procfile", "pgbouncer.ini", "dockerfile", "containerfile", "settings.py", "local_settings.py", "database.php"}
+var named = []string{
+	".flaskenv", "pip.conf", ".gitconfig", ".editorconfig", "nuget.config", "procfile", "pgbouncer.ini", "dockerfile",
+	"containerfile", "settings.py", "local_settings.py", "database.php",
+}
 
 // The folders and the names of files that have the texts of a program in some language, where a password is a label.
 var (

@@ -18,8 +18,8 @@ var (
 		`|\*{3,}|x{4,}|[•●∙·]{2,}|[█▓▒░▮■]{2,}|[:=>"']\s*(?:\.{3,}|_{4,}|-{4,}|#{4,}|\?{3,})`)
 )
 
-const removed = `redacted|redactad[oa]|masked|enmascarad[oa]|censored|censurad[oa]|sanitized|scrubbed|filtered|hidden|ocult[oa]|omitted|omitid[oa]|` +
-	`removed|eliminad[oa]|suprimid[oa]|withheld|elided|stripped|concealed|obfuscated|unchanged`
+const removed = `redacted|redactad[oa]|masked|enmascarad[oa]|censored|censurad[oa]|sanitized|scrubbed|` +
+	`filtered|hidden|ocult[oa]|omitted|omitid[oa]|removed|eliminad[oa]|suprimid[oa]|withheld|elided|stripped|concealed|obfuscated|unchanged`
 
 // spellings are other ways to write the brackets of a mask, and letters that look like those of its word.
 var spellings = strings.NewReplacer(
