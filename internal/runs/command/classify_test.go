@@ -70,10 +70,12 @@ func TestClassifyPutsReadingCommandsInSafe(t *testing.T) {
 // What keeps the files that are there can be taken back.
 func TestClassifyPutsWhatKeepsFilesBelowDestructive(t *testing.T) {
 	for _, text := range []string{
-		"echo x >> f", "echo x &>> f", "cat <> f", "exec 3<> f", "ls | tee -a f", "tee --append f", "cp -n a b", "cp --backup a b", "cp a dir/", "cp a b dir", "cp -r a b", "cp a .",
-		"mv -n a b", "mv -bv a b", "mv a dir/", "mv a .", "install -d dir", "install -m 755 a dir/", "ln -s a b", "ln a b", "mkdir d", "touch f", "split a", "rsync -a a b",
-		"curl https://x", "curl -o - https://x", "curl -o /dev/null https://x", "wget https://x/f", "wget -P dir https://x/f", "scp -P 22 a h:b", "tar xf a.tar", "tar cf - a", "tar cf /dev/null a", "gzip f",
-		"unzip a.zip", "git mv a b", "sed -i s/a/b/ f", "dd if=x of=/dev/null", "dd if=x", "ls > >(cat)", "ls 2>&1 | cat <<E",
+		"echo x >> f", "echo x &>> f", "cat <> f", "exec 3<> f", "ls | tee -a f", "tee --append f", "cp -n a b", "cp --backup a b", "cp -an a b", "cp -n a dir/", "cp -rn a b",
+		"mv -n a b", "mv -bv a b", "mv -n -tDIR a", "install -d dir", "install -b a b", "ln -s a b", "ln a b", "mkdir d", "touch f", "split a",
+		"rsync -a --ignore-existing a b", "rsync -avn a b", "rsync -ab a b", "rsync host:", "curl https://x", "curl -o - https://x", "curl -o /dev/null https://x", "wget https://x/f",
+		"wget -P dir https://x/f", "tar xkf a.tar", "tar -x --skip-old-files -f a.tar", "tar xOf a.tar", "tar tfx.tar", "tar cf - a", "tar cf /dev/null a", "gzip f", "unzip a.zip", "unzip -n a.zip", "7z x a.7z",
+		"git mv a b", "sed -i.bak s/a/b/ f", "sed --in-place=.bak s/a/b/ f", "perl -pi.bak -e s/a/b/ f", "dd if=x of=/dev/null", "dd if=x", "ls > >(cat)", "ls 2>&1 | cat <<E",
+		"aws s3 cp s3://b/k -", "aws s3 ls", "docker ps", "crontab -e", "git merge main",
 	} {
 		if got := Classify(text); got.Class == Destructive {
 			t.Errorf("%q is %s: %v", text, got.Class, got.Findings)

@@ -20,12 +20,14 @@
 //   - It ends: sleeps of ten minutes in all, no loop without a limit, nothing that follows
 //     a log.
 //   - It contacts only hosts for which a client of the folder is configured, and never with the
-//     credentials of a person for a cloud, a cluster or a forge (aws, kubectl, gh).
+//     credentials of a person: for a cloud, a cluster or a forge (aws, kubectl, gh), a database
+//     (psql, redis-cli), a registry of packages (npm view), or the engine of the containers, which
+//     may do anything on the machine (docker ps).
 //
 // What may write over a file is Destructive, because nothing here knows whether there is one: a
-// redirection (>, >|, &>), tee, cp and mv onto a name, an option of an output. So is mv of several
-// files, or out of the folder. What adds (>>), or keeps what is there (cp -n, mv --backup), is
-// Sensitive.
+// redirection (>, >|, &>), tee, cp, mv, rsync and scp, an option of an output, an edit in place
+// (sed -i), an archive that is unpacked (tar -x). So is mv of several files, or out of the folder.
+// What adds (>>), or keeps what is there (cp -n, mv --backup, tar -k, sed -i.bak), is Sensitive.
 //
 // The shell text is parsed, and the expanded words are judged: 'rm', r"m" and \rm are one program,
 // and so is $X where the same text sets X=rm. Texts that a command passes to another shell (bash

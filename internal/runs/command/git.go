@@ -152,8 +152,17 @@ func (c call) checkFiles() {
 
 // losesWork reports whether a git command loses work.
 func (c call) losesWork() bool {
+	if c.flag("--output") { // of a difference, or of an archive
+		return true
+	}
 	first := firstOf(texts(c.positional()))
 	switch c.name {
+	case "mv":
+		return c.flag("-f", "--force")
+	case "archive":
+		return c.flag("-o")
+	case "merge", "rebase", "cherry-pick", "revert", "am":
+		return c.flag("--abort", "--skip")
 	case "push":
 		for _, a := range c.args {
 			if strings.HasPrefix(a.text, "+") || strings.HasPrefix(a.text, ":") || strings.HasPrefix(a.text, "--force") {
@@ -191,7 +200,7 @@ func (c call) losesWork() bool {
 	case "reflog":
 		return first == "expire" || first == "delete"
 	case "worktree", "remote", "notes", "submodule":
-		return first == "remove" || first == "rm" || first == "prune" || first == "deinit"
+		return first == "remove" || first == "rm" || first == "prune" || first == "deinit" || c.name == "submodule" && c.flag("-f", "--force")
 	case "update-ref":
 		return true
 	case "gc", "prune", "filter-branch", "filter-repo", "rm", "replace", "prune-packed", "read-tree", "checkout-index", "symbolic-ref", "repack":

@@ -141,6 +141,7 @@ func mongo(c call) {
 	if c.isHelp() {
 		return
 	}
+	c.report("credentials", Sensitive)
 	class, reads := wordsClass(c.args), false
 	for i, a := range c.args {
 		switch {

@@ -48,10 +48,9 @@ func changes(c call) {
 	}
 }
 
-// overwrites reports whether a command may write over a file that it names, or takes files out of the folder. A copy of a
-// tree, or into a folder whose name ends with "/", may write over files that it does not name: it is not counted.
+// overwrites reports whether a command may write over a file, or takes files out of the folder.
 func (c call) overwrites(positional []word) bool {
-	sources, target, into := c.operands(positional)
+	sources, target := c.operands(positional)
 	switch {
 	case c.name == "rename":
 		return !c.keeps()
@@ -61,52 +60,78 @@ func (c call) overwrites(positional []word) bool {
 		return true
 	case c.name != "mv" && slices.ContainsFunc(sources, func(s word) bool { return strings.HasPrefix(s.text, "/dev/") }):
 		return true
-	case c.keeps(), into, len(sources) > 1, c.name == "cp" && c.flag("-r", "-R", "-a", "--recursive", "--archive"):
-		return false
 	}
-	return true
+	return !c.keeps()
 }
 
-// operands returns what a command copies or moves, and where to. Into means that the target is a folder by its name.
-func (c call) operands(positional []word) (sources []word, target word, into bool) {
-	for i, a := range c.args {
-		value, joined := strings.CutPrefix(a.text, "--target-directory=")
-		switch {
-		case joined:
-			return positional, word{text: value, dynamic: a.dynamic}, true
-		case (a.text == "-t" || a.text == "--target-directory") && i+1 < len(c.args):
-			target = c.args[i+1]
-			return slices.DeleteFunc(slices.Clone(positional), func(w word) bool { return w.text == target.text }), target, true
-		}
-	}
-	if c.name == "install" { // the values of its options
-		positional = slices.DeleteFunc(slices.Clone(positional), func(w word) bool {
+// operands returns what a command copies or moves, and where to.
+func (c call) operands(positional []word) (sources []word, target word) {
+	valued := "tS"
+	if c.name == "install" {
+		valued += "mog"
+		positional = slices.DeleteFunc(slices.Clone(positional), func(w word) bool { // the values of its options
 			i := slices.IndexFunc(c.args, func(a word) bool { return a.text == w.text })
 			return i > 0 && installValued()[c.args[i-1].text]
 		})
 	}
-	if len(positional) < 2 {
-		return nil, word{}, false
+	for i, a := range c.args {
+		name, value, joined := strings.Cut(a.text, "=")
+		is := len(name) > 3 && strings.HasPrefix("--target-directory", name)
+		if !is && !strings.HasPrefix(a.text, "--") && strings.HasPrefix(a.text, "-") { // -t DIR, -tDIR, -vtDIR
+			at := strings.IndexAny(a.text, valued)
+			if is = at > 0 && a.text[at] == 't'; is {
+				value, joined = a.text[at+1:], at+1 < len(a.text)
+			}
+		}
+		switch {
+		case is && joined:
+			return positional, word{text: value, dynamic: a.dynamic}
+		case is && i+1 < len(c.args):
+			target = c.args[i+1]
+			return slices.DeleteFunc(slices.Clone(positional), func(w word) bool { return w.text == target.text }), target
+		}
 	}
-	target = positional[len(positional)-1]
-	into = !target.dynamic && !target.glob && (strings.HasSuffix(target.text, "/") || target.text == "." || target.text == "..")
-	return positional[:len(positional)-1], target, into
+	if len(positional) < 2 {
+		return nil, word{}
+	}
+	return positional[:len(positional)-1], positional[len(positional)-1]
 }
 
 var installValued = lazy.Words("-m -o -g -S --mode --owner --group --suffix")
 
-// keeps reports whether an option keeps the files that are there. Letters beside it that take a value, or that undo it, are
-// not understood.
+// keeps reports whether an option keeps the files that are there. Letters beside it that take a value, and options that may
+// undo it, are not understood.
 func (c call) keeps() bool {
+	alone := "abdnpruvxRLPH"
+	if c.name == "rsync" {
+		alone += "lgtozhciqAXDS"
+	} else if c.flag("-f", "-i", "--force", "--interactive") {
+		return false
+	}
 	return slices.ContainsFunc(c.args, func(a word) bool {
 		switch a.text {
-		case "--no-clobber", "--backup", "--update=none", "--no-overwrite", "--no-act":
+		case "--no-clobber", "--backup", "--update=none", "--no-overwrite", "--no-act", "--ignore-existing", "--dry-run", "--list-only":
 			return true
 		}
 		letters, ok := strings.CutPrefix(a.text, "-")
-		return ok && strings.ContainsAny(letters, "nb") && strings.Trim(letters, "abdnpruvxRLPH") == ""
+		return ok && strings.ContainsAny(letters, "nb") && strings.Trim(letters, alone) == ""
 	})
 }
+
+// copiesAway reports whether a client of a cloud, a cluster or a container engine copies: to a file or an object that may be there.
+func (c call) copiesAway() bool {
+	list := texts(c.positional())
+	if len(list) < 3 || list[len(list)-1] == "-" || c.flag("--dry-run", "--dryrun", "-n", "--no-clobber", "--ignore-existing") {
+		return false
+	}
+	at := 0
+	if list[0] == "s3" || list[0] == "storage" || list[0] == "container" {
+		at = 1
+	}
+	return copying()[list[at]]
+}
+
+var copying = lazy.Words("cp mv sync rsync copy move copyto moveto mirror")
 
 // isManyOrUnknown reports whether a word may stand for several files.
 func isManyOrUnknown(w word) bool { return w.dynamic || w.glob || strings.ContainsAny(w.text, "*?[{") }
@@ -156,15 +181,73 @@ func (c call) checkDownload() {
 func (c call) overwritesByArchive() bool {
 	switch c.name {
 	case "tar", "bsdtar":
-		first := strings.TrimPrefix(firstOf(texts(c.args)), "-")
-		makes := !strings.HasPrefix(first, "-") && strings.Contains(first, "c") && strings.Contains(first, "f") || c.flag("-c", "--create") && c.flag("-f", "--file")
-		return makes && !slices.ContainsFunc(c.args, func(a word) bool { return nowhere()[a.text] || a.text == "-" }) || c.flag("--overwrite")
+		return c.tarOverwrites()
 	case "unzip":
 		return c.flag("-o")
+	case "7z", "unrar":
+		return c.flag("-y") || slices.ContainsFunc(c.args, func(a word) bool { return a.text == "-aoa" || a.text == "-o+" })
+	case "cpio":
+		return c.flag("-u", "--unconditional")
+	case "ar":
+		first := strings.TrimPrefix(firstOf(texts(c.args)), "-")
+		return strings.Contains(first, "x")
+	case "gpg":
+		return c.flag("--yes")
 	case "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd":
 		return c.flag("-f", "--force")
 	case "openssl":
 		return slices.ContainsFunc(c.args, func(a word) bool { return a.text == "-out" || a.text == "-keyout" })
 	}
 	return false
+}
+
+// tarOverwrites reports whether tar makes an archive over a file, or unpacks one over files.
+func (c call) tarOverwrites() bool {
+	letters := ""
+	for i, a := range c.args {
+		if group, ok := strings.CutPrefix(a.text, "-"); (ok || i == 0) && !strings.HasPrefix(group, "-") {
+			of, _, file := strings.Cut(group, "f")
+			if letters += of; file {
+				letters += "f"
+			}
+		}
+	}
+	has := func(letter string, long ...string) bool { return strings.Contains(letters, letter) || c.flag(long...) }
+	switch {
+	case c.flag("--overwrite", "--overwrite-dir", "--recursive-unlink", "--unlink-first"):
+		return true
+	case has("x", "--extract", "--get"):
+		return !has("k", "--keep-old-files", "--skip-old-files") && !has("O", "--to-stdout")
+	case has("c", "--create") && has("f", "--file"):
+		return !slices.ContainsFunc(c.args, func(a word) bool { return nowhere()[a.text] || a.text == "-" })
+	}
+	return false
+}
+
+// overwritesInPlace reports whether an editor of streams or an interpreter changes files in place, and keeps no copy of them:
+// sed -i, perl -pi, gawk -i inplace.
+func (c call) overwritesInPlace() bool {
+	for i, a := range c.args {
+		switch {
+		case strings.HasSuffix(c.name, "sed"), c.name == "perl", c.name == "ruby":
+			if suffix, long, ok := inPlace(a.text); ok && !(long && c.name != "sed" && c.name != "gsed") && (suffix == "" || strings.ContainsAny(suffix, "*/")) {
+				return true
+			}
+		case strings.HasSuffix(c.name, "awk"):
+			if a.text == "-iinplace" || a.text == "inplace" && i > 0 && isFlag(c.args[i-1].text, "-i", "--include") || a.text == "--include=inplace" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inPlace reads an option that edits in place, and the suffix with which it keeps the file that was there.
+func inPlace(option string) (suffix string, long, ok bool) {
+	if name, value, _ := strings.Cut(option, "="); strings.HasPrefix(name, "--") {
+		return value, true, len(name) > 3 && strings.HasPrefix("--in-place", name)
+	}
+	letters, is := strings.CutPrefix(option, "-")
+	before, suffix, found := strings.Cut(letters, "i")
+	return suffix, false, is && found && strings.Trim(before, "nEruszplaw0W") == ""
 }

@@ -89,7 +89,7 @@ func toolkit(c call) {
 			c.report("unknown", class)
 			return
 		}
-		if c.isKube() && !c.flag("--client") { // else it asks the cluster
+		if c.asksService(positional[0].text) {
 			c.report("credentials", Sensitive)
 		}
 		return
@@ -102,6 +102,10 @@ func toolkit(c call) {
 		strings.HasPrefix(c.name, "ansible") && strings.Contains(shown, "state=absent"):
 		class = Destructive
 	}
+	if c.copiesAway() && (c.isKube() || c.name == "rclone" || c.name == "mc") {
+		c.report("overwrites", Destructive)
+		return
+	}
 	if c.isKube() && class == Sensitive && len(positional) > 0 && slices.Contains([]string{"get", "logs", "top", "describe", "explain", "cluster-info", "api-resources", "api-versions"}, positional[0].text) {
 		c.report("credentials", class)
 		return
@@ -111,6 +115,24 @@ func toolkit(c call) {
 
 // isKube reports whether a program is a client of Kubernetes.
 func (c call) isKube() bool { return c.name == "kubectl" || c.name == "k" || c.name == "oc" }
+
+// asksService reports whether a subcommand that only reads asks a service, with the credentials that it has for it: a cluster, a
+// registry of packages, a repository, the place of a state.
+func (c call) asksService(sub string) bool {
+	switch c.name {
+	case "kubectl", "k", "oc":
+		return !c.flag("--client")
+	case "npm", "yarn", "pnpm", "cargo", "gem":
+		return slices.Contains([]string{"view", "info", "outdated", "search"}, sub)
+	case "pip", "pip3":
+		return c.flag("-o", "-u", "--outdated", "--uptodate")
+	case "terraform", "tofu":
+		return sub == "providers" || sub == "graph"
+	case "svn":
+		return sub == "log" || c.flag("-u", "--show-updates")
+	}
+	return false
+}
 
 // isHarmless reports whether the arguments of a reading command are known, name no secret, and
 // write no file.
@@ -163,6 +185,9 @@ func network(c call) {
 		}
 	}
 	c.checkDownload()
+	if (c.name == "rsync" || c.name == "scp") && len(c.positional()) > 1 && !c.keeps() {
+		c.report("overwrites", Destructive)
+	}
 	if c.name == "lftp" || c.name == "sftp" || c.name == "ftp" {
 		class = max(class, wordsClass(c.args))
 	}
@@ -228,6 +253,8 @@ func crontab(c call) {
 	case c.flag("-r"):
 		c.report("deletes", Destructive)
 	case len(c.args) == 1 && c.args[0].text == "-l":
+	case !c.flag("-e", "-l"): // it replaces the table
+		c.report("overwrites", Destructive)
 	default:
 		c.report("system", wordsClass(c.args))
 	}

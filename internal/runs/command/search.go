@@ -80,7 +80,11 @@ func finder(c call) {
 // sed judges sed: it only reads if its script only prints, drops or replaces lines in the output.
 func sed(c call) {
 	if c.flag("-i", "--in-place", "-f", "--file") {
-		c.report("overwrites", wordsClass(c.words[:1]))
+		class := wordsClass(c.words[:1])
+		if c.overwritesInPlace() {
+			class = Destructive
+		}
+		c.report("overwrites", class)
 		for _, a := range c.positional() {
 			if isProtected(a.text) {
 				c.report("protected", Destructive)

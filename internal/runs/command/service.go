@@ -7,7 +7,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// docker judges container engines: commands that only list are safe.
+// docker judges container engines. What only lists asks the engine, too, and who may ask it may do anything on the machine.
 func docker(c call) {
 	if c.isHelp() {
 		return
@@ -44,7 +44,10 @@ func docker(c call) {
 		case positional[0] == "stats" && !slices.Contains(texts(args), "--no-stream"):
 			c.report("waits", Sensitive)
 		}
+		c.report("engine", Sensitive)
 		return
+	case d.copiesAway(), len(positional) > 0 && (positional[0] == "save" || positional[0] == "export") && d.flag("-o", "--output"):
+		c.report("overwrites", Destructive)
 	}
 	c.report("containers", class)
 }
@@ -54,6 +57,9 @@ func docker(c call) {
 func database(c call) {
 	if c.isHelp() || c.flag("--version") && len(c.args) == 1 {
 		return
+	}
+	if c.name != "sqlite3" && c.name != "sqlite" && c.name != "duckdb" { // those read a file
+		c.report("credentials", Sensitive)
 	}
 	if c.name == "psql" && len(c.args) == 1 && (c.args[0].text == "-l" || c.args[0].text == "--list") {
 		return
@@ -196,6 +202,7 @@ func redis(c call) {
 			words = append(words, strings.ToLower(a))
 		}
 	}
+	c.report("credentials", Sensitive)
 	if len(words) == 0 {
 		c.runsUnseen = true
 		c.report("database", Sensitive)
@@ -252,6 +259,8 @@ func cloud(c call) {
 		class = Destructive
 	}
 	switch {
+	case c.copiesAway():
+		c.report("overwrites", Destructive)
 	case class == Sensitive && looks && c.asksForPeople():
 		c.report("identity", class)
 	case class == Sensitive && looks && !anyDynamic(c.args) && !c.asksForSecret() && !c.flag("--follow", "--watch", "--wait"):

@@ -200,6 +200,9 @@ func interpreter(c call) {
 		c.runsUnseen = true
 	}
 	c.report("unseen", wordsClass(c.words))
+	if c.overwritesInPlace() {
+		c.report("overwrites", Destructive)
+	}
 }
 
 // xargs judges xargs, which runs a command with unknown words.

