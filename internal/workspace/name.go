@@ -36,6 +36,8 @@ var (
 	whyCase      = fault.Reason("workspace.name.case")
 	whyFolder    = fault.Reason("workspace.name.folder")
 	whyHidden    = fault.Reason("workspace.name.hidden")
+	whyGit       = fault.Reason("workspace.name.git")
+	whyOwn       = fault.Reason("workspace.name.own")
 	whyStore     = fault.Reason("workspace.name.store")
 )
 

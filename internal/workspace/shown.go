@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/fold"
 )
 
@@ -45,9 +46,22 @@ func (s Shown) Check(name string) error {
 		return err
 	}
 	if s.Hidden(name) {
-		return refuse(name, whyHidden)
+		return refuse(name, whyHide(name))
 	}
 	return nil
+}
+
+// whyHide returns why a file is hidden.
+func whyHide(name string) *fault.Error {
+	for segment := range strings.SplitSeq(fold.Text(name), "/") {
+		switch segment {
+		case ".git":
+			return whyGit
+		case ".piloto":
+			return whyOwn
+		}
+	}
+	return whyHidden
 }
 
 // Hidden reports whether a file is never read, listed or written: it usually contains a secret, or belongs to git or to

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/filetool"
@@ -64,18 +65,46 @@ func objectOf(c job.OpenCall) string {
 	return object
 }
 
-// unmade returns a change that a tool did not make: refused because of its name, or failed.
-func unmade(c job.OpenCall, r filetool.Result) job.Deed {
-	d := job.Deed{Kind: job.DeedChange, Name: objectOf(c), Failed: true}
-	switch {
-	case r.Why == filetool.WhyMasked:
-		d.Failed, d.Refused = false, job.RefusedMasked
-	case r.Why == "workspace.name.hidden":
-		d.Failed, d.Refused = false, job.RefusedHidden
-	case r.Why == "workspace.name.segment" && strings.Contains(d.Name, ".."):
-		d.Failed, d.Refused = false, job.RefusedOutside
+// unmade returns the changes that a tool did not make: refused because of their name, or failed. There is one for each file that the
+// call names.
+func (m *Machine) unmade(c job.OpenCall, r filetool.Result) (list []job.Deed) {
+	names := job.Targets(c.Arguments)
+	if len(names) == 0 {
+		names = []string{objectOf(c)}
 	}
-	return d
+	for _, name := range names {
+		d, why := job.Deed{Kind: job.DeedChange, Name: name}, r.Why
+		if len(names) > 1 && why != filetool.WhyMasked { // it is why one of them was refused
+			why = whyNot(m.shown.Check(name))
+		}
+		switch {
+		case why == filetool.WhyMasked:
+			d.Refused = job.RefusedMasked
+		case why == "workspace.name.segment" && strings.Contains(name, ".."):
+			d.Refused = job.RefusedOutside
+		default:
+			d.Refused = hidden[why]
+		}
+		d.Failed = d.Refused == ""
+		list = append(list, d)
+	}
+	return list
+}
+
+// whyNot returns the code of the reason why a name is refused; "" when it is not.
+func whyNot(err error) string {
+	if err == nil {
+		return ""
+	}
+	if why := fault.Of(err).Inner["why"]; why != nil {
+		return why.Code
+	}
+	return ""
+}
+
+// hidden are why a file is not written whose name is hidden.
+var hidden = map[string]job.Refused{
+	"workspace.name.hidden": job.RefusedHidden, "workspace.name.git": job.RefusedGit, "workspace.name.own": job.RefusedOwn,
 }
 
 // made returns the deed of a change that was made, with what became of the file since the job began.

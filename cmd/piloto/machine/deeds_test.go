@@ -66,7 +66,14 @@ func TestEachCallTellsWhatItCameTo(t *testing.T) {
 		{"run_command", args{"command": "touch z"}, "command touch z 0 was nobody"},
 		{"edit_file", args{"path": "a2.txt", "old_str": "x", "new_str": "x [redacted]"}, "change a2.txt +0 -0 (+0 -0) failed"}, // there is no such file
 		{"run_command", args{"command": " "}, "command run_command 0 failed"},
-		{"look", args{}, "read look +0 -0 (+0 -0) failed"},
+		{"look", args{}, "change look +0 -0 (+0 -0) was tool"},
+		{"write_file", args{"path": ".git/hooks/pre-commit", "content": "x"}, "change .git/hooks/pre-commit +0 -0 (+0 -0) was git"},
+		{"write_file", args{"path": "sub/.Git/config", "content": "x"}, "change sub/.Git/config +0 -0 (+0 -0) was git"},
+		{"write_file", args{"path": "sub/.git", "content": "gitdir: x"}, "change sub/.git +0 -0 (+0 -0) was git"},
+		{"write_file", args{"path": ".piloto/x", "content": "x"}, "change .piloto/x +0 -0 (+0 -0) was own"},
+		{"write_file", args{"path": "x.pem", "content": "x"}, "change x.pem +0 -0 (+0 -0) was hidden"},
+		{"apply_patch", args{"patch": strings.ReplaceAll(patch, "c.txt", ".git/x")}, "change a.txt +0 -0 (+0 -0) failed, change .git/x +0 -0 (+0 -0) was git"},
+		{"delete_file", args{"path": "no.txt"}, "change no.txt +0 -0 (+0 -0) failed"},
 	} {
 		if got := m.deeds(t, c.tool, c.with); got != c.want {
 			t.Errorf("%s %v:\n %s\nnot %s", c.tool, c.with, got, c.want)

@@ -244,7 +244,7 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 			return r
 		}
 	}
-	return result{wrong: fmt.Sprintf("there is no tool %q on this machine", c.Name)}
+	return result{wrong: fmt.Sprintf("there is no tool %q on this machine", c.Name), did: []job.Deed{{Kind: job.DeedChange, Name: c.Object(), Refused: job.RefusedTool}}}
 }
 
 func shownResult(r filetool.Result) result {
@@ -307,7 +307,7 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		}
 	}
 	if !made.OK {
-		return result{wrong: made.Error, did: []job.Deed{unmade(c, made)}}
+		return result{wrong: made.Error, did: m.unmade(c, made)}
 	}
 	set := pending.Changes()
 	var written, edited, refused []string

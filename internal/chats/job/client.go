@@ -154,12 +154,12 @@ func (s *Service) Tell(ctx context.Context, account, user, id string, told []Tol
 // take adds the answers to some calls, and what they came to.
 func (j *Job) take(at time.Time, all, fresh []ToldCall) ([]Event, error) {
 	j.Told, j.Waited = all, at
+	j.Note(fresh...)
 	names, did := make([]string, len(fresh)), []Deed{}
 	for i, t := range fresh {
 		names[i] = j.Open[slices.IndexFunc(j.Open, func(c OpenCall) bool { return c.ID == t.ID })].Name
 		did = append(did, t.Did...)
 	}
-	j.Record.Add(did...)
 	if j.Status.Terminal() {
 		j.CloseRecord()
 	}

@@ -5,13 +5,10 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/locale"
-	"piloto/internal/ground/visible"
 )
 
 // The record of a job says what was done for it, whatever its model says: each call's client reports its deeds beside the
@@ -27,6 +24,7 @@ const (
 	DeedChange  DeedKind = "change"  // of a file
 	DeedCommand DeedKind = "command" // that ended, whatever its exit code
 	DeedPlan    DeedKind = "plan"    // only of a Refusal
+	DeedCall    DeedKind = "call"    // only of a Refusal: its tool, and what it is about
 )
 
 // Refused is why something was not done though it could be.
@@ -39,21 +37,26 @@ const (
 	RefusedUnanswered Refused = "unanswered" // they did not answer
 	RefusedPolicy     Refused = "policy"     // the configuration does not allow it
 	RefusedHidden     Refused = "hidden"     // the file may hold secrets
+	RefusedGit        Refused = "git"        // git would obey the file, and may run it
+	RefusedOwn        Refused = "own"        // the file is Piloto's own
 	RefusedOutside    Refused = "outside"    // the file is not below the workspace
 	RefusedUnshown    Refused = "unshown"    // it asks, and cannot be shown
 	RefusedMasked     Refused = "masked"     // it would write the mask of a secret over the secret
 	RefusedStopped    Refused = "stopped"    // the job was stopped meanwhile
+	RefusedTool       Refused = "tool"       // the job has no such tool
+	RefusedFailed     Refused = "failed"     // it was not refused: it could not be done. Only of a Refusal
 )
 
 var refusals = []Refused{
-	RefusedNobody, RefusedPerson, RefusedUnanswered, RefusedPolicy, RefusedHidden, RefusedOutside, RefusedUnshown, RefusedMasked, RefusedStopped,
+	RefusedNobody, RefusedPerson, RefusedUnanswered, RefusedPolicy, RefusedHidden, RefusedGit, RefusedOwn, RefusedOutside, RefusedUnshown, RefusedMasked,
+	RefusedStopped, RefusedTool,
 }
 
 // Deed is one thing that a call of a client came to. Lines are those of a text; a change of a binary file has none.
 type Deed struct {
 	Kind    DeedKind `json:"kind" enum:"read,change,command"`
 	Name    string   `json:"name" doc:"of the file, or the command line; at most 4 KB"`
-	Refused Refused  `json:"refused,omitempty" enum:"nobody,person,unanswered,policy,hidden,outside,unshown,masked,stopped" doc:"why it was not done"`
+	Refused Refused  `json:"refused,omitempty" enum:"nobody,person,unanswered,policy,hidden,git,own,outside,unshown,masked,stopped,tool" doc:"why it was not done"`
 	Failed  bool     `json:"failed,omitempty" doc:"it could not be done"`
 	Masked  int      `json:"masked,omitempty" doc:"secrets of files that the model was shown a mask for"`
 
@@ -127,49 +130,12 @@ func sizeOf(list []Deed) int {
 	return len(raw)
 }
 
-// Phrase returns a deed as a person reads it: «Edita a.go +3 −1», «Ejecuta npm test → 1 · 2 ocultos».
-func (d Deed) Phrase() locale.Phrase {
-	if d.Masked == 0 {
-		return d.phrase()
-	}
-	return locale.Say("job.deed.masked", "what", d.phrase(), "n", d.Masked)
-}
-
-func (d Deed) phrase() locale.Phrase {
-	what := d.what()
-	switch {
-	case d.Refused != "":
-		return locale.Say("job.deed.refused", "what", what, "why", locale.Say("job.refused."+string(d.Refused)))
-	case d.Failed:
-		return locale.Say("job.deed.failed", "what", what)
-	case d.Kind == DeedChange && d.Added+d.Removed > 0:
-		return locale.Say("job.deed.lines", "what", what, "added", d.Added, "removed", d.Removed)
-	case d.Kind == DeedCommand && d.TimedOut:
-		return locale.Say("job.deed.late", "what", what)
-	case d.Kind == DeedCommand:
-		return locale.Say("job.deed.ended", "what", what, "code", d.ExitCode)
-	}
-	return what
-}
-
-// what returns the act and its object.
-func (d Deed) what() locale.Phrase {
-	key := "job.deed." + string(d.Kind)
-	switch {
-	case d.Kind == DeedChange && d.Deleted:
-		key = "job.deed.delete"
-	case d.Kind == DeedChange && d.Made:
-		key = "job.deed.make"
-	}
-	return locale.Say(key, "name", short(d.Name))
-}
-
 // Record is what was done for a job, what was refused, and what nobody knows. Lists are bounded: what had no room is
 // counted, and each list has its first entry. It has no more than is known: the zero Record is a job that did nothing.
 type Record struct {
 	Changes  []ChangedFile `json:"changes,omitempty"`
 	Commands []RanCommand  `json:"commands,omitempty"` // in their order
-	Refused  []Refusal     `json:"refused,omitempty"`  // and not done since
+	Refused  []Refusal     `json:"refused,omitempty"`  // or failed, and not done since
 	Unknown  []string      `json:"unknown,omitempty"`  // calls that were left to the client, which did not answer: they may be done
 	Plans    int           `json:"plans,omitempty"`    // that changed something
 	More     int           `json:"more,omitempty"`     // that had no room
@@ -193,11 +159,11 @@ type RanCommand struct {
 	Safe     bool   `json:"safe,omitempty" doc:"it is known to change nothing"`
 }
 
-// Refusal is what was refused, and not done since.
+// Refusal is what was refused or could not be done, and was not done since.
 type Refusal struct {
-	Kind DeedKind `json:"kind" enum:"read,change,command,plan"`
-	What string   `json:"what" doc:"the file, the command line, or the goal of the plan"`
-	Code Refused  `json:"code" enum:"nobody,person,unanswered,policy,hidden,outside,unshown,masked,stopped"`
+	Kind DeedKind `json:"kind" enum:"read,change,command,plan,call"`
+	What string   `json:"what" doc:"the file, the command line, the goal of the plan, or the tool of a call and what it is about"`
+	Code Refused  `json:"code" enum:"nobody,person,unanswered,policy,hidden,git,own,outside,unshown,masked,stopped,tool,failed" doc:"failed: it was not refused, and could not be done"`
 }
 
 // Acted reports whether something was changed for the job, or may have been.
@@ -210,37 +176,68 @@ func (r Record) Empty() bool {
 	return len(r.Changes)+len(r.Commands)+len(r.Refused)+len(r.Unknown) == 0
 }
 
-// Ended returns the status of a job that ends: it is partial if something was refused, or if something was changed and then
-// it failed.
+// Ended returns the status of a job that ends: it is partial if something was refused or could not be done, or if something was
+// changed and then it failed.
 func (r Record) Ended(status Status) Status {
 	switch {
-	case status == Success && len(r.Refused)+len(r.Unknown) > 0, status == Failed && (r.Acted() || len(r.Refused) > 0):
+	case status == Success && len(r.Refused)+len(r.Unknown) > 0, status == Failed && (r.Acted() || r.Declined()):
 		return Partial
 	}
 	return status
 }
 
-// Add adds what a call came to. What was refused and is done now is not refused any more.
-func (r *Record) Add(deeds ...Deed) {
+// Declined reports whether something was refused, and did not only fail.
+func (r Record) Declined() bool {
+	return slices.ContainsFunc(r.Refused, func(f Refusal) bool { return f.Code != RefusedFailed })
+}
+
+// Add adds what a call of a tool came to. What was refused or failed and is done now is told no more.
+func (r *Record) Add(tool string, deeds ...Deed) {
 	for _, d := range deeds {
 		name := cut(d.Name, maxListed)
-		if d.Refused != "" {
+		switch {
+		case d.Refused != "":
 			r.refuse(Refusal{Kind: d.Kind, What: name, Code: d.Refused})
 			continue
-		}
-		if d.Failed {
+		case d.Failed && d.Kind != DeedRead:
+			r.refuse(Refusal{Kind: d.Kind, What: name, Code: RefusedFailed})
+			continue
+		case d.Failed:
 			continue
 		}
 		r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == d.Kind && f.What == name })
 		switch d.Kind {
 		case DeedChange:
+			r.Done(tool, name)
 			r.change(ChangedFile{name, d.AllAdded, d.AllRemoved, d.Made, d.Deleted, d.Before})
 		case DeedCommand:
+			r.Done(tool, name)
 			if r.fits(commandsRoom, name, len(r.Commands), func(i int) string { return r.Commands[i].Command }) {
 				r.Commands = append(r.Commands, RanCommand{name, d.ExitCode, d.TimedOut, d.Safe})
 			}
 		}
 	}
+}
+
+// Fail notes that a call that would have changed something was not made: a row for each thing that its arguments name. It failed, or
+// there is no such tool.
+func (r *Record) Fail(tool, arguments string, code Refused) {
+	about := Targets(arguments)
+	for _, name := range about {
+		r.refuse(Refusal{Kind: DeedCall, What: cut(tool+" "+name, maxListed), Code: code})
+	}
+	if len(about) == 0 {
+		r.refuse(Refusal{Kind: DeedCall, What: cut(tool, maxListed), Code: code})
+	}
+}
+
+// Done takes back which calls were not made, where a later one did it: on the same thing, or by the same tool if the call named
+// nothing.
+func (r *Record) Done(tool string, targets ...string) {
+	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool {
+		_, about, _ := strings.Cut(f.What, " ")
+		return f.What == tool || f.Kind == DeedCall && about != "" && slices.Contains(targets, about)
+	})
 }
 
 // change notes what became of a file. One that was made and is gone again did not change.
@@ -302,85 +299,28 @@ func (j Job) unknown() (list []string) {
 	return list
 }
 
+// Note adds the answers of the client to open calls to the record. A client that does not tell what it did failed if it answered with an
+// error.
+func (j *Job) Note(told ...ToldCall) {
+	for _, t := range told {
+		i := slices.IndexFunc(j.Open, func(c OpenCall) bool { return c.ID == t.ID })
+		if i < 0 {
+			continue
+		}
+		c := j.Open[i]
+		switch writes := slices.ContainsFunc(j.Tools, func(of Tool) bool { return of.Name == c.Name && of.Writes }); {
+		case t.Did != nil:
+			j.Record.Add(c.Name, t.Did...)
+		case writes && IsError(t.Output):
+			j.Record.Fail(c.Name, c.Arguments, RefusedFailed)
+		case writes:
+			j.Record.Done(c.Name, Targets(c.Arguments)...)
+		}
+	}
+}
+
+// IsError reports whether the answer to a call says that it was not made.
+func IsError(output string) bool { return strings.HasPrefix(output, `{"error"`) }
+
 // CloseRecord notes, when the job ends, which calls its client did not answer: nobody knows what they came to.
 func (j *Job) CloseRecord() { j.Record.Unknown = j.unknown() }
-
-// Object returns a call and what it is about, as a person reads it: «write_file a.go», «run_command npm test».
-func (c OpenCall) Object() string {
-	var with map[string]any
-	_ = json.Unmarshal([]byte(c.Arguments), &with) // without an object there is only the name
-	for _, member := range []string{"path", "command", "pattern", "text", "file", "name", "query", "url"} {
-		if text, ok := with[member].(string); ok && strings.TrimSpace(text) != "" {
-			return short(c.Name + " " + text)
-		}
-	}
-	if patch, ok := with["patch"].(string); ok {
-		var names []string
-		for line := range strings.Lines(patch) {
-			if name, ok := strings.CutPrefix(strings.TrimSpace(line), "+++ "); ok && len(names) < 3 {
-				names = append(names, strings.TrimPrefix(name, "b/"))
-			}
-		}
-		return short(strings.TrimSpace(c.Name + " " + strings.Join(names, ", ")))
-	}
-	return short(c.Name)
-}
-
-// mostShort is how many characters of a name a sentence has.
-const mostShort = 160
-
-// short returns a name for a sentence: every character is visible, and a long one is cut.
-func short(name string) string {
-	runes := []rune(name)
-	if len(runes) > mostShort {
-		name = string(runes[:mostShort]) + "…"
-	}
-	return visible.Line(name)
-}
-
-// cut returns a text of at most so many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
-}
-
-// Phrases returns the record as a person reads it, a line for each entry.
-func (r Record) Phrases() (list []locale.Phrase) {
-	for _, c := range r.Changes {
-		key := "job.record.change"
-		switch {
-		case c.Deleted:
-			key = "job.record.delete"
-		case c.Made:
-			key = "job.record.make"
-		}
-		list = append(list, locale.Say(key, "name", short(c.Name), "added", c.Added, "removed", c.Removed))
-	}
-	for _, c := range r.Commands {
-		key := "job.record.command"
-		if c.TimedOut {
-			key = "job.record.late"
-		}
-		list = append(list, locale.Say(key, "name", short(c.Command), "code", c.ExitCode))
-	}
-	for _, f := range r.Refused {
-		list = append(list, locale.Say("job.record.refused", "what", f.phrase(), "why", f.Why()))
-	}
-	for _, u := range r.Unknown {
-		list = append(list, locale.Say("job.record.unknown", "what", u))
-	}
-	if r.More > 0 {
-		list = append(list, locale.Say("job.record.more", "n", strconv.Itoa(r.More)))
-	}
-	return list
-}
-
-// phrase returns what was refused.
-func (f Refusal) phrase() locale.Phrase {
-	return locale.Say("job.deed."+string(f.Kind), "name", short(f.What))
-}
-
-// Why returns the reason of a refusal, as a part of a sentence.
-func (f Refusal) Why() locale.Phrase { return locale.Say("job.refused." + string(f.Code)) }

@@ -386,6 +386,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 		r.RunID, w.goal = reply.Run.ID, reply.Run.Plan.Goal
 		w.takeNextChanges()
 		copy(r.Results, w.results)
+		w.noteCalls(r)
 		return nil
 	}
 	results := w.messages[len(w.messages)-len(r.Calls):]
@@ -394,6 +395,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 			r.Results[i] = cmp.Or(m.Content, "{}")
 		}
 	}
+	w.noteCalls(r)
 	r.Open = w.openCalls(r)
 	if w.question == nil {
 		return nil

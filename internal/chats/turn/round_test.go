@@ -249,7 +249,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 		"nothing after a look": {job.Order{}, func(w *jobWorld) {
 			w.model.answers = []any{w.looksAt(0), text("\n"), text("Hay una reserva.")}
 		}, job.Partial, conversation.StopModel, 3, "Hay una reserva."},
-		"no such tool": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{calls("fly", `{}`), text("vale")} }, job.Success, "", 2, "vale"},
+		"no such tool": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{calls("fly", `{}`), text("vale")} }, job.Partial, "", 2, "vale"},
 		"bad arguments": {job.Order{}, func(w *jobWorld) {
 			w.model.answers = []any{calls("look", `{"mcp_id":7`), calls("look", `[]`), calls("look", `{}`), calls("look", `{}`), text("vale")}
 		}, job.Success, "", 5, "vale"},

@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
+	"piloto/internal/ground/lazy"
 	"piloto/internal/runs/plan"
 )
 
@@ -14,13 +15,45 @@ func (w *work) takeTold(now job.Job) {
 	if len(w.job.Open) == 0 || len(now.Told) <= len(w.job.Told) {
 		return
 	}
-	for _, t := range now.Told[len(w.job.Told):] {
-		w.job.Record.Add(t.Did...)
-	}
+	w.job.Note(now.Told[len(w.job.Told):]...)
 	if w.job.Told = now.Told; w.job.Status.Terminal() {
 		w.job.CloseRecord()
 	}
 }
+
+// noteCalls notes which calls of a round were to change something and were not made: of a tool that the agent does not have, or of a
+// tool of files or of the client that answers with an error. A proposal changes nothing by itself, so it is none of them.
+func (w *work) noteCalls(r *job.Round) {
+	for i, c := range r.Calls {
+		spec := w.specOf(c.Name)
+		arguments := c.Arguments
+		if object, err := readArguments(arguments); err == nil {
+			arguments = string(object)
+		}
+		switch absent := !w.offers(c.Name); {
+		case w.isLeft(i):
+		case absent && (spec == nil && !onlyLooks(c.Name) || spec != nil && spec.class == classWrite && spec.needs == nil):
+			w.job.Record.Fail(c.Name, arguments, job.RefusedTool)
+		case absent || spec.class != classWrite || IsTool(c.Name) || c.Name == applySpec.Name:
+		case job.IsError(r.Results[i]):
+			w.job.Record.Fail(c.Name, arguments, job.RefusedFailed)
+		default:
+			w.job.Record.Done(c.Name, job.Targets(arguments)...)
+		}
+	}
+}
+
+// onlyLooks reports whether the name of a tool that is not there says that it would have changed nothing: list_files, readFile.
+func onlyLooks(tool string) bool {
+	words := strings.Fields(strings.ToLower(inName().ReplaceAllString(tool, " $0")))
+	return len(words) > 0 && lookVerbs()[words[0]] && !slices.ContainsFunc(words, func(w string) bool { return changeVerbs()[w] })
+}
+
+var (
+	inName      = lazy.Pattern(`[A-Z]?[a-z]+`)
+	lookVerbs   = lazy.Words(`read list ls get search find look view show grep rg cat glob fetch head tail stat tree inspect describe count browse think todo`)
+	changeVerbs = lazy.Words(`write edit replace update delete remove create set send run exec execute move save apply make`)
+)
 
 // countRefusal counts a plan of the job that a person refused, or that a model took back in answer to one: they declined it in their own
 // words. One that they confirmed begins the count anew; one that expired or was replaced was neither refused nor confirmed.
@@ -49,7 +82,7 @@ func (w *work) addDone(r job.Round, k int) {
 	call := r.Calls[k]
 	act := claim.Call{Method: "POST", Tool: call.Name, Sent: call.Arguments, Answered: r.Results[k]}
 	if r.Did == nil {
-		if !strings.HasPrefix(act.Answered, `{"error"`) {
+		if !job.IsError(act.Answered) {
 			w.done = append(w.done, act)
 		}
 		return

@@ -18,23 +18,30 @@ import (
 var machineTools = append(slices.Clone(handTools), job.Tool{Name: "run_command", Description: "Run.", Schema: json.RawMessage(`{"type":"object"}`), Writes: true})
 
 var (
-	editedA   = job.Deed{Kind: job.DeedChange, Name: "a.go", Added: 3, Removed: 1, AllAdded: 3, AllRemoved: 1, Before: strings.Repeat("a", 64)}
-	madeB     = job.Deed{Kind: job.DeedChange, Name: "b.go", Added: 2, AllAdded: 2, Made: true}
-	npmTest   = job.Deed{Kind: job.DeedCommand, Name: "npm test", ExitCode: 1}
-	readA     = job.Deed{Kind: job.DeedRead, Name: "a.go"}
-	listed    = job.Deed{Kind: job.DeedCommand, Name: "ls", Safe: true}
-	notEdited = job.Deed{Kind: job.DeedChange, Name: "a.go", Refused: job.RefusedNobody}
-	notRun    = job.Deed{Kind: job.DeedCommand, Name: "git commit -am x", Refused: job.RefusedNobody}
-	couldNot  = job.Deed{Kind: job.DeedChange, Name: "a.go", Failed: true}
-	writesA   = calls("write_file", `{"path":"a.go","content":"x"}`)
-	writesAll = llm.Reply{Calls: slices.Concat(writesA.Calls, calls("write_file", `{"path":"b.go"}`).Calls, calls("run_command", `{"command":"npm test"}`).Calls)}
-	errGone   = errors.New("the model is gone")
+	editedA      = job.Deed{Kind: job.DeedChange, Name: "a.go", Added: 3, Removed: 1, AllAdded: 3, AllRemoved: 1, Before: strings.Repeat("a", 64)}
+	madeB        = job.Deed{Kind: job.DeedChange, Name: "b.go", Added: 2, AllAdded: 2, Made: true}
+	npmTest      = job.Deed{Kind: job.DeedCommand, Name: "npm test", ExitCode: 1}
+	readA        = job.Deed{Kind: job.DeedRead, Name: "a.go"}
+	listed       = job.Deed{Kind: job.DeedCommand, Name: "ls", Safe: true}
+	notEdited    = job.Deed{Kind: job.DeedChange, Name: "a.go", Refused: job.RefusedNobody}
+	notRun       = job.Deed{Kind: job.DeedCommand, Name: "git commit -am x", Refused: job.RefusedNobody}
+	couldNot     = job.Deed{Kind: job.DeedChange, Name: "a.go", Failed: true}
+	couldNotRun  = job.Deed{Kind: job.DeedCommand, Name: "npm test", Failed: true}
+	couldNotRead = job.Deed{Kind: job.DeedRead, Name: "a.go", Failed: true}
+	writesA      = calls("write_file", `{"path":"a.go","content":"x"}`)
+	writesAll    = llm.Reply{Calls: slices.Concat(writesA.Calls, calls("write_file", `{"path":"b.go"}`).Calls, calls("run_command", `{"command":"npm test"}`).Calls)}
+	errGone      = errors.New("the model is gone")
 )
 
 // workAt drives a job whose calls come to deeds, each call to one, until it ends.
 func (w *jobWorld) workAt(t *testing.T, deeds ...job.Deed) job.Job {
 	t.Helper()
-	j := w.drive(t, w.start(t, "build", job.Order{Tools: machineTools}).ID)
+	return w.workAs(t, "build", deeds...)
+}
+
+func (w *jobWorld) workAs(t *testing.T, agent string, deeds ...job.Deed) job.Job {
+	t.Helper()
+	j := w.drive(t, w.start(t, agent, job.Order{Tools: machineTools}).ID)
 	for ; j.AwaitsClient(); j = w.drive(t, j.ID) {
 		var told []job.ToldCall
 		for _, c := range j.OpenCalls() {
@@ -46,6 +53,62 @@ func (w *jobWorld) workAt(t *testing.T, deeds ...job.Deed) job.Job {
 		}
 	}
 	return j
+}
+
+// A call that would have changed something and is not made is on record, whoever answers it, until it is made well.
+func TestACallThatIsNotMadeIsOnRecord(t *testing.T) {
+	lost := `{"path":"a.go","content":"x` // it was cut
+	many := `{"files":[{"path":"./a.go","content":"\"path\":\"c.go\""},{"path":"b.go"}]}`
+	for name, c := range map[string]struct {
+		tool, arguments string
+		looks           bool // the agent may only look
+		then            []job.Deed
+		want            []string
+	}{
+		"a tool that is not there":       {"write_files", many, false, nil, []string{"write_files a.go: tool", "write_files b.go: tool"}},
+		"one without a thing":            {"deploy", `{}`, false, nil, []string{"deploy: tool"}},
+		"one that sends":                 {"send_email", `{"to":"x"}`, false, nil, []string{"send_email: tool"}},
+		"one that finds and replaces":    {"find_and_replace", `{"path":"a.go"}`, false, nil, []string{"find_and_replace a.go: tool"}},
+		"one that reads":                 {"list_files", `{"path":"."}`, false, nil, nil},
+		"another that reads":             {"ReadFile", `{"path":"a.go"}`, false, nil, nil},
+		"arguments that were cut":        {"write_file", lost, false, nil, []string{"write_file a.go: failed"}},
+		"arguments that are none":        {"write_file", `x`, false, nil, []string{"write_file: failed"}},
+		"a write of one that only looks": {"write_file", `{"path":"a.go","content":"x"}`, true, nil, []string{"write_file a.go: tool"}},
+		"a command of one that looks":    {"run_command", `{"command":"rm -rf x"}`, true, nil, []string{"run_command rm -rf x: tool"}},
+		"a plan of one that only looks":  {"propose_plan", `{"goal":"x","steps":[]}`, true, nil, []string{"propose_plan: tool"}},
+		"a plan that is wrong":           {"propose_plan", `{"goal":"x","steps":[]}`, false, nil, nil},
+		"written with the right tool":    {"write_files", many, false, []job.Deed{editedA, madeB}, nil},
+		"only one of two":                {"write_files", many, false, []job.Deed{editedA}, []string{"write_files b.go: tool"}},
+		"cut, and written then":          {"write_file", lost, false, []job.Deed{editedA}, nil},
+		"cut, and another written":       {"write_file", lost, false, []job.Deed{madeB}, []string{"write_file a.go: failed"}},
+		"called well then":               {"write_file", `x`, false, []job.Deed{madeB}, nil},
+		"called well then, and failed":   {"write_file", `x`, false, []job.Deed{couldNot}, []string{"write_file: failed", "a.go: failed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			agent := "build"
+			if c.looks {
+				agent = "plan"
+			}
+			w.model.answers = append(w.model.answers, calls(c.tool, c.arguments))
+			for range c.then {
+				w.model.answers = append(w.model.answers, writesA)
+			}
+			w.model.answers = append(w.model.answers, text("He mirado la carpeta."), text("He mirado la carpeta."))
+			j := w.workAs(t, agent, c.then...)
+			var got []string
+			for _, f := range j.Record.Refused {
+				got = append(got, f.What+": "+string(f.Code))
+			}
+			want := job.Success
+			if len(c.want) > 0 {
+				want = job.Partial
+			}
+			if !slices.Equal(got, c.want) || j.Status != want || j.StopReason != "" {
+				t.Errorf("%s %s: %q", j.Status, j.StopReason, got)
+			}
+		})
+	}
 }
 
 // TestAJobEndsAsItsRecordSays has a row for each end.
@@ -61,7 +124,11 @@ func TestAJobEndsAsItsRecordSays(t *testing.T) {
 		"a command was refused":           {[]job.Deed{notRun}, false, job.Partial},
 		"refused, and done then":          {[]job.Deed{notEdited, editedA}, false, job.Success},
 		"one of two was refused":          {[]job.Deed{editedA, notRun}, false, job.Partial},
-		"it could not be done":            {[]job.Deed{couldNot}, false, job.Success},
+		"it could not be done":            {[]job.Deed{couldNot}, false, job.Partial},
+		"it failed, and was done then":    {[]job.Deed{couldNot, editedA}, false, job.Success},
+		"it failed, and another was done": {[]job.Deed{couldNot, madeB}, false, job.Partial},
+		"a command could not be run":      {[]job.Deed{couldNotRun}, false, job.Partial},
+		"a read failed":                   {[]job.Deed{couldNotRead}, false, job.Success},
 		"changed, and then it failed":     {[]job.Deed{editedA}, true, job.Partial},
 		"a command ran, and it failed":    {[]job.Deed{npmTest}, true, job.Partial},
 		"refused, and then it failed":     {[]job.Deed{notRun}, true, job.Partial},
@@ -84,7 +151,7 @@ func TestAJobEndsAsItsRecordSays(t *testing.T) {
 			if m := w.last(t); (m.Status == conversation.Status(j.Status)) != (j.Status != job.Success) {
 				t.Errorf("its message is %q", m.Status)
 			}
-			if nothing := "No se ha ejecutado nada"; strings.Contains(j.Output, nothing) != (c.want == job.Failed && c.deeds[0] != listed) {
+			if nothing := "No se ha ejecutado nada"; strings.Contains(j.Output, nothing) != (c.want == job.Failed && c.deeds[0] == readA) {
 				t.Errorf("%s", j.Output)
 			}
 		})

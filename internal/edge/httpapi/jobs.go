@@ -119,7 +119,7 @@ type Job struct {
 	Calls      []job.OpenCall          `json:"calls,omitempty" doc:"that its client has to answer: POST …/results"`
 	Changes    []job.ChangedFile       `json:"changes" nullable:"false" doc:"files that its client changed, each once"`
 	Commands   []job.RanCommand        `json:"commands" nullable:"false" doc:"that its client ran, in their order"`
-	Refused    []JobRefusal            `json:"refused" nullable:"false" doc:"what was refused, and not done since; then the job ends as partial"`
+	Refused    []JobRefusal            `json:"refused" nullable:"false" doc:"what was refused or could not be done, and was not done since; then the job ends as partial"`
 	Unknown    []string                `json:"unknown" nullable:"false" doc:"calls that its client did not answer before the end: they may be done"`
 	Unlisted   int                     `json:"unlisted,omitempty" doc:"entries that had no room in these lists"`
 	Acted      bool                    `json:"acted" doc:"something was changed, by its client or by a plan, or may have been"`

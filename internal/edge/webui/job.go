@@ -82,8 +82,10 @@ func jobSays(j job.Job, tag locale.Tag) string {
 		key = "page.job.client"
 	case j.Status == job.Running:
 		n++ // the one that goes on
-	case j.Status == job.Partial && j.StopReason == "" && len(j.Record.Refused) > 0:
+	case j.Status == job.Partial && j.StopReason == "" && j.Record.Declined():
 		key = "page.job.refused"
+	case j.Status == job.Partial && j.StopReason == "" && len(j.Record.Refused) > 0:
+		key = "page.job.undone"
 	case j.Status == job.Partial && j.StopReason == "":
 		key = "page.job.unsure"
 	}

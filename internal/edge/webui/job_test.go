@@ -233,7 +233,7 @@ func TestAJobThatEndedMeanwhileSaysSo(t *testing.T) {
 // TestAJobShowsItsRecord: what was done and refused stands by it, whatever its text says.
 func TestAJobShowsItsRecord(t *testing.T) {
 	j := job.Job{Status: job.Partial, Rounds: 2}
-	j.Record.Add(job.Deed{Kind: job.DeedChange, Name: "a\u202e.go", Added: 1, AllAdded: 1}, job.Deed{Kind: job.DeedCommand, Name: "rm -rf .", Refused: job.RefusedNobody})
+	j.Record.Add("edit_file", job.Deed{Kind: job.DeedChange, Name: "a\u202e.go", Added: 1, AllAdded: 1}, job.Deed{Kind: job.DeedCommand, Name: "rm -rf .", Refused: job.RefusedNobody})
 	if says := jobSays(j, "es"); !strings.Contains(says, "se rechazó") {
 		t.Error(says)
 	}

@@ -1,0 +1,78 @@
+package job
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
+
+// Object returns a call and what it is about, as a person reads it: «write_file a.go», «run_command npm test».
+func (c OpenCall) Object() string {
+	var with map[string]any
+	_ = json.Unmarshal([]byte(c.Arguments), &with) // without an object there is only the name
+	for _, member := range []string{"path", "command", "pattern", "text", "file", "name", "query", "url"} {
+		if text, ok := with[member].(string); ok && strings.TrimSpace(text) != "" {
+			return short(c.Name + " " + text)
+		}
+	}
+	if patch, ok := with["patch"].(string); ok {
+		names := patched(patch)
+		names = names[:min(len(names), 3)]
+		return short(strings.TrimSpace(c.Name + " " + strings.Join(names, ", ")))
+	}
+	return short(c.Name)
+}
+
+// mostTargets is how many things of a call are told.
+const mostTargets = 20
+
+// named matches the members of arguments that name a file or a command line, and a patch, at any depth and in a text that is no JSON.
+var named = lazy.Pattern(`"(path|file|file_path|filename|patch|command|cmd)"\s*:\s*("(?:[^"\\]|\\.)*")`)
+
+// Targets returns the files and the command lines that the arguments of a call name, each once, and at most 20. Arguments that are no
+// JSON, because they were cut, name what they do before that.
+func Targets(arguments string) (list []string) {
+	add := func(name string) {
+		if name = strings.TrimSpace(name); name != "" && len(list) < mostTargets && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	for _, m := range named().FindAllStringSubmatch(arguments, -1) {
+		var text string
+		if json.Unmarshal([]byte(m[2]), &text) != nil {
+			continue
+		}
+		switch m[1] {
+		case "command", "cmd":
+			add(text)
+		case "patch":
+			for _, name := range patched(text) {
+				add(name)
+			}
+		default:
+			add(path.Clean(text))
+		}
+	}
+	return list
+}
+
+// patched returns the files that a patch names.
+func patched(patch string) (names []string) {
+	from := ""
+	for line := range strings.Lines(patch) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "\t")
+		if name, ok := strings.CutPrefix(line, "--- "); ok {
+			from = strings.TrimPrefix(name, "a/")
+		}
+		if name, ok := strings.CutPrefix(line, "+++ "); ok {
+			if name = strings.TrimPrefix(name, "b/"); name == "/dev/null" {
+				name = from
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}
