@@ -36,7 +36,7 @@ func Read(text string) Reading {
 	asked := false // by the sentence before a list, whose rows may be answers
 	for _, s := range sentencesOf(text) {
 		if asked = asked && s.row; !asked {
-			r.Acts = slices.Concat(r.Acts, actsOf(s), passes(s))
+			r.Acts = slices.Concat(r.Acts, actsOf(s), shownBy(s))
 		}
 		asked = asked || s.question
 		p := poseOf(s)

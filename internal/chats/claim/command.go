@@ -2,6 +2,7 @@ package claim
 
 import (
 	"slices"
+	"strings"
 
 	"piloto/internal/ground/lazy"
 )
@@ -34,10 +35,11 @@ func (r *Record) OnMachine(ran ...Command) {
 	}
 }
 
-// What an act may need of commands, beside a word of theirs.
+// What an act may need of commands, beside a word of theirs, or one of several: "pr|mr".
 const (
 	anyCommand = "*"
 	tested     = "*tested"
+	built      = "*built"
 )
 
 // needed reports whether an act needs a command that did not run.
@@ -47,18 +49,24 @@ func (r *Record) needed(a Act) bool {
 		case anyCommand:
 			return len(r.commands) == 0
 		case tested:
-			return !r.passed()
+			return !r.passed(tests())
+		case built:
+			return !r.passed(builds())
 		}
-		return !slices.ContainsFunc(r.commands, func(c Command) bool { return c.Code == 0 && slices.Contains(namesIn(c.Line), need) })
+		return !slices.ContainsFunc(r.commands, func(c Command) bool {
+			words := namesIn(c.Line)
+			return c.Code == 0 && slices.ContainsFunc(strings.Split(need, "|"), func(w string) bool { return slices.Contains(words, w) })
+		})
 	})
 }
 
-// passed reports whether the last command that tests ended well; if none is known to test, whether any did that is not known to only read.
-func (r *Record) passed() bool {
+// passed reports whether the last command with one of some words ended well; if none has one, whether any did that is not known to only
+// read.
+func (r *Record) passed(of map[string]bool) bool {
 	known, good := false, false
 	for _, c := range r.commands {
 		switch {
-		case has(namesIn(c.Line), tests()):
+		case has(namesIn(c.Line), of):
 			known, good = true, c.Code == 0
 		case !known && !c.Safe:
 			good = good || c.Code == 0
@@ -68,6 +76,8 @@ func (r *Record) passed() bool {
 }
 
 var tests = lazy.Words(`test tests testing spec specs check pytest jest vitest mocha rspec phpunit ctest tox nox verify prueba pruebas`)
+
+var builds = lazy.Words(`build compile make tsc gradle gradlew mvn cargo webpack vite cmake ninja bazel compilar`)
 
 // needs returns what the act of a verb needs of commands: «he hecho el commit», «he subido el push», “I ran the tests”.
 func needs(words []string, at int) (list []string) {
@@ -105,37 +115,4 @@ var (
 	making  = lazy.Words(`hecho hice hecha hechos creado creada realizado realizada lanzado subido made created done completed finished`)
 	running = lazy.Words(`ejecutado ejecute ejecuté ejecutada ejecutadas ejecutados lanzado lanzada lanzadas lancé corrido pasado run ran executed`)
 	runs    = lazy.Words(`test tests prueba pruebas suite comando comandos command commands`)
-)
-
-// passes returns the act that a sentence claims when it says that tests pass.
-func passes(s sentence) []Act {
-	verb := passing(s)
-	if verb == "" || s.quoted {
-		return nil
-	}
-	return []Act{{Verb: verb, State: true, Needs: []string{tested}, OnMachine: true}}
-}
-
-// passing returns the verb with which a sentence says that tests pass; "" when it does not.
-func passing(s sentence) string {
-	found := pass().FindStringSubmatch(s.text)
-	words, _ := said(s)
-	if found == nil || s.question || has(words, denials()) || has(words, conditions()) || has(words, shoulds()) {
-		return ""
-	}
-	for _, verb := range found[1:] {
-		if verb != "" {
-			return verb
-		}
-	}
-	return ""
-}
-
-const afterPass = `(?:$|[,.;:!)]| (?:ahora|y|ya|bien|todas|todos|correctamente|sin|en local|now|and|again|locally|successfully|without)\b)`
-
-var (
-	pass = lazy.Pattern(`\b(?:tests?|pruebas?|suite|specs?)\b[^,;:]{0,40}?\b(pasan?|pasaron|pasado|pasando|pass(?:es|ed|ing)?|en verde|verdes|green)` + afterPass +
-		`|\b(pasan?|pasaron|pass(?:es|ed)?) (?:todas |todos |all )?(?:las |los |the )?(?:pruebas|tests?|suite)\b` +
-		`|\b(?:todas|todos|all) (pasan|pass(?:ed|ing)?)` + afterPass)
-	shoulds = lazy.Words(`should deberia deberian would must debe deben para hasta until`)
 )
