@@ -155,7 +155,7 @@ type Message struct {
 	ReadFrom []string `json:"-"`
 	// Status is how an answer ended, and StopReason why it ended early. Absent means success.
 	Status     Status     `json:"status,omitempty" enum:"success,partial,failed"`
-	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired,throttled,plans_refused"`
+	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired,client_gone,throttled,plans_refused"`
 
 	// Asks says that a model asked it with its tool: the person's next message answers it, whatever it says, and confirms nothing.
 	// Options are the answers to choose from, which its text has as numbered lines.
@@ -199,6 +199,7 @@ const (
 	StopModel   StopReason = "llm_error"       // no model answered, or its answers could not be used
 	StopBlocked StopReason = "blocked"         // the turn did not run
 	StopExpired StopReason = "waiting_expired" // nobody decided in time what it waited for
+	StopClient  StopReason = "client_gone"     // the client that carries out its calls is gone
 	StopNoRoom  StopReason = "throttled"       // the server had no room for it for hours
 	StopRefused StopReason = "plans_refused"   // a person refused one plan of a job after the other
 )

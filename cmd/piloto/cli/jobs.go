@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piloto/cmd/piloto/client"
+	"piloto/internal/chats/job"
 	"piloto/internal/edge/httpapi"
 )
 
@@ -24,6 +25,9 @@ func (a *app) jobsCommand() *cobra.Command {
 			state := string(j.Status)
 			if j.StopReason != "" {
 				state += " (" + string(j.StopReason) + ")"
+			}
+			if seen := j.ClientSeen; seen != nil && time.Since(*seen) > job.ClientSilence {
+				state += " (" + a.text("cli.job.gone", "at", moment(*seen)) + ")"
 			}
 			rows = append(rows, []string{j.JobID, moment(j.UpdatedAt), j.Agent, state, money(j.CostMicros), cut(j.Prompt, 60)})
 		}

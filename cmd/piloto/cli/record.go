@@ -70,6 +70,9 @@ func (a *app) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
 	if slices.ContainsFunc(r.Commands, func(c job.RanCommand) bool { return !c.Safe }) {
 		lines = append(lines, a.text("cli.record.commands"))
 	}
+	if len(lines) == 0 {
+		return nil
+	}
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
 }

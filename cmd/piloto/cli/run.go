@@ -174,7 +174,11 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 		return a.print(j.JobID)
 	}
 	a.say(a.text("cli.job_started", "id", j.JobID, "agent", w.agent))
-	return a.finish(ctx, c, &jobTale{app: a, machine: m, shown: w.workspace.showed, id: j.JobID}, began, w.showCost)
+	t := &jobTale{app: a, machine: m, shown: w.workspace.showed, id: j.JobID}
+	if m != nil {
+		defer t.stay(ctx, c)()
+	}
+	return a.finish(ctx, c, t, began, w.showCost)
 }
 
 // finish follows the job of this command. A signal stops the job too.

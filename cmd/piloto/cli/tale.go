@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
@@ -109,6 +110,30 @@ func (t *jobTale) use(name string) {
 	if name != "" && !slices.Contains(t.tools, name) {
 		t.tools = append(t.tools, name)
 	}
+}
+
+// stayEvery is how often a command says that it is there.
+const stayEvery = 20 * time.Second
+
+// stay says to the deployment that this command is there, also while a call takes long or a person reads, until the returned function is
+// called. What it may miss is said again, so a failure is none.
+func (t *jobTale) stay(ctx context.Context, c *client.Client) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(stayEvery)
+		defer tick.Stop()
+		for {
+			_, _ = client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: []job.ToldCall{}})
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 // answerCalls carries out the calls that a job leaves to this command. What changed something is told to the deployment at once, so that

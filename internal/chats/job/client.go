@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
 )
 
 // A client may give a job tools that it carries out itself, on its own machine: the job waits until the client answered
@@ -24,7 +25,8 @@ const (
 	maxToldOne    = 16 << 10 // bytes of the answer to a call
 	maxToldAll    = 64 << 10 // bytes of the answers to the calls of a round
 	clientTime    = time.Hour
-	MachineCircle = "machine" // what was read on the client's machine, beside the services that a model has read
+	ClientSilence = 90 * time.Second // of a client that said that it is there
+	MachineCircle = "machine"        // what was read on the client's machine, beside the services that a model has read
 )
 
 // Tool is a tool of the client.
@@ -115,17 +117,50 @@ func isTold(told []ToldCall, id string) bool {
 	return slices.ContainsFunc(told, func(t ToldCall) bool { return t.ID == id })
 }
 
-// ClientGone reports whether the client of a job did not answer in time.
+// ClientGone reports whether the client of a job did not answer in time, or is silent.
 func (j Job) ClientGone(now time.Time) bool {
-	return j.AwaitsClient() && !now.Before(j.Waited.Add(clientTime))
+	return j.ClientSilent(now) || j.AwaitsClient() && !now.Before(j.Waited.Add(clientTime))
 }
 
-// Tell gives a job its client's answers to some of its open calls, or to all. Repeated with the same calls it changes nothing. What
+// ClientSilent reports whether the client of a job that waits for it said that it is there, and does not say so any more.
+func (j Job) ClientSilent(now time.Time) bool {
+	return j.AwaitsClient() && !j.Seen.IsZero() && !now.Before(j.Seen.Add(ClientSilence))
+}
+
+// SeenText returns when the client of a job was there last, for a sentence.
+func (j Job) SeenText() string { return j.Seen.UTC().Format("2006-01-02 15:04 UTC") }
+
+// here notes that the client of a job is there, with or without calls to answer.
+func (s *Service) here(ctx context.Context, account, user, id string) (Job, error) {
+	var j Job
+	err := retry.Do(ctx, func() (err error) {
+		switch j, err = s.Store.Job(ctx, account, id); {
+		case err != nil:
+			return err
+		case j.User != user:
+			return ErrAnother
+		case j.Status.Terminal():
+			return ErrEnded.With("status", string(j.Status))
+		}
+		if j.Seen = s.Now(); j.AwaitsClient() {
+			j.DueAt = j.Seen.Add(ClientSilence)
+		}
+		j, err = s.Store.SaveJob(ctx, j, nil)
+		return err
+	})
+	return j, err
+}
+
+// Tell gives a job its client's answers to some of its open calls, or to all. Without answers it says that the client is there: one that
+// said so is gone when it does not say so, or answer, for 90 seconds. Repeated with the same calls it changes nothing. What
 // a client did while the job ended is still noted in its record. It returns ErrNotFound, ErrEnded, ErrAnother for another
 // person than who started the job, ErrNoCalls and ErrTold.
 func (s *Service) Tell(ctx context.Context, account, user, id string, told []ToldCall) (Job, error) {
 	if wrong := checkTold(told); len(wrong) > 0 {
 		return Job{}, ErrTold.At(wrong...)
+	}
+	if len(told) == 0 {
+		return s.here(ctx, account, user, id)
 	}
 	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
 		fresh := slices.DeleteFunc(slices.Clone(told), func(t ToldCall) bool { return isTold(j.Told, t.ID) })
@@ -153,7 +188,9 @@ func (s *Service) Tell(ctx context.Context, account, user, id string, told []Tol
 
 // take adds the answers to some calls, and what they came to.
 func (j *Job) take(at time.Time, all, fresh []ToldCall) ([]Event, error) {
-	j.Told, j.Waited = all, at
+	if j.Told, j.Waited = all, at; !j.Seen.IsZero() {
+		j.Seen = at
+	}
 	j.Note(fresh...)
 	names, did := make([]string, len(fresh)), []Deed{}
 	for i, t := range fresh {

@@ -55,9 +55,14 @@ const (
 const MostRefused = 5
 
 // Graceful reports whether the model of a job that is ended for a reason is asked for a last text. It is not asked after
-// a person stopped the job or refused its plans, because they want no more of it, nor when it may not be asked at all.
+// a person stopped the job or refused its plans, because they want no more of it, nor when it may not be asked at all. When the client is
+// gone it does not know what was done.
 func Graceful(r conversation.StopReason) bool {
-	return r != "" && r != conversation.StopPerson && r != conversation.StopRefused && r != conversation.StopBlocked
+	switch r {
+	case "", conversation.StopPerson, conversation.StopRefused, conversation.StopBlocked, conversation.StopClient:
+		return false
+	}
+	return true
 }
 
 // MostLife is the longest time of a job, with its waits; the executions of its state machine end then, too.
@@ -106,6 +111,7 @@ type Job struct {
 	Token    string        `json:"token,omitempty"`    // of the execution that waits
 	Waited   time.Time     `json:"waited,omitzero"`    // since when it waits
 	Open     []OpenCall    `json:"open,omitempty"`     // that it waits for its client to answer
+	Seen     time.Time     `json:"seen,omitzero"`      // when its client was there last; zero: it never said so
 	Told     []ToldCall    `json:"told,omitempty"`     // the answers so far, until the next round has them
 	Record   Record        `json:"record,omitzero"`    // of what was done for it
 	Output   string        `json:"output,omitempty"`

@@ -241,7 +241,7 @@ func (s *Service) Await(ctx context.Context, account, id, token string) error {
 		if j, err = s.Store.Job(ctx, account, id); err != nil || j.Status.Terminal() {
 			return err
 		}
-		j.Token, j.DueAt = token, s.Now().Add(waitEvery)
+		j.Token, j.DueAt = token, s.Now().Add(j.checkEvery())
 		j, err = s.Store.SaveJob(ctx, j, nil)
 		return err
 	})
@@ -359,7 +359,10 @@ func (s *Service) isDue(j Job) bool {
 
 // checkEvery returns how often the sweep looks at a job.
 func (j Job) checkEvery() time.Duration {
-	if j.Status == Waiting {
+	switch {
+	case j.AwaitsClient() && !j.Seen.IsZero():
+		return ClientSilence
+	case j.Status == Waiting:
 		return waitEvery
 	}
 	return CheckEvery

@@ -174,7 +174,7 @@ func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event
 		if readErr != nil {
 			return readErr
 		}
-		w.job.Version, w.job.StopAt, w.job.Events, w.job.Listed = now.Version, now.StopAt, now.Events, now.Listed
+		w.job.Version, w.job.StopAt, w.job.Events, w.job.Listed, w.job.Seen = now.Version, now.StopAt, now.Events, now.Listed, now.Seen
 		w.takeTold(now)
 		return err
 	})
@@ -202,7 +202,12 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 		return job.NextWait, true, err
 	case told == "":
 		reason := conversation.StopPerson
-		if w.job.StopAt.IsZero() {
+		switch {
+		case !w.job.StopAt.IsZero():
+		case w.job.ClientSilent(w.service.Now()):
+			reason = conversation.StopClient
+			w.job.Why = locale.Text(w.req.Locale, "job.client_gone", "at", w.job.SeenText())
+		default:
 			reason = conversation.StopExpired
 		}
 		return job.NextClose, true, w.stop(ctx, reason)

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +72,8 @@ func TestAnswersOfAClientAreChecked(t *testing.T) {
 		told []job.ToldCall
 		want error
 	}{
-		"none": {nil, job.ErrNoCalls}, "of another round": {[]job.ToldCall{one, {ID: "2.1"}}, job.ErrNoCalls},
-		"the same twice": {[]job.ToldCall{one, one}, job.ErrNoCalls}, "too long": {[]job.ToldCall{one, long}, job.ErrTold},
+		"of another round": {[]job.ToldCall{one, {ID: "2.1"}}, job.ErrNoCalls},
+		"the same twice":   {[]job.ToldCall{one, one}, job.ErrNoCalls}, "too long": {[]job.ToldCall{one, long}, job.ErrTold},
 		"more": {[]job.ToldCall{one, two, two}, job.ErrNoCalls},
 	} {
 		if _, err := w.tell(t, j.ID, c.told...); !errors.Is(err, c.want) {
@@ -139,6 +140,48 @@ func TestClientThatIsGoneEndsTheJob(t *testing.T) {
 	}
 	if j = w.drive(t, j.ID); j.Status != job.Partial && j.Status != job.Failed || j.StopReason != conversation.StopExpired {
 		t.Errorf("%+v", j)
+	}
+}
+
+// TestAClientThatFallsSilentEndsTheJob: one that said that it is there, and was killed. What was left to it is told as unknown, and not
+// asked for again.
+func TestAClientThatFallsSilentEndsTheJob(t *testing.T) {
+	w := newJobWorld(t, calls("write_file", `{"path":"a.go"}`))
+	j := w.start(t, "build", job.Order{Tools: handTools})
+	here := func() (job.Job, error) { return w.jobs.Tell(t.Context(), fixture.Account, "ana", j.ID, nil) }
+	if _, err := here(); err != nil { // before the first call
+		t.Fatal(err)
+	}
+	j = w.drive(t, j.ID)
+	for range 10 {
+		w.Pass(time.Minute)
+		if _, err := here(); err != nil {
+			t.Fatal(err)
+		}
+		if swept, err := w.jobs.Sweep(t.Context()); swept != (job.Swept{}) || err != nil {
+			t.Fatalf("while it is there: %+v %v", swept, err)
+		}
+	}
+	seen := w.Clock().UTC().Format("15:04 UTC")
+	w.Pass(91 * time.Second)
+	if swept, err := w.jobs.Sweep(t.Context()); swept.Woken != 1 || err != nil {
+		t.Errorf("%+v %v", swept, err)
+	}
+	asked := len(w.model.asked)
+	if j = w.drive(t, j.ID); j.Status != job.Partial || j.StopReason != conversation.StopClient || !slices.Equal(j.Record.Unknown, []string{"write_file a.go"}) || len(w.model.asked) != asked {
+		t.Errorf("%+v", j)
+	}
+	if m := w.last(t); !strings.Contains(m.Content, "no da señales desde") || !strings.Contains(m.Content, seen) || !strings.Contains(m.Content, "No se sabe si se hizo: write_file a.go") {
+		t.Error(m.Content)
+	}
+	if _, err := here(); !errors.Is(err, job.ErrEnded) {
+		t.Error(err)
+	}
+	if j, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil || len(j.Record.Unknown) != 0 || len(j.Record.Changes) != 1 {
+		t.Errorf("what it tells when it is back: %+v %v", j.Record, err)
+	}
+	if _, err := w.jobs.Tell(t.Context(), fixture.Account, "another", j.ID, nil); !errors.Is(err, job.ErrAnother) {
+		t.Error(err)
 	}
 }
 

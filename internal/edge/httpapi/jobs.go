@@ -111,12 +111,13 @@ type Job struct {
 	Prompt     string                  `json:"prompt"`
 	DryRun     bool                    `json:"dry_run,omitempty"`
 	Status     job.Status              `json:"status" enum:"running,waiting,success,partial,failed"`
-	StopReason conversation.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,blocked,throttled,plans_refused" doc:"absent when the agent was done, or is not yet"`
+	StopReason conversation.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,client_gone,blocked,throttled,plans_refused" doc:"absent when the agent was done, or is not yet"`
 	Stopping   bool                    `json:"stopping,omitempty" doc:"a person asked it to stop"`
 	Output     string                  `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
 	Notes      []conversation.Note     `json:"notes,omitempty" doc:"lines of the system about output, or about question while it waits for its answer, as those of a message"`
 	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
 	Calls      []job.OpenCall          `json:"calls,omitempty" doc:"that its client has to answer: POST …/results"`
+	ClientSeen *time.Time              `json:"client_seen,omitempty" doc:"when the client said last that it is there; 90 seconds later it is gone"`
 	Changes    []job.ChangedFile       `json:"changes" nullable:"false" doc:"files that its client changed, each once"`
 	Commands   []job.RanCommand        `json:"commands" nullable:"false" doc:"that its client ran, in their order"`
 	Refused    []JobRefusal            `json:"refused" nullable:"false" doc:"what was refused or could not be done, and was not done since; then the job ends as partial"`
@@ -178,6 +179,9 @@ func showJob(j job.Job) Job {
 	case j.Status == job.Waiting:
 		v.WaitsFor, v.Question, v.Options = j.RunID, j.Question, j.Options
 		v.Calls = j.OpenCalls()
+		if len(v.Calls) > 0 && !j.Seen.IsZero() {
+			v.ClientSeen = &j.Seen
+		}
 	case j.Status.Terminal():
 		v.EndedAt = &j.EndedAt
 	}
@@ -272,7 +276,7 @@ func (h jobHandler) events(ctx context.Context, in *struct {
 
 // ResultsRequest is the body that answers the calls of a job.
 type ResultsRequest struct {
-	Results []job.ToldCall `json:"results" nullable:"false" minItems:"1" maxItems:"100" doc:"of some of the job's calls, or of all: it goes on when each was answered"`
+	Results []job.ToldCall `json:"results" nullable:"false" maxItems:"100" doc:"of some of the job's calls, or of all: it goes on when each was answered. An empty list says that the client is there: one that said so is gone when it does not say so for 90 seconds, and its job ends as partial"`
 }
 
 func (h jobHandler) tell(ctx context.Context, in *struct {

@@ -35,6 +35,9 @@ func (s *site) jobView(ctx context.Context, v visit, id string) (*jobView, error
 	view := &jobView{
 		ID: j.ID, Agent: plain(j.Agent), Seq: j.Events, State: jobState(j), Says: jobSays(j, v.tag), Live: !j.Status.Terminal() && j.StopAt.IsZero(), Asks: j.AsksPerson(), Dry: j.DryRun,
 	}
+	if j.StopAt.IsZero() && j.ClientSilent(v.now) {
+		view.Says = locale.Text(v.tag, "page.job.gone", "at", j.SeenText())
+	}
 	for _, p := range j.Record.Phrases() {
 		view.Did = append(view.Did, p.In(v.tag))
 	}

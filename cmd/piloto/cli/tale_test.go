@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"piloto/cmd/piloto/client"
+)
+
+// TestACommandSaysThatItIsThere as soon as its job has begun, and not after it stopped.
+func TestACommandSaysThatItIsThere(t *testing.T) {
+	said := make(chan string, 10)
+	var n atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if n.Add(1); err != nil || !json.Valid(body) {
+			t.Errorf("%s %v", body, err)
+		}
+		said <- r.Method + " " + r.URL.Path + " " + string(body)
+		w.WriteHeader(http.StatusInternalServerError) // it may fail
+	}))
+	defer s.Close()
+	stop := (&jobTale{id: "01J"}).stay(t.Context(), client.New(s.URL, "token", "es"))
+	select {
+	case got := <-said:
+		if got != `POST /api/jobs/01J/results {"results":[]}` {
+			t.Error(got)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it said nothing")
+	}
+	stop()
+	was := n.Load()
+	time.Sleep(50 * time.Millisecond)
+	if n.Load() != was {
+		t.Error("it goes on")
+	}
+}
