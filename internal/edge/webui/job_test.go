@@ -245,3 +245,22 @@ func TestAJobShowsItsRecord(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAJobSaysFailedOfWhatFailed, and not that it was refused.
+func TestAJobSaysFailedOfWhatFailed(t *testing.T) {
+	j := job.Job{Status: job.Partial, Rounds: 2}
+	j.Record.Add("edit_file", job.Deed{Kind: job.DeedChange, Name: "a.go", Failed: true})
+	if says := jobSays(j, "es"); strings.Contains(says, "rechazó") || !strings.Contains(says, "falló") {
+		t.Error(says)
+	}
+	if got := j.Record.Phrases(); len(got) != 1 || got[0].In("es") != "No se pudo: Edita a.go" || got[0].In("en") != "Could not be done: Edits a.go" {
+		t.Errorf("%+v", got)
+	}
+	j.Record.Fail("write_files", `{"path":"b.go"}`, job.RefusedTool)
+	if says := jobSays(j, "en"); !strings.Contains(says, "refused") {
+		t.Error(says)
+	}
+	if got := j.Record.Phrases(); len(got) != 2 || got[1].In("es") != "No se hizo: write_files b.go: el trabajo no tiene esa herramienta" {
+		t.Errorf("%+v", got)
+	}
+}
