@@ -87,8 +87,14 @@ type call struct {
 
 func (c call) report(why string, class Class) { c.addFinding(commandLine(c.words), why, class) }
 
-// stemOf returns the name that all versions of a program share: python3.12, mkfs.ext4.
+// gnuPrograms are programs that write files, which systems with their own have by another name.
+var gnuPrograms = lazy.Words(`cp mv rm rmdir ln install dd tee truncate shred unlink split tar`)
+
+// stemOf returns the name that all versions of a program share: python3.12, mkfs.ext4, and gcp of the GNU programs elsewhere.
 func stemOf(name string) string {
+	if gnu, ok := strings.CutPrefix(name, "g"); ok && gnuPrograms()[gnu] {
+		return gnu
+	}
 	for _, stem := range []string{"mkfs", "fsck"} {
 		if strings.HasPrefix(name, stem+".") {
 			return stem
