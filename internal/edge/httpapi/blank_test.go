@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -56,10 +57,22 @@ func TestJSONWithAByteOrderMarkIsJSON(t *testing.T) {
 	}
 }
 
-// TestAKeyHasAtMost255PrintableCharacters on every route that reads it.
+// TestAKeyHasAtMost255PrintableCharacters on every route that changes something, also where nothing reads it.
 func TestAKeyHasAtMost255PrintableCharacters(t *testing.T) {
+	for _, to := range Routes() {
+		if to.Method == http.MethodGet {
+			continue
+		}
+		path := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(to.Path, chatID)
+		for _, key := range []string{"", " ", strings.Repeat("k", 256), "ñ", "a\x7f", "a\tb"} {
+			w := newSite().do(ask(boss, to.Method, path, "{}", "Idempotency-Key", key))
+			if w.Code != http.StatusUnprocessableEntity || wrong(t, w) != "[header Idempotency-Key] string_pattern_mismatch" {
+				t.Errorf("%s %s %.20q of %d: %d %s", to.Method, path, key, len(key), w.Code, w.Body)
+			}
+		}
+	}
 	for key, good := range map[string]bool{
-		"k": true, "a b": false, strings.Repeat("~", 255): true, strings.Repeat("k", 256): false, "á": false, "a\tb": false, "a\x7f": false,
+		"k": true, "a b": true, `"8e03978e-40d5"`: true, strings.Repeat("~", 255): true, strings.Repeat("k", 256): false, "á": false, "a\tb": false, "a\x7f": false,
 	} {
 		for _, c := range []struct{ method, path, body string }{
 			{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`},
@@ -67,6 +80,8 @@ func TestAKeyHasAtMost255PrintableCharacters(t *testing.T) {
 			{"POST", "/api/agent/chat", `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`},
 			{"POST", "/ai/ledger", `{"kind":"grant","amount":5,"reason":"x"}`},
 			{"POST", "/ai/sessions", `{}`},
+			{"POST", "/api/chats", `{}`},
+			{"POST", "/api/projects", `{"name":"x"}`},
 			{"POST", "/api/runs/" + runID + "/confirm", `{"digest":"` + strings.Repeat("0", 64) + `"}`},
 		} {
 			w := newSite().do(ask(boss, c.method, c.path, c.body, "Idempotency-Key", key))

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,6 +42,28 @@ func TestABranchHasATitleOfItsOwn(t *testing.T) {
 		got, err := records{store: named{titles: c.there}}.branchTitle(t.Context(), "a", c.title, locale.Spanish)
 		if err != nil || got != c.want || utf8.RuneCountInString(got) > 200 {
 			t.Errorf("%s: %q %v", c.title, got, err)
+		}
+	}
+}
+
+func TestAChatAndAProjectAreMadeOnceUnderAKey(t *testing.T) {
+	for path, body := range map[string]string{"/api/chats": `{"title":"Salas"}`, "/api/projects": `{"name":"Oficina"}`} {
+		s := newSite()
+		post := func(body string, headers ...string) *httptest.ResponseRecorder {
+			return s.do(ask(boss, http.MethodPost, path, body, headers...))
+		}
+		first := post(body, "Idempotency-Key", "k")
+		made := s.count()
+		again := post(body, "Idempotency-Key", "k")
+		if first.Code != http.StatusCreated || again.Code != first.Code || again.Body.String() != first.Body.String() ||
+			again.Header().Get("Idempotency-Replayed") != "true" || s.count() != made {
+			t.Errorf("%s: %d %s, then %d %s", path, first.Code, first.Body, again.Code, again.Body)
+		}
+		if other := post(strings.Replace(body, `":"`, `":"x`, 1), "Idempotency-Key", "k"); decode(t, other)["code"] != "request.key_reused" {
+			t.Errorf("%s: another request: %d %s", path, other.Code, other.Body)
+		}
+		if free := post(body); free.Code != http.StatusCreated || s.count() == made {
+			t.Errorf("%s: without a key: %d %s", path, free.Code, free.Body)
 		}
 	}
 }

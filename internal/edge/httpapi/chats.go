@@ -118,24 +118,28 @@ func (s records) find(ctx context.Context, in SearchInput, filter conversation.C
 	return all, cursor, err
 }
 
-func (s records) createChat(ctx context.Context, in *struct{ Body ChatRequest }) (*reply[conversation.Chat], error) {
-	account := caller(ctx).Account
-	if err := s.projectOf(ctx, account, in.Body.ProjectID); err != nil {
-		return nil, err
-	}
-	now := s.config.Now().UTC()
-	title := strings.TrimSpace(in.Body.Title)
-	if ref.Blank(title) {
-		title = ""
-	}
-	c := conversation.Chat{
-		ID: s.config.NewID(now), Title: title, ProjectID: in.Body.ProjectID,
-		CreatedAt: now, UpdatedAt: now,
-	}
-	if err := s.store.CreateChat(ctx, account, c); err != nil {
-		return nil, err
-	}
-	return answer(c), nil
+func (s records) createChat(ctx context.Context, in *struct {
+	Keyed
+	Body ChatRequest
+},
+) (*replayed[conversation.Chat], error) {
+	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (c conversation.Chat, err error) {
+		account := caller(ctx).Account
+		if mayBeRetried(ctx) { // an attempt that died may have made it
+			if c, err = s.store.Chat(ctx, account, t.ID); !errors.Is(err, conversation.ErrChatNotFound) {
+				return c, err
+			}
+		}
+		if err := s.projectOf(ctx, account, in.Body.ProjectID); err != nil {
+			return c, err
+		}
+		at := t.At.UTC()
+		c = conversation.Chat{ID: t.ID, Title: strings.TrimSpace(in.Body.Title), ProjectID: in.Body.ProjectID, CreatedAt: at, UpdatedAt: at}
+		if ref.Blank(c.Title) {
+			c.Title = ""
+		}
+		return c, s.store.CreateChat(ctx, account, c)
+	})
 }
 
 func (s records) readChat(ctx context.Context, in *chatInput) (*reply[conversation.Chat], error) {

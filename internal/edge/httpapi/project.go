@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -123,20 +122,26 @@ func (s records) listProjects(ctx context.Context, _ *nothing) (*reply[ProjectLi
 	return answer(ProjectList{list(projects)}), nil
 }
 
-func (s records) createProject(ctx context.Context, in *struct{ Body ProjectRequest }) (*reply[conversation.Project], error) {
-	if err := s.knownServers(ctx, in.Body.ids()); err != nil {
-		return nil, err
-	}
-	now := s.config.Now().UTC()
-	p := conversation.Project{
-		ID: s.config.NewID(now), Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, All: true,
-		CreatedAt: now, UpdatedAt: now,
-	}
-	in.Body.applyTo(&p)
-	if err := s.store.CreateProject(ctx, caller(ctx).Account, p); err != nil {
-		return nil, fmt.Errorf("create project: %w", err)
-	}
-	return answer(p), nil
+func (s records) createProject(ctx context.Context, in *struct {
+	Keyed
+	Body ProjectRequest
+},
+) (*replayed[conversation.Project], error) {
+	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (p conversation.Project, err error) {
+		account := caller(ctx).Account
+		if mayBeRetried(ctx) { // an attempt that died may have made it
+			if p, err = s.store.Project(ctx, account, t.ID); !errors.Is(err, conversation.ErrProjectNotFound) {
+				return p, err
+			}
+		}
+		if err := s.knownServers(ctx, in.Body.ids()); err != nil {
+			return p, err
+		}
+		at := t.At.UTC()
+		p = conversation.Project{ID: t.ID, Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, All: true, CreatedAt: at, UpdatedAt: at}
+		in.Body.applyTo(&p)
+		return p, s.store.CreateProject(ctx, account, p)
+	})
 }
 
 // knownServers returns an error with a field for each id that is not a service of the account.

@@ -140,7 +140,7 @@ func (t *router) serve(w http.ResponseWriter, r *http.Request) {
 	to.bound().serve(w, admitted)
 }
 
-// admit runs the checks of a route: principal, scope, rate and body, in this order. A turn is counted where it is
+// admit runs the checks of a route: principal, scope, rate, idempotency key and body, in this order. A turn is counted where it is
 // served, because a replayed answer is not a turn.
 func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http.Request, error) {
 	if to.signed {
@@ -156,6 +156,9 @@ func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http
 		if err := t.config.take(r.Context(), to.class); err != nil {
 			return nil, err
 		}
+	}
+	if keys := r.Header.Values(headerKey); to.method != http.MethodGet && len(keys) > 0 && !isKey(keys) {
+		return nil, errInvalid.At(field("string_pattern_mismatch", "header", headerKey))
 	}
 	var body []byte
 	var err error

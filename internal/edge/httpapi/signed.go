@@ -99,12 +99,12 @@ type requestIdentity struct {
 	route   string // "POST /api/agent/chat"
 	address string // with the query
 	body    []byte
-	keys    []string // every Idempotency-Key
+	key     string // the Idempotency-Key; "": there is none
 }
 
 // withIdentity stores the identity of a request in its context, for serveOnce.
 func withIdentity(r *http.Request, to *route, body []byte) *http.Request {
-	s := requestIdentity{to.method + " " + to.pattern, r.URL.EscapedPath() + "?" + r.URL.RawQuery, body, r.Header.Values(headerKey)}
+	s := requestIdentity{to.method + " " + to.pattern, r.URL.EscapedPath() + "?" + r.URL.RawQuery, body, r.Header.Get(headerKey)}
 	return r.WithContext(context.WithValue(r.Context(), identityKey{}, s))
 }
 
@@ -122,40 +122,29 @@ const maxKey = 255
 // replayKey returns the idempotency key of a request and its header field: the delivery's id for a signed request,
 // which is signed too, else the Idempotency-Key. The zero Key means that there is none. A key belongs to its
 // sender: a webhook or a user.
-func replayKey(ctx context.Context) (replay.Key, string, error) {
+func replayKey(ctx context.Context) (replay.Key, string) {
 	s, _ := ctx.Value(identityKey{}).(requestIdentity)
 	if d, ok := ctx.Value(deliveryKey{}).(delivery); ok {
-		return replay.Key{Scope: s.route + " of webhook " + d.webhook, Value: d.id}, headerDelivery, nil
+		return replay.Key{Scope: s.route + " of webhook " + d.webhook, Value: d.id}, headerDelivery
 	}
-	if len(s.keys) == 0 {
-		return replay.Key{}, "", nil
+	if s.key == "" {
+		return replay.Key{}, ""
 	}
-	if !isKey(s.keys) {
-		return replay.Key{}, "", errInvalid.At(field("string_pattern_mismatch", "header", headerKey))
-	}
-	return replay.Key{Scope: s.route + " of user " + caller(ctx).User, Value: s.keys[0]}, headerKey, nil
+	return replay.Key{Scope: s.route + " of user " + caller(ctx).User, Value: s.key}, headerKey
 }
 
-// isKey reports whether the values of the header are one key: 1 to 255 printable ASCII characters without spaces.
+// isKey reports whether the values of the header are one key: 1 to 255 printable ASCII characters, not spaces alone.
 func isKey(values []string) bool {
 	if len(values) != 1 {
 		return false
 	}
 	key := values[0]
-	return key != "" && len(key) <= maxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+	return strings.Trim(key, " ") != "" && len(key) <= maxKey && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // Keyed is the key of a request that serveOnce serves.
 type Keyed struct {
-	Key string `header:"Idempotency-Key" doc:"1 to 255 printable ASCII characters without spaces. Under a key, a request is served once; sent again within 24 hours, it is answered as it was. A signed request has its webhook-id instead"`
-}
-
-// Resolve refuses an invalid key.
-func (*Keyed) Resolve(ctx huma.Context) []error {
-	if _, _, err := replayKey(ctx.Context()); err != nil {
-		return []error{err}
-	}
-	return nil
+	Key string `header:"Idempotency-Key" doc:"1 to 255 printable ASCII characters, not spaces alone. Under a key, a request is served once; sent again within 24 hours, it is answered as it was. A signed request has its webhook-id instead"`
 }
 
 // ticket is the id and time that all attempts at one request share.
@@ -182,9 +171,9 @@ func (c Config) arrivedAt(ctx context.Context, t ticket) time.Time {
 // mayBeRetried reports whether a request is served again when its process dies: it has a key, or is served
 // asynchronously.
 func mayBeRetried(ctx context.Context) bool {
-	key, _, err := replayKey(ctx)
+	key, _ := replayKey(ctx)
 	_, async := ticketOf(ctx)
-	return async || err == nil && key != replay.Key{}
+	return async || key != replay.Key{}
 }
 
 // replayed is a response that is replayed, byte for byte, to a repeated request. Its body is a T.
@@ -232,10 +221,8 @@ func serveOnce[T any](ctx context.Context, c Config, f func(context.Context, tic
 		}
 		return bytes.TrimSpace(raw.Bytes()), err
 	}
-	key, where, err := replayKey(ctx)
+	key, where := replayKey(ctx)
 	switch {
-	case err != nil:
-		return nil, err
 	case key == replay.Key{}:
 		at := c.Now()
 		t, async := ticketOf(ctx)
