@@ -44,7 +44,7 @@ var grants = map[string][]string{
 		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes, invokes),
 	"agent": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys, wakes, invokes),
-	"files": slices.Concat(on(table, "GetItem", "PutItem", "UpdateItem"), []string{"s3:ListBucket " + bucket, "s3:ListBucketVersions " + bucket},
+	"files": slices.Concat(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query"), []string{"s3:ListBucket " + bucket, "s3:ListBucketVersions " + bucket},
 		objects("files/*", "GetObject", "GetObjectVersion", "PutObject", "DeleteObject", "DeleteObjectVersion"),
 		objects("changes/*", "GetObject", "PutObject", "DeleteObject", "DeleteObjectVersion"), objects("uploads/*", "GetObject", "PutObject", "DeleteObject", "DeleteObjectVersion")),
 	"jobs":    append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...), "states:StartExecution "+jobs, "states:SendTaskSuccess "+jobs),

@@ -44,6 +44,7 @@ type Opening struct {
 	Bucket string
 	Most   int64 // bytes that an account keeps; 0: no bound
 	Kept   *kept.Store
+	Needs  FileNeeds
 	Mark   func(context.Context, files.Place) error // records that a place has files
 	Logger *slog.Logger
 }
@@ -58,7 +59,7 @@ func Files(w World, e Environment, open func(Opening) AllFiles) (http.Handler, e
 	mark := func(ctx context.Context, p files.Place) error {
 		return s.stores.Chats.MarkFiles(ctx, p.Account, p.Project, p.Chat)
 	}
-	all := open(Opening{s.World, c.Bucket, int64(c.FilesMB) << 20, s.stores.Kept, mark, s.log})
+	all := open(Opening{s.World, c.Bucket, int64(c.FilesMB) << 20, s.stores.Kept, FileNeeds{s.stores.Chats, s.stores.Runs, s.stores.Jobs}, mark, s.log})
 	calls := gateway.NewFunction(func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 		return call.Serve(ctx, all, event)
 	})

@@ -38,6 +38,13 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	deleted, err := w.Store.Deleted(t.Context(), account)
+	if want := []conversation.Gone{{Account: account, ChatID: w.Chat.ID}, {Account: account, ProjectID: "p"}}; err != nil || !slices.Equal(deleted, want) {
+		t.Errorf("%+v, %v", deleted, err)
+	}
+	if deleted, err := w.Store.Deleted(t.Context(), "other"); err != nil || deleted != nil {
+		t.Errorf("of another account: %+v, %v", deleted, err)
+	}
 	var cleared []conversation.Gone
 	broken := errors.New("the bucket does not answer")
 	sweeper := &conversation.FilesSweeper{Store: w.Store, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
@@ -60,6 +67,9 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 	if len(cleared) != 3 || !slices.Contains(cleared, conversation.Gone{Account: account, ProjectID: "p"}) ||
 		!slices.Contains(cleared, conversation.Gone{Account: account, ChatID: w.Chat.ID}) {
 		t.Errorf("%+v", cleared)
+	}
+	if deleted, err := w.Store.Deleted(t.Context(), account); err != nil || deleted != nil {
+		t.Errorf("after the sweep: %+v, %v", deleted, err)
 	}
 }
 

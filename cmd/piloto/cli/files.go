@@ -107,10 +107,17 @@ func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.C
 func (a *app) tellRemoved(list []httpapi.Removed) {
 	for _, r := range list {
 		key := "cli.files.removed_version"
-		if r.Deleted {
+		switch {
+		case r.Unconfirmed:
+			key = "cli.files.removed_change"
+		case r.Deleted:
 			key = "cli.files.removed_file"
 		}
-		a.say(a.text(key, "name", visible.Line(r.Path), "at", r.At.Local().Format(time.DateTime)))
+		name := visible.Line(r.Path)
+		if r.ProjectID+r.ChatID != "" {
+			name = a.text("cli.files.removed_elsewhere", "name", name, "id", r.ProjectID+r.ChatID)
+		}
+		a.say(a.text(key, "name", name, "at", r.At.Local().Format(time.DateTime)))
 	}
 }
 

@@ -33,6 +33,6 @@ func open(o boot.Opening) boot.AllFiles {
 			return bucket.New(bucket.Config{Client: client, Name: o.Bucket, Prefix: bucket.Prefix(p), Cache: cache, Now: o.Now})
 		},
 		Objects: bucket.Objects{Client: client, Name: o.Bucket, Now: o.Now},
-		Mark:    o.Mark, Bounds: &serve.Bounds{Place: serve.MaxKept, Account: o.Most, Ledger: o.Kept}, Now: o.Now, Log: o.Logger,
+		Mark:    o.Mark, Bounds: &serve.Bounds{Place: serve.MaxKept, Account: o.Most, Ledger: o.Kept, Needs: o.Needs}, Now: o.Now, Log: o.Logger,
 	})
 }

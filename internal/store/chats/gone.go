@@ -55,6 +55,22 @@ func (s *Store) WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep
 	})
 }
 
+// Deleted lists the projects and chats of an account that were deleted, and whose files are still there.
+func (s *Store) Deleted(ctx context.Context, account string) ([]conversation.Gone, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), goneKind), 0)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kv.Readable(ctx, s.table, items, func(row goneRow) (goneRow, error) { return row, nil })
+	var list []conversation.Gone
+	for _, row := range rows {
+		if row.DuePK != "" && !row.Bare {
+			list = append(list, conversation.Gone{Account: account, ProjectID: row.Project, ChatID: row.Chat})
+		}
+	}
+	return list, err
+}
+
 // PutOffFiles sets when the files of a deleted project or chat are due again, if they are still there.
 func (s *Store) PutOffFiles(ctx context.Context, g conversation.Gone, until time.Time) error {
 	row := rowOfGone(g)

@@ -27,7 +27,8 @@ func Cost(size int64) int64 {
 	return (size+block-1)/block*block + block
 }
 
-// Gone is an earlier version, or the last one of a deleted file, that made room for another content.
+// Gone is an earlier version, the last one of a deleted file, or a change that nobody confirmed, that made room for another
+// content.
 type Gone struct {
 	Place   Place
 	Name    string
@@ -35,6 +36,8 @@ type Gone struct {
 	Size    int64 // bytes
 	At      time.Time
 	Deleted bool // the file was deleted
+
+	Unconfirmed bool // it is a change that was prepared: Version is "", and Size 0
 }
 
 // Count is how many bytes an account, or a place, keeps.

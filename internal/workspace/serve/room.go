@@ -33,6 +33,16 @@ type Bounds struct {
 	Place   int64 // of one place
 	Account int64 // of all places of an account; 0: no bound
 	Ledger  Ledger
+	Needs   Needs // nil: nothing was deleted, and no prepared changes can be confirmed or go on
+}
+
+// Needs says of the places of an account what is still needed.
+type Needs interface {
+	// Deleted returns the places that were deleted, and may still have files.
+	Deleted(ctx context.Context, account string) ([]files.Place, error)
+	// Open returns whether a set, by its id, is one that a draft, a run or a job that goes on has. No set for which it is
+	// asked was made before since.
+	Open(ctx context.Context, account string, since time.Time) (func(id string) bool, error)
 }
 
 // MaxKept is the usual bound of a place: as much again as its files may have.
@@ -40,6 +50,9 @@ const MaxKept = 2 * workspace.MaxBytes
 
 // heldFor is longer than any write takes.
 const heldFor = 2 * time.Minute
+
+// turnFor is longer than any turn takes: until then a set may belong to one, and stand in no draft.
+const turnFor = time.Hour
 
 // mostRounds is how often room is made for one content, when others take it.
 const mostRounds = 30
@@ -106,7 +119,7 @@ func (s *Service) hold(ctx context.Context, p files.Place, bytes int64, own stri
 			}, gone, nil
 		}
 		for _, scope := range scopes {
-			went, err := s.makeRoom(ctx, scope, most[scope], bytes, own)
+			went, err := s.makeRoom(ctx, p, scope, most[scope], bytes, own)
 			gone = append(gone, went...)
 			if err != nil {
 				return nil, gone, err
@@ -146,9 +159,9 @@ func errKept(scope files.Scope, most int64) error {
 	return files.ErrKept.With("reason", reason).With("max_mb", strconv.FormatInt(most>>20, 10))
 }
 
-// makeRoom counts what is there in a scope, and removes as much of it, in the order of victims, as bytes need. It does
-// nothing if there is room.
-func (s *Service) makeRoom(ctx context.Context, scope files.Scope, most, bytes int64, own string) ([]files.Gone, error) {
+// makeRoom counts what is there in a scope, and removes as much of it, in the order of victims, as bytes for the place p
+// need. It does nothing if there is room.
+func (s *Service) makeRoom(ctx context.Context, p files.Place, scope files.Scope, most, bytes int64, own string) ([]files.Gone, error) {
 	b := s.config.Bounds
 	seen, err := b.Ledger.Count(ctx, scope)
 	if err != nil || seen.Known && seen.Kept+bytes <= most {
@@ -171,12 +184,12 @@ func (s *Service) makeRoom(ctx context.Context, scope files.Scope, most, bytes i
 		now.Kept += files.Cost(k.Size)
 	}
 	var remove []files.Kept
+	var n needs
 	if now.Kept+bytes > most {
-		list, err := s.victims(ctx, all, own)
-		if err != nil {
+		if n, err = s.needed(ctx, p.Account, all); err != nil {
 			return nil, err
 		}
-		for _, k := range list {
+		for _, k := range s.victims(p, all, own, n) {
 			if now.Kept+bytes <= most {
 				break
 			}
@@ -189,92 +202,196 @@ func (s *Service) makeRoom(ctx context.Context, scope files.Scope, most, bytes i
 	if err := s.config.Objects.Remove(ctx, remove); err != nil {
 		return nil, err
 	}
+	gone := n.gone(remove, all)
+	for _, g := range gone {
+		s.config.Log.InfoContext(ctx, "files.made_room", "account", p.Account, "project_id", g.Place.Project, "chat_id", g.Place.Chat,
+			"name", workspace.Printable(g.Name), "version", g.Version, "bytes", g.Size, "for_project_id", p.Project, "for_chat_id", p.Chat)
+	}
 	_, err = b.Ledger.Recount(ctx, scope, seen, now) // if it moved meanwhile, the next round sees it
-	return goneOf(remove, all), err
+	return gone, err
 }
 
-// goneOf returns what a person misses of what was removed.
-func goneOf(removed, all []files.Kept) []files.Gone {
+// gone returns what a person misses of what was removed.
+func (n needs) gone(removed, all []files.Kept) []files.Gone {
 	there := map[string]bool{}
 	for _, k := range all {
 		there[k.Key] = there[k.Key] || k.Present
 	}
 	var gone []files.Gone
 	for _, k := range removed {
-		rest, isFile := strings.CutPrefix(k.Key, "files/")
-		if p, name, ok := files.ReadPlace(rest); isFile && ok {
+		kind, rest, _ := strings.Cut(k.Key, "/")
+		p, name, ok := files.ReadPlace(rest)
+		if !ok || n.deleted[p] {
+			continue
+		}
+		if kind == "files" {
 			gone = append(gone, files.Gone{Place: p, Name: name, Version: k.Version, Size: k.Size, At: k.At, Deleted: !there[k.Key]})
+		}
+		if set := n.unused[k.Key]; set.key == k.Key { // its contents are told with it
+			for _, name := range set.names {
+				gone = append(gone, files.Gone{Place: p, Name: name, At: set.at, Unconfirmed: true})
+			}
 		}
 	}
 	return gone
 }
 
-// victims returns what may be removed, in order: what nothing can read any more; earlier versions and deleted files,
-// the oldest first; change sets that no draft, run or undo can need; and pieces of uploads, the oldest first.
-func (s *Service) victims(ctx context.Context, all []files.Kept, own string) ([]files.Kept, error) {
-	needed, err := s.needed(ctx, all)
-	if err != nil {
-		return nil, err
-	}
+// victims returns what may be removed for a content of the place p, in order: what nothing can read any more; change sets
+// that nobody confirmed and nothing has any more; then, of p before all other places, earlier versions and deleted files,
+// the oldest first, change sets that no undo can need, and pieces of uploads, the oldest first.
+func (s *Service) victims(p files.Place, all []files.Kept, own string, n needs) []files.Kept {
 	rank := func(k files.Kept) int {
-		isFile := strings.HasPrefix(k.Key, "files/")
+		kind, rest, _ := strings.Cut(k.Key, "/")
+		of, _, _ := files.ReadPlace(rest)
+		isFile, others := kind == "files", 0
+		if of != p {
+			others = 10
+		}
 		switch {
-		case own != "" && strings.HasPrefix(k.Key, own), needed[version{k.Key, ""}], isFile && (k.Present || needed[version{k.Key, k.Version}]):
+		case own != "" && strings.HasPrefix(k.Key, own), n.versions[version{k.Key, ""}]:
+			return 0
+		case n.deleted[of]:
+			return 1
+		case isFile && (k.Present || n.versions[version{k.Key, k.Version}]):
 			return 0
 		case isFile:
-			return 2
+			return others + 3
 		case !k.Present:
 			return 1
-		case strings.HasPrefix(k.Key, "changes/"):
-			if s.config.Now().Sub(k.At) < heldFor { // its set may be on its way
-				return 0
-			}
-			return 3
+		case kind == "changes" && s.config.Now().Sub(k.At) < heldFor: // its set may be on its way
+			return 0
+		case n.unused[k.Key].key != "":
+			return 2
+		case kind == "changes":
+			return others + 4
 		}
-		return 4
+		return others + 5
 	}
 	list := slices.DeleteFunc(slices.Clone(all), func(k files.Kept) bool { return rank(k) == 0 })
+	at := func(k files.Kept) time.Time { // a set and its contents go together
+		if set := n.unused[k.Key]; set.key != "" {
+			return set.at
+		}
+		return k.At
+	}
+	apart := func(k files.Kept) int { // a set goes before its contents, so that it is told once
+		if n.unused[k.Key].key == k.Key {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(list, func(a, b files.Kept) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.At.Compare(b.At))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), at(a).Compare(at(b)), apart(a)-apart(b))
 	})
-	return list, nil
+	return list
 }
 
 // version is one version of an object, or all of them ("").
 type version struct{ key, version string }
 
+// needs is what of a scope is needed, and what is not although it is there.
+type needs struct {
+	versions map[version]bool
+	deleted  map[files.Place]bool
+	unused   map[string]unused // of the key of a set, or of a content of it: the set, which nothing has
+}
+
+// unused is a set that was not applied, and that no draft, run or job has.
+type unused struct {
+	key   string
+	names []string
+	at    time.Time
+}
+
 // needed returns what the change sets of the last 30 days need, so that each can be shown, applied and undone: the
 // earlier versions of their files, their contents and their marks. After that time an earlier version is not kept.
-func (s *Service) needed(ctx context.Context, all []files.Kept) (map[version]bool, error) {
-	since := s.config.Now().Add(-workspace.KeepVersions)
-	needed := map[version]bool{}
+// A set that was not applied is needed only while a draft, a run or a job has it.
+func (s *Service) needed(ctx context.Context, account string, all []files.Kept) (needs, error) {
+	n := needs{versions: map[version]bool{}, deleted: map[files.Place]bool{}, unused: map[string]unused{}}
+	know := s.config.Bounds.Needs
+	if know != nil {
+		deleted, err := know.Deleted(ctx, account)
+		if err != nil {
+			return n, err
+		}
+		for _, p := range deleted {
+			n.deleted[p] = true
+		}
+	}
+	there := map[string]bool{}
+	for _, k := range all {
+		there[k.Key] = there[k.Key] || k.Present
+	}
+	var prepared []files.Kept // sets that were not applied
+	oldest := s.config.Now()
+	since, before := oldest.Add(-workspace.KeepVersions), oldest.Add(-turnFor)
 	for _, k := range all {
 		rest, isSet := strings.CutPrefix(k.Key, "changes/")
 		p, name, ok := files.ReadPlace(rest)
-		if !isSet || !ok || !k.Present || k.At.Before(since) {
+		if !isSet || !ok || !k.Present || k.At.Before(since) || n.deleted[p] {
 			continue
 		}
+		id, isManifest := strings.CutPrefix(name, "set/")
 		switch {
 		case strings.HasPrefix(name, "begun/"):
-			needed[version{k.Key, ""}] = true
-		case strings.HasPrefix(name, "set/"):
-			raw, err := s.config.Objects.Get(ctx, k.Key)
-			if errors.Is(err, workspace.ErrNotFound) {
-				continue
+			n.versions[version{k.Key, ""}] = true
+		case isManifest && !there[keyOfBegun(p, id)] && k.At.Before(before):
+			prepared = append(prepared, k)
+			if k.At.Before(oldest) {
+				oldest = k.At
 			}
-			if err != nil {
-				return nil, err
-			}
-			var m manifest
-			if err := json.Unmarshal(raw, &m); err != nil {
-				continue // it is damaged: nobody can use it
-			}
-			needed[version{k.Key, ""}] = true
-			for _, c := range m.Changes {
-				needed[version{"files/" + p.Prefix() + c.Name, c.Before}] = c.Before != ""
-				needed[version{keyOfContent(p, c.After), ""}] = true
+		case isManifest:
+			if err := s.addSet(ctx, n, p, k, true); err != nil {
+				return n, err
 			}
 		}
 	}
-	return needed, nil
+	open := func(string) bool { return false }
+	if know != nil && len(prepared) > 0 {
+		var err error
+		if open, err = know.Open(ctx, account, oldest); err != nil {
+			return n, err
+		}
+	}
+	for _, k := range prepared {
+		p, name, _ := files.ReadPlace(strings.TrimPrefix(k.Key, "changes/"))
+		if err := s.addSet(ctx, n, p, k, open(strings.TrimPrefix(name, "set/"))); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// addSet notes what a set of a place needs, or that it is unused.
+func (s *Service) addSet(ctx context.Context, n needs, p files.Place, k files.Kept, used bool) error {
+	raw, err := s.config.Objects.Get(ctx, k.Key)
+	if errors.Is(err, workspace.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var m manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil //nolint:nilerr // it is damaged: nobody can use it
+	}
+	if used {
+		n.versions[version{k.Key, ""}] = true
+		for _, c := range m.Changes {
+			n.versions[version{"files/" + p.Prefix() + c.Name, c.Before}] = c.Before != ""
+			n.versions[version{keyOfContent(p, c.After), ""}] = true
+		}
+		return nil
+	}
+	set := unused{key: k.Key, at: k.At}
+	for _, c := range m.Changes {
+		set.names = append(set.names, c.Name)
+	}
+	for _, c := range m.Changes {
+		if c.After != "" {
+			n.unused[keyOfContent(p, c.After)] = set
+		}
+	}
+	n.unused[k.Key] = set
+	return nil
 }

@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,15 @@ type room struct {
 	objects bucket.Objects
 	ledger  *kept.Store
 	now     time.Time
+
+	deleted []files.Place
+	open    map[string]bool
+}
+
+func (r *room) Deleted(context.Context, string) ([]files.Place, error) { return r.deleted, nil }
+
+func (r *room) Open(context.Context, string, time.Time) (func(string) bool, error) {
+	return func(id string) bool { return r.open[id] }, nil
 }
 
 func newRoom(t *testing.T) *room {
@@ -64,7 +74,7 @@ func newRoom(t *testing.T) *room {
 		Store: func(p files.Place) workspace.Store {
 			return bucket.New(bucket.Config{Client: client, Name: "files", Prefix: bucket.Prefix(p), Now: now})
 		},
-		Objects: r.objects, Bounds: &serve.Bounds{Place: 5 * mb, Account: 8 * mb, Ledger: r.ledger}, Now: now, Log: slog.New(slog.DiscardHandler),
+		Objects: r.objects, Bounds: &serve.Bounds{Place: 5 * mb, Account: 8 * mb, Ledger: r.ledger, Needs: r}, Now: now, Log: slog.New(slog.DiscardHandler),
 	})
 	return r
 }
@@ -75,7 +85,14 @@ func (r *room) put(p files.Place, name, content, version string) (string, []stri
 	f, gone, err := r.Write(r.t.Context(), p, name, []byte(content+strings.Repeat("x", mb-100)), version)
 	var names []string
 	for _, g := range gone {
-		names = append(names, fmt.Sprintf("%s %v", g.Name, g.Deleted))
+		what := fmt.Sprintf("%s %v", g.Name, g.Deleted)
+		if g.Unconfirmed {
+			what = g.Name + " unconfirmed"
+		}
+		if g.Place != p {
+			what += " of " + g.Place.Project + g.Place.Chat
+		}
+		names = append(names, what)
 	}
 	return f.Version, names, err
 }
@@ -256,6 +273,92 @@ func TestWhatAnUndoNeedsStays(t *testing.T) {
 	r.now = r.now.Add(31 * 24 * time.Hour)
 	if _, gone := r.must(project, "d", "", ""); gone != "a false" {
 		t.Errorf("a month later %q made room", gone)
+	}
+}
+
+// prepare makes a change set of a place that writes a megabyte.
+func (r *room) prepare(p files.Place, name string) string {
+	r.t.Helper()
+	r.now = r.now.Add(time.Second)
+	content, err := json.Marshal(map[string]string{"path": name, "content": strings.Repeat(name+"\n", (mb-100)/(len(name)+1)), "mode": "overwrite"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	used, err := r.Use(r.t.Context(), p, "", []files.Call{{Name: "write_file", Arguments: content}}, files.Options{Write: true})
+	if err != nil || used.Set.ID == "" {
+		r.t.Fatalf("%+v %v", used, err)
+	}
+	return used.Set.ID
+}
+
+// TestUnconfirmedChangesMakeRoomFirst, before any version, and the writer is told; never those that a draft, a run or a
+// job has, nor those of a turn that may go on.
+func TestUnconfirmedChangesMakeRoomFirst(t *testing.T) {
+	r := newRoom(t)
+	v, _ := r.must(project, "v", "1", "")
+	r.must(project, "v", "2", v)
+	r.prepare(project, "left")
+	kept := r.prepare(project, "kept")
+	r.open = map[string]bool{kept: true}
+	if _, gone := r.must(project, "turn", "", ""); gone != "v false" {
+		t.Errorf("a set of a turn that may go on: %q", gone)
+	}
+	r.now = r.now.Add(2 * time.Hour)
+	if _, gone := r.must(project, "b", "", ""); gone != "left unconfirmed" {
+		t.Errorf("%q made room", gone)
+	}
+	if _, gone, err := r.put(project, "c", "", ""); !errors.Is(err, files.ErrKept) || len(gone) > 0 {
+		t.Errorf("a set that a draft has: %v, %v", gone, err)
+	}
+	if _, err := r.Show(t.Context(), project, kept); err != nil {
+		t.Error(err)
+	}
+	r.open = nil
+	if _, gone := r.must(project, "c", "", ""); gone != "kept unconfirmed" {
+		t.Errorf("once the draft is discarded: %q", gone)
+	}
+}
+
+// TestWhatWasDeletedWithItsPlaceMakesRoom before the sweep comes, with its sets and present files; nobody misses it.
+func TestWhatWasDeletedWithItsPlaceMakesRoom(t *testing.T) {
+	r := newRoom(t)
+	dead, other := files.Place{Account: "a", Project: "dead"}, files.Place{Account: "a", Project: "other"}
+	for i := range 3 {
+		r.must(dead, fmt.Sprint(i), "", "")
+	}
+	r.open = map[string]bool{r.prepare(dead, "set"): true}
+	for i := range 3 {
+		r.must(other, fmt.Sprint(i), "", "")
+	}
+	if _, _, err := r.put(project, "a", "", ""); !errors.Is(err, files.ErrKept) {
+		t.Fatal(err)
+	}
+	r.deleted = []files.Place{dead}
+	for i := range 4 {
+		if _, gone := r.must(project, fmt.Sprint(i), "", ""); gone != "" {
+			t.Errorf("%q made room", gone)
+		}
+	}
+	if _, _, err := r.put(project, "more", "", ""); !errors.Is(err, files.ErrKept) {
+		t.Error(err)
+	}
+}
+
+// TestTheOwnPlaceMakesRoomFirst at the bound of the account, also with versions that are younger than those of others.
+func TestTheOwnPlaceMakesRoomFirst(t *testing.T) {
+	r := newRoom(t)
+	other := files.Place{Account: "a", Project: "other"}
+	v, _ := r.must(other, "theirs", "1", "")
+	v, _ = r.must(other, "theirs", "2", v)
+	r.must(other, "theirs", "3", v)
+	v, _ = r.must(project, "ours", "1", "")
+	r.must(project, "ours", "2", v)
+	r.must(project, "a", "", "")
+	r.must(other, "b", "", "")
+	for i, want := range []string{"ours false", "theirs false of other"} {
+		if _, gone := r.must(project, fmt.Sprint("c", i), "", ""); gone != want {
+			t.Errorf("%d: %q made room, want %q", i, gone, want)
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ async function attach(files) {
     });
   }
   if (gone.length) {
-    const names = [...new Set(gone.map((g) => g.path))].join(", ");
+    const names = [...new Set(gone.map((g) => (g.project_id || g.chat_id ? t("attach_elsewhere", { name: g.path }) : g.path)))].join(", ");
     saying.append(el("p", { role: "status" }, t("attach_made_room", { n: gone.length, names })));
   }
 }
