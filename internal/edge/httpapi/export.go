@@ -143,7 +143,7 @@ func (e ChatExport) title() string {
 // another one replaced is left out. No viewer runs or loads anything of it (inert).
 func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n", inert(e.title()))
+	fmt.Fprintf(&b, "# %s\n", inertLines(e.title()))
 	if e.Truncated {
 		fmt.Fprintf(&b, "\n_%s_\n", locale.Text(tag, "run.export.truncated"))
 	}
@@ -154,20 +154,20 @@ func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 		fmt.Fprintf(&b, "\n---\n\n**%s** · %s\n", locale.Text(tag, "run.export."+string(m.Role)), clock(m.At, zone))
 		above, below := m.SplitNotes()
 		for _, n := range above {
-			fmt.Fprintf(&b, "\n> ⚠️ **%s**\n", inert(n.Warning().In(tag)))
+			fmt.Fprintf(&b, "\n> ⚠️ **%s**\n", inertLines(n.Warning().In(tag)))
 		}
 		fmt.Fprintf(&b, "\n%s\n", inert(strings.TrimSpace(m.Content)))
 		if m.Action != "" {
-			fmt.Fprintf(&b, "\n_%s_\n", inert(oneLine(m.Action)))
+			fmt.Fprintf(&b, "\n_%s_\n", inertLines(oneLine(m.Action)))
 		}
 		for _, n := range below {
-			fmt.Fprintf(&b, "\n_%s_\n", inert(oneLine(n.Text)))
+			fmt.Fprintf(&b, "\n_%s_\n", inertLines(oneLine(n.Text)))
 		}
 		if f := m.Feedback; f != nil {
-			fmt.Fprintf(&b, "\n%s\n", inert(rated(*f, tag)))
+			fmt.Fprintf(&b, "\n%s\n", inertLines(rated(*f, tag)))
 		}
 		for _, s := range m.Sources {
-			fmt.Fprintf(&b, "\n- %s: %s (%d)", inert(oneLine(s.Service)), inert("`"+strings.ReplaceAll(oneLine(s.Called()), "`", "'")+"`"), s.Status)
+			fmt.Fprintf(&b, "\n- %s: %s (%d)", inertLines(oneLine(s.Service)), inertLines("`"+strings.ReplaceAll(oneLine(s.Called()), "`", "'")+"`"), s.Status)
 		}
 		if len(m.Sources) > 0 {
 			b.WriteByte('\n')

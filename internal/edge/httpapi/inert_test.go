@@ -73,7 +73,7 @@ func TestAnExportHasNothingLive(t *testing.T) {
 func TestAnyTextIsInert(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{
-			"```", "~~~", "````", "`", "\n", "\n\n", " ", "   ", "    ", "\t", "- ", "1. ", "> ", "<script>", "</script>", "<img src=x onerror=y>", "![a](http://t)", "[a](javascript:b)",
+			"```", "~~~", "````", "`", "\n", "\n    ", "\n  ", "\n> ", "\n- ", "\n```\n", "\n   ```\n", ">", "* ", "12) ", "`````", strings.Repeat("`", 11), strings.Repeat("~", 12), "\n\n", " ", "   ", "    ", "\t", "- ", "1. ", "> ", "<script>", "</script>", "<img src=x onerror=y>", "![a](http://t)", "[a](javascript:b)",
 			"[a]: javascript:b\n", "[a]", "html", "|", "|---|---|", "\\", "&", "<div>", "</div>", "<!--", "-->", "$$", "\r", "# ", "a", "(", ")", "!", "[", "]", "](", "]:", "javascript:b", "http://t",
 		}), 0, 30).Draw(t, "pieces")
 		text := strings.Join(pieces, "")
@@ -93,9 +93,42 @@ func TestInertTextReadsAsBefore(t *testing.T) {
 		"Usa `Map<K,V>` y `x`":                 "Usa &#96;Map&lt;K,V>&#96; y `x`",
 		"![gato](https://g.example/g.png)":     "&#33;[gato](https://g.example/g.png)",
 		"[sala](/salas)":                       "[sala]&#40;/salas)",
-		"1. a\n   ```sh\n   ls\n   ```":        "1. a\n    ```sh\n   ls\n    ```",
 		"[nota]: lo que dijo":                  "[nota]&#58; lo que dijo",
-		"```\nsin fin":                         "&#96;&#96;&#96;\nsin fin",
+		"```\nsin <fin":                        "```\nsin <fin\n```",
+		"a ```<b>``` ~~~":                      "a &#96;&#96;&#96;&lt;b>&#96;&#96;&#96; &#126;&#126;&#126;",
+		"x `a` < ``b`c`` [d](/e) `[f](/g)`":    "x `a` &lt; ``b`c`` [d]&#40;/e) &#96;[f]&#40;/g)&#96;",
+		"```a`b\n<b>":                          "&#96;&#96;&#96;a`b\n&lt;b>",
+	} {
+		if got := inert(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestCodeIsAsItWas wherever Markdown takes it for code.
+func TestCodeIsAsItWas(t *testing.T) {
+	for in, want := range map[string]string{
+		"1. a\n   ```html\n   <b>\n     <i>\n   ```\n2. b":               "1. a\n```html\n<b>\n  <i>\n```\n2. b",
+		"- a\n  - b\n\n    ```\n    if a < b {\n\n    }\n    ```\n  - c": "- a\n  - b\n\n```\nif a < b {\n\n}\n```\n- c",
+		"1. ```sh\n   a <b\n   ```\n   y más":                            "1.\n```sh\na <b\n```\ny más",
+		"* ~~~\n  <b>\n  ~~~":                                            "*\n```\n<b>\n```",
+		"~~~html\n<b>\n```\n~~~~":                                        "````html\n<b>\n```\n````",
+		"> a\n> ```go\n> a < b\n>\n>   c\n> ```\n> d":                    "> a\n```go\na < b\n\n  c\n```\n> d",
+		">```\n><b>\n>```":                                               "```\n<b>\n```",
+		"> > ```\n> > <b>\n> c":                                          "```\n<b>\n```\n> c",
+		"> - ```\n>   <b>\n>   ```\n> - c":                               "> -\n```\n<b>\n```\n> - c",
+		"- > ```\n  > <b>\n  > ```\n  > c":                               "-\n```\n<b>\n```\n  > c",
+		"- ```\n  <b>\n<i>":                                              "-\n```\n<b>\n```\n&lt;i>",
+		"   ```\n   <b>\n ```\n<i>":                                      "```\n<b>\n```\n&lt;i>",
+		"```\n\t<b>\n```":                                                "```\n\t<b>\n```",
+		"- a\n\t```\n\t\t<b>\n\t```":                                     "- a\n```\n\t<b>\n```",
+		"a:\n\n    <b>\n\n      <i>\n\nb":                                "a:\n\n```\n<b>\n\n  <i>\n```\n\nb",
+		"a\n    <b>":                                                     "a\n    &lt;b>",
+		"- a\n\n      <b>\n\n  c":                                        "- a\n\n```\n<b>\n```\n\nc",
+		"-     <b>":                                                      "-\n```\n<b>\n```",
+		"- a\n\n  <b>":                                                   "- a\n\n  &lt;b>",
+		"    ```\n    <b>":                                               "````\n```\n<b>\n````",
+		"- a\n  ```\n  x\n  ```\n\n  b\n  - c\n    - d\n\ne\n    - f":    "- a\n```\nx\n```\n\nb\n- c\n  - d\n\ne\n    - f",
 	} {
 		if got := inert(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -105,7 +138,7 @@ func TestInertTextReadsAsBefore(t *testing.T) {
 
 // TestInertIsLinear: many fences that nothing closes.
 func TestInertIsLinear(t *testing.T) {
-	for _, line := range []string{"```x\n", "~~~x\n", "```x\n~~~~x\n", "``````````x\n```x\n", "`<", "](", "]: "} {
+	for _, line := range []string{"```x\n", "~~~x\n", "```x\n~~~~x\n", "``````````x\n```x\n", "`<", "](", "]: ", "- ```x\n", "> ```x\n", "- > ", "> > ", "\t", "1. ", "    x\n\n", " "} {
 		if inert(strings.Repeat(line, mostExported/8/len(line))) == "" {
 			t.Error(line)
 		}
