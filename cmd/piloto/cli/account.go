@@ -14,6 +14,7 @@ import (
 
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
 )
 
 // addAccount adds the commands about what an account has set.
@@ -189,7 +190,11 @@ func (a *app) creditsCommand() *cobra.Command {
 		if a.global.json {
 			return a.printJSON(got)
 		}
-		return a.print(a.text("cli.balance", "n", fmt.Sprint(got.Balance), "day", money(got.Spent.Day), "month", money(got.Spent.Month)))
+		text := a.text("cli.balance", "n", fmt.Sprint(got.Balance), "day", money(got.Spent.Day), "month", money(got.Spent.Month))
+		if got.Block != nil {
+			text += "\n" + visible.Line(got.Block.Message+" "+got.Block.Action)
+		}
+		return a.print(text)
 	})
 	var p page
 	ledger := a.request("ledger", "List the movements, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {

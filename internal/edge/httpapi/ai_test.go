@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/csv"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -431,6 +432,42 @@ func TestLimitsNeedAdminAndThePolicyNeedsBilling(t *testing.T) {
 		}
 		if strings.Contains(c.body, "day") && w.Code == 200 && !strings.Contains(w.Body.String(), `"day_micros":5`) {
 			t.Errorf("%s", w.Body)
+		}
+	}
+}
+
+// TestTermsUnderWhichNothingCanBePaidSaySo, with how much is missing, when they are set and whenever they are read.
+func TestTermsUnderWhichNothingCanBePaidSaySo(t *testing.T) {
+	policy := func(cost, tokens int) string {
+		return fmt.Sprintf(`{"policy":{"session_cost":%d,"session_tokens":%d,"session_minutes":60}}`, cost, tokens)
+	}
+	limits := func(day, month, run int) string {
+		return fmt.Sprintf(`{"limits":{"day_micros":%d,"month_micros":%d,"run_micros":%d}}`, day, month, run)
+	}
+	for _, c := range []struct {
+		body, reason, told string
+		missing            float64
+	}{
+		{policy(5, 100_000), "", "", 0},
+		{policy(30, 100_000), "insufficient_credits", "Añade al menos 21 créditos", 21},
+		{policy(5, 1_000), "insufficient_credits", "Añade al menos 36 créditos", 36},
+		{limits(0, 0, 1), "budget_exceeded", "puede costar hasta 0.003058 USD", 0},
+		{limits(1, 0, 0), "budget_exceeded", "puede costar hasta 0.003058 USD", 0},
+		{limits(0, 3_057, 0), "budget_exceeded", "puede costar hasta 0.003058 USD", 0},
+		{limits(5_000_000, 5_000_000, 3_058), "", "", 0},
+	} {
+		s := newSite()
+		s.settings.accounts["a"].standing.Sessions = nil
+		for i, r := range []*http.Request{ask(boss, "PUT", "/ai/terms", c.body), ask(boss, "GET", "/ai/terms", ""), ask(boss, "GET", "/ai/credits", "")} {
+			w := s.do(r)
+			block, _ := decode(t, w)["block"].(map[string]any)
+			if w.Code != 200 || (block != nil) != (c.reason != "") {
+				t.Errorf("%s, %d: %d %s", c.body, i, w.Code, w.Body)
+				continue
+			}
+			if missing, _ := block["creditsMissing"].(float64); block != nil && (block["reason"] != c.reason || missing != c.missing || !strings.Contains(fmt.Sprint(block["action"]), c.told)) {
+				t.Errorf("%s, %d: %v", c.body, i, block)
+			}
 		}
 	}
 }

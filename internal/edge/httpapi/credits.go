@@ -44,6 +44,7 @@ type Credits struct {
 	Requires *bool           `json:"requires_credits,omitempty" doc:"answers of the account's assistant cost credits; absent when it has none"`
 	Limits   credit.Limits   `json:"limits"`
 	Spent    Spent           `json:"spent"`
+	Block    *Block          `json:"block,omitempty" doc:"why an answer of the account's assistant cannot be paid now; absent: it can"`
 }
 
 // CreditSession is a paid window of tokens.
@@ -57,7 +58,7 @@ type Spent struct {
 
 func (s aiHandler) credits(ctx context.Context, _ *nothing) (*reply[Credits], error) {
 	account := caller(ctx).Account
-	got, err := s.Decisions.Read(ctx, eligibility.Question{Account: account})
+	got, err := s.Decisions.Read(ctx, eligibility.Question{Account: account, Need: eligibility.NominalNeed()})
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +70,7 @@ func (s aiHandler) credits(ctx context.Context, _ *nothing) (*reply[Credits], er
 	v := Credits{
 		Balance: standing.Balance, Policy: got.Policy, Limits: got.Limits,
 		Sessions: make([]CreditSession, 0, len(standing.Sessions)), Spent: Spent{standing.Day, standing.Month},
+		Block: showBlock(got.Unpaid(), requestInfoFrom(ctx).lang),
 	}
 	for _, one := range standing.Sessions {
 		v.Sessions = append(v.Sessions, CreditSession(one))

@@ -129,6 +129,7 @@ type Block struct {
 	Message string             `json:"message"`
 	Balance *int64             `json:"creditBalance,omitempty" doc:"when credits are the reason"`
 	Missing int64              `json:"creditsMissing,omitempty" doc:"credits to add before it can be paid"`
+	Costs   int64              `json:"answerMicros,omitempty" doc:"micro-USD that an answer may cost, when a limit is below it"`
 	Action  string             `json:"action" doc:"what to do next"`
 	Remedy  eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
 }
@@ -137,7 +138,7 @@ func showBlock(b *eligibility.Block, lang locale.Tag) *Block {
 	if b == nil {
 		return nil
 	}
-	return &Block{Reason: string(b.Reason), Message: b.Message().In(lang), Balance: b.CreditBalance, Missing: b.Missing, Action: b.Action().In(lang), Remedy: b.Remedy}
+	return &Block{Reason: string(b.Reason), Message: b.Message().In(lang), Balance: b.CreditBalance, Missing: b.Missing, Costs: b.Costs, Action: b.Action().In(lang), Remedy: b.Remedy}
 }
 
 // host returns the host and port of a base URL.

@@ -25,6 +25,7 @@ func (a *api) terms(s aiHandler) {
 type Terms struct {
 	Policy credit.Policy `json:"policy"`
 	Limits credit.Limits `json:"limits"`
+	Block  *Block        `json:"block,omitempty" doc:"why an answer of the account's assistant cannot be paid under these terms now; absent: it can"`
 }
 
 // TermsRequest is the body that sets the terms. An absent part is not changed.
@@ -52,7 +53,16 @@ func (s aiHandler) readTerms(ctx context.Context, _ *nothing) (*reply[Terms], er
 	if err != nil {
 		return nil, err
 	}
-	return answer(Terms{got.Policy, got.Limits}), nil
+	return s.showTerms(ctx, got)
+}
+
+// showTerms returns terms with what they do not let be paid.
+func (s aiHandler) showTerms(ctx context.Context, terms eligibility.Terms) (*reply[Terms], error) {
+	now, err := s.Decisions.Read(ctx, eligibility.Question{Account: caller(ctx).Account, Need: eligibility.NominalNeed()})
+	if err != nil {
+		return nil, err
+	}
+	return answer(Terms{terms.Policy, terms.Limits, showBlock(now.Unpaid(), requestInfoFrom(ctx).lang)}), nil
 }
 
 func (s aiHandler) setTerms(ctx context.Context, in *struct{ Body TermsRequest }) (*reply[Terms], error) {
@@ -81,7 +91,7 @@ func (s aiHandler) setTerms(ctx context.Context, in *struct{ Body TermsRequest }
 	if err != nil {
 		return nil, err
 	}
-	return answer(Terms{got.Policy, got.Limits}), nil
+	return s.showTerms(ctx, got)
 }
 
 // prefixFields moves the places of fields into a member of the body.

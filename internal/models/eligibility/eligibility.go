@@ -258,6 +258,7 @@ type Block struct {
 	Remedy        Remedy // the page for it
 	CreditBalance *int64 // nil unless credits are the reason
 	Missing       int64  // credits to add, so that the call can be paid; 0: credits are not the reason
+	Costs         int64  // micro-USD that an answer may cost, if a limit is below it; 0: none is, or the limits are not the reason
 	Provider      string // the provider that the block is about; "" for none
 
 	byProvider bool // the provider itself refused

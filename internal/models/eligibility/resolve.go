@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"piloto/internal/ground/fault"
@@ -116,12 +117,39 @@ func (s Snapshot) affords(micros int64) bool {
 	return room(s.Limits.Day, s.Standing.Day) && room(s.Limits.Month, s.Standing.Month) && (s.Limits.Run == 0 || micros <= s.Limits.Run)
 }
 
+// Unpaid returns why an answer of the assistant cannot be paid, also where it could not be given for another reason (its
+// key is missing, AI is off). nil: it can.
+func (s Snapshot) Unpaid() *Block {
+	if s.Assistant == nil {
+		return nil
+	}
+	s.Entitlement, s.Preview, s.Providers = Entitlement{Entitled: true, Enabled: true}, false, slices.Clone(s.Providers)
+	for i := range s.Providers {
+		s.Providers[i].HasKey, s.Providers[i].Health = true, Health{}
+	}
+	_, why := s.candidate(Choice{Provider: s.Assistant.Provider, Model: s.Assistant.Model})
+	if why != InsufficientCredits && why != BudgetExceeded {
+		return nil
+	}
+	return s.refuse(why, s.Assistant.Provider)
+}
+
+// allows reports whether the limits themselves, with nothing spent, leave room for a turn's worst case.
+func (s Snapshot) allows(micros int64) bool {
+	s.Standing = credit.Standing{}
+	return s.affords(micros)
+}
+
 func (s Snapshot) refuse(why Reason, provider string) *Block {
 	b := Refuse(why, provider)
 	switch at := slices.IndexFunc(s.Providers, func(p Provider) bool { return p.Name == provider }); {
 	case why == InsufficientCredits:
 		c, _ := s.candidate(Choice{Provider: provider, Model: s.Assistant.Model})
 		b.CreditBalance, b.Missing = &s.Standing.Balance, s.Policy.Missing(s.Standing.Balance, c.Estimate.Input+c.Estimate.Output)
+	case why == BudgetExceeded:
+		if c, _ := s.candidate(Choice{Provider: provider, Model: s.Assistant.Model}); !s.allows(c.Estimate.Micros) {
+			b.Costs = c.Estimate.Micros
+		}
 	case why == NoAPIKey && at >= 0:
 		b.byProvider = s.Providers[at].HasKey
 	}
@@ -157,6 +185,9 @@ func (b Block) Message() locale.Phrase {
 func (b Block) Action() locale.Phrase {
 	if b.Missing > 0 {
 		return locale.Say("blocked."+string(b.Reason)+".do.missing", "n", b.Missing)
+	}
+	if b.Costs > 0 {
+		return locale.Say("blocked."+string(b.Reason)+".do.costs", "usd", strconv.FormatFloat(float64(b.Costs)/1e6, 'f', -1, 64))
 	}
 	return locale.Say("blocked."+string(b.Reason)+".do", "provider", b.provider())
 }

@@ -2,7 +2,7 @@
 
 import { api, fragment } from "./api.js";
 import { act } from "./form.js";
-import { ask, toast } from "./notice.js";
+import { ask, problem, toast } from "./notice.js";
 import { t, tellTime } from "./text.js";
 import { again, view } from "./view.js";
 
@@ -21,6 +21,14 @@ async function once(url, body) {
 
 const micros = (dollars) => Math.round(Number(String(dollars).replace(",", ".")) * 1e6) || 0;
 
+// saveTerms stores terms, and says what they do not let be paid.
+async function saveTerms(terms) {
+  const { block } = await api("PUT", "/ai/terms", terms);
+  await again();
+  toast(t("saved"));
+  if (block) problem(view().querySelector("[data-problem]"), { title: block.message, action: block.action });
+}
+
 export const submits = {
   "move-credit": async (form, data) => {
     await once("/ai/ledger", { kind: data.get("kind"), amount: Number(data.get("amount")), reason: data.get("reason").trim() });
@@ -30,16 +38,12 @@ export const submits = {
   "save-limits": async (form, data) => {
     const limits = {};
     for (const name of ["day_micros", "month_micros", "run_micros"]) limits[name] = micros(data.get(name));
-    await api("PUT", "/ai/terms", { limits });
-    await again();
-    toast(t("saved"));
+    await saveTerms({ limits });
   },
   "save-policy": async (form, data) => {
     const policy = {};
     for (const name of ["session_cost", "session_tokens", "session_minutes"]) policy[name] = Number(data.get(name));
-    await api("PUT", "/ai/terms", { policy });
-    await again();
-    toast(t("saved"));
+    await saveTerms({ policy });
   },
 };
 
