@@ -22,7 +22,7 @@ type denials struct {
 // noteDenied notes which rule denied a call, for the person: the model may say nothing of it. A job keeps the notes until
 // its last message.
 func (d *dialog) noteDenied(by rule.Rule, call plan.Step) {
-	n := d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", oneLine(by.Reason), "called", oneLine(call.Called()))
+	n := d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", plan.Line(by.Reason), "called", oneLine(call.Called()))
 	d.denials.mu.Lock()
 	defer d.denials.mu.Unlock()
 	list := &d.denials.notes

@@ -289,7 +289,7 @@ func TestAPersonHearsWhichRuleForbids(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.setRules(t, rule.Rule{ID: "sin-borrar", Effect: rule.Deny, Method: c.called, Reason: "Aquí no."})
+			w.setRules(t, rule.Rule{ID: "sin-borrar", Effect: rule.Deny, Method: c.called, Reason: "Aquí <b>no</b>."})
 			bad := calls("propose_plan", fmt.Sprintf(`{"goal":"g","steps":[{"title":"a","mcp_id":%q,"method":%q,"path":%q%s}]}`, w.Server.ID, c.method, c.path, c.more))
 			w.model.answers = []any{bad, bad, text("No he podido.")}
 			reply := w.send(t, "hazlo")
@@ -299,7 +299,7 @@ func TestAPersonHearsWhichRuleForbids(t *testing.T) {
 					notes = append(notes, n)
 				}
 			}
-			if len(notes) != 1 || !strings.Contains(notes[0].Text, "no permite "+c.called) || !strings.Contains(notes[0].Text, "Aquí no. («sin-borrar»; se cambia en «Reglas»)") {
+			if len(notes) != 1 || !strings.Contains(notes[0].Text, "no permite "+c.called) || !strings.Contains(notes[0].Text, "Aquí <b>no</b>. («sin-borrar»; se cambia en «Reglas»)") {
 				t.Errorf("%+v", reply.Message)
 			}
 		})

@@ -39,8 +39,7 @@ type AgentRequest struct {
 }
 
 // Resolve checks the rules that a schema cannot express.
-func (r *AgentRequest) Resolve(huma.Context) []error {
-	errs := checkNotBlank(r.Message)
+func (r *AgentRequest) Resolve(huma.Context) (errs []error) {
 	if r.SessionID != "" && (!isPrintable(r.SessionID) || ref.Blank(r.SessionID)) {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
 	}

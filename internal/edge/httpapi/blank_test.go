@@ -38,6 +38,32 @@ func TestATextThatShowsNothingIsEmpty(t *testing.T) {
 	}
 }
 
+// TestNoRequiredTextShowsNothing: of each route, each text of which the document wants a character.
+func TestNoRequiredTextShowsNothing(t *testing.T) {
+	checked := map[string]bool{}
+	eachRoute(t, func(t *testing.T, r *route, id, body string) {
+		for name, required := range r.bound().members {
+			if !required {
+				continue
+			}
+			checked[id+" "+name] = true
+			w := newSite().do(validRequest(boss, r, id, `{"`+name+`":" \u200b\u2060 "}`))
+			if w.Code != http.StatusUnprocessableEntity || !strings.Contains(wrong(t, w), "[body "+name+"] string_too_short") {
+				t.Errorf("%s: %d %s", name, w.Code, w.Body)
+			}
+		}
+	})
+	for _, one := range []string{"send message", "createProject name", "updateProject name", "updateChat title", "updateSession title", "moveCredit reason", "createWebhook name", "startJob prompt"} {
+		if !checked[one] {
+			t.Errorf("%s was not checked", one)
+		}
+	}
+	w := newSite().do(ask(boss, "PUT", "/api/rules", `{"version":0,"rules":[{"effect":"deny","reason":"\u200b\u2060"}]}`))
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `"reason"`) {
+		t.Errorf("the reason of a rule: %d %s", w.Code, w.Body)
+	}
+}
+
 func TestJSONWithAByteOrderMarkIsJSON(t *testing.T) {
 	for _, c := range []struct{ method, path, body string }{
 		{"POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`},

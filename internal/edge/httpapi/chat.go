@@ -4,14 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
 
@@ -63,9 +60,6 @@ type SendRequest struct {
 	Replaces string      `json:"replaces,omitempty" doc:"id of the last message of the chat, in whose place this one comes. The one before stays stored"`
 	Digest   plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"of the plan on the person's screen: a typed yes confirms no other"`
 }
-
-// Resolve refuses a message of white space.
-func (r *SendRequest) Resolve(huma.Context) []error { return checkNotBlank(r.Message) }
 
 // SendAnswer is the result of a turn.
 type SendAnswer struct {
@@ -175,12 +169,4 @@ func (s messageHandler) stop(ctx context.Context, in *chatInput) (*reply[StopAns
 		return nil, err
 	}
 	return answer(StopAnswer{Stopping: true}), nil
-}
-
-// checkNotBlank returns the fault of a message that shows nothing. An empty one is refused by the schema.
-func checkNotBlank(message string) []error {
-	if message == "" || !ref.Blank(message) {
-		return nil
-	}
-	return []error{errInvalid.At(field("string_too_short", "body", "message"))}
 }

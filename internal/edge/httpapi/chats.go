@@ -176,9 +176,6 @@ func (s records) change(ctx context.Context, chatID string, change conversation.
 	account := caller(ctx).Account
 	if change.Title != nil {
 		trimmed := strings.TrimSpace(*change.Title)
-		if ref.Blank(trimmed) {
-			return none, errInvalid.At(field("string_too_short", "body", "title"))
-		}
 		change.Title = &trimmed
 	}
 	if change.Pinned != nil && change.Archived != nil && *change.Pinned && *change.Archived {

@@ -6,11 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 )
@@ -103,14 +100,6 @@ type MovementRequest struct {
 	Amount int64       `json:"amount,omitempty" minimum:"-1000000000" maximum:"1000000000" doc:"credits of a grant, or of an adjustment, which may be below 0"`
 	Of     string      `json:"of,omitempty" maxLength:"128" doc:"of a refund: the entry of the session to give back"`
 	Reason string      `json:"reason" minLength:"1" maxLength:"300"`
-}
-
-// Resolve refuses a reason of white space.
-func (r *MovementRequest) Resolve(huma.Context) []error {
-	if r.Reason != "" && ref.Blank(r.Reason) {
-		return []error{errInvalid.At(field("string_too_short", "body", "reason"))}
-	}
-	return nil
 }
 
 func (s aiHandler) move(ctx context.Context, in *struct {

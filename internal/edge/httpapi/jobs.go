@@ -91,11 +91,8 @@ type ClientTool struct {
 	Writes      bool            `json:"writes,omitempty" doc:"it changes something: a dry run does not call it"`
 }
 
-// Resolve refuses a prompt of white space, a model without a name, and tools that no model can call.
+// Resolve refuses a model without a name, and tools that no model can call.
 func (r *JobRequest) Resolve(huma.Context) []error {
-	if checkNotBlank(r.Prompt) != nil {
-		return []error{errInvalid.At(field("string_too_short", "body", "prompt"))}
-	}
 	wrong := append(r.Assistant.Check(), job.CheckTools(clientTools(r.Tools), turn.IsTool)...)
 	if len(wrong) > 0 {
 		return []error{errInvalid.At(wrong...)}

@@ -39,8 +39,7 @@ type OperatorRequest struct {
 }
 
 // Resolve checks the rules that a schema cannot express.
-func (r *OperatorRequest) Resolve(huma.Context) []error {
-	errs := checkNotBlank(r.Message)
+func (r *OperatorRequest) Resolve(huma.Context) (errs []error) {
 	if r.SessionID != "" && !isPrintable(r.SessionID) {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
 	}

@@ -10,7 +10,6 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/ref"
 	"piloto/internal/tools/tool"
 )
 
@@ -45,7 +44,7 @@ type ProjectRequest struct {
 
 // Resolve checks the rules that a schema cannot express.
 func (r *ProjectRequest) Resolve(huma.Context) []error {
-	return projectErrors(&r.Name, &r.Context, r.Services)
+	return projectErrors(&r.Context, r.Services)
 }
 
 // ProjectChange is the body that changes a project. Absent members are not changed.
@@ -57,7 +56,7 @@ type ProjectChange struct {
 
 // Resolve checks the rules that a schema cannot express.
 func (r *ProjectChange) Resolve(huma.Context) []error {
-	return projectErrors(r.Name, r.Context, r.Services)
+	return projectErrors(r.Context, r.Services)
 }
 
 // Services are the services that the chats of a project may use.
@@ -86,11 +85,8 @@ func (s Services) applyTo(p *conversation.Project) {
 	}
 }
 
-func projectErrors(name, context *string, services Services) []error {
+func projectErrors(context *string, services Services) []error {
 	var errs []error
-	if name != nil && *name != "" && ref.Blank(*name) {
-		errs = append(errs, errInvalid.At(field("string_too_short", "body", "name")))
-	}
 	if context != nil && len(*context) > conversation.MaxContext {
 		errs = append(errs, errInvalid.At(field("string_too_long", "body", "context")))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -99,14 +98,6 @@ func (r ProviderRequest) config(name string) eligibility.Config {
 // ProviderKeyRequest is the body that stores a key.
 type ProviderKeyRequest struct {
 	Key string `json:"key" minLength:"1" maxLength:"4096" writeOnly:"true"`
-}
-
-// Resolve refuses a key of white space.
-func (r *ProviderKeyRequest) Resolve(huma.Context) []error {
-	if r.Key != "" && strings.TrimSpace(r.Key) == "" {
-		return []error{errInvalid.At(field("string_too_short", "body", "key"))}
-	}
-	return nil
 }
 
 type providerInput struct {

@@ -52,7 +52,7 @@ type route struct {
 type boundRoute struct {
 	body         bool            // the route reads a body
 	bodyRequired bool            // the body must be present, though it has no required member
-	members      map[string]bool // names of the body's members
+	members      map[string]bool // names of the body's members; true: a text that must not be empty
 	schemas      int             // how many schemas judge the body
 	serve        http.HandlerFunc
 }
@@ -65,8 +65,8 @@ func (b *boundRoute) setBody(h huma.API, op operation) {
 	}
 	b.body, b.bodyRequired = true, !op.optionalBody && len(schema.Required) == 0
 	b.members = map[string]bool{}
-	for name := range schema.Properties {
-		b.members[name] = true
+	for name, of := range schema.Properties {
+		b.members[name] = of.MinLength != nil && *of.MinLength > 0
 	}
 }
 

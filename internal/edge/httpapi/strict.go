@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/ref"
 )
 
 // Limits of a body.
@@ -30,14 +31,17 @@ const (
 // beyond a double, NUL), and more than maxDepth levels. Duplicate members are
 // collected; any other fault ends the check.
 //
-// members are the names that the top object may have. Another name that equals one of
-// them except for case is refused, because encoding/json would accept it.
-func checkJSON(body []byte, members map[string]bool) error {
+// members are the names that the top object may have, with whether a member is a text that must
+// not be empty. Another name that equals one of them except for case is refused, because
+// encoding/json would accept it.
+//
+// blank is where such texts show nothing, from and to, in the order of the body.
+func checkJSON(body []byte, members map[string]bool) (blank [][2]int, err error) {
 	if !utf8.Valid(body) || bytes.IndexByte(body, 0) >= 0 {
-		return errEncoding
+		return nil, errEncoding
 	}
 	c := checker{
-		in:      jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)),
+		body: body, in:      jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)),
 		members: members, folded: make(map[string]bool, len(members)),
 	}
 	for name := range members {
@@ -46,28 +50,30 @@ func checkJSON(body []byte, members map[string]bool) error {
 	for c.values == 0 || len(c.open) > 0 {
 		if err := c.next(); err != nil {
 			if errors.Is(err, errJSON) && jcs.HalfPair(body) { // the decoder refuses it as it refuses a syntax error
-				return errEncoding
+				return nil, errEncoding
 			}
-			return err
+			return nil, err
 		}
 	}
 	if _, err := c.in.ReadToken(); !errors.Is(err, io.EOF) {
-		return errJSON
+		return nil, errJSON
 	}
 	if len(c.double) > 0 {
-		return errInvalid.At(c.double...)
+		return nil, errInvalid.At(c.double...)
 	}
-	return nil
+	return c.blank, nil
 }
 
 // checker reads a JSON text token by token, and collects the duplicate members.
 type checker struct {
+	body    []byte
 	in      *jsontext.Decoder
 	values  int // tokens read outside of lists and objects
 	open    []level
 	members map[string]bool
 	folded  map[string]bool // members, folded
 	double  []fault.Field
+	blank   [][2]int
 }
 
 // level is an open list or object.
@@ -80,6 +86,7 @@ type level struct {
 
 // next reads and checks one token.
 func (c *checker) next() error {
+	before := int(c.in.InputOffset())
 	token, err := c.in.ReadToken()
 	if err != nil {
 		return errJSON
@@ -96,6 +103,8 @@ func (c *checker) next() error {
 		if in := c.inside(); in != nil && in.names != nil && !in.value {
 			c.member(in, text)
 			return nil
+		} else if len(c.open) == 1 && text != "" && c.members[in.name] && ref.Blank(text) {
+			c.blank = append(c.blank, [2]int{before + bytes.IndexByte(c.body[before:], '"'), int(c.in.InputOffset())})
 		}
 	case '0':
 		if err := checkNumber(token.String()); err != nil {
@@ -122,6 +131,12 @@ func (c *checker) inside() *level {
 		return nil
 	}
 	return &c.open[len(c.open)-1]
+}
+
+// has reports whether the top object may have a member.
+func (c *checker) has(name string) bool {
+	_, ok := c.members[name]
+	return ok
 }
 
 // count counts a value where it stands.
@@ -166,7 +181,7 @@ func (c *checker) conflict(in *level, name string) string {
 		return "duplicate_key"
 	case twice:
 		return "case_variant"
-	case len(c.open) == 1 && !c.members[name] && c.folded[key]:
+	case len(c.open) == 1 && !c.has(name) && c.folded[key]:
 		return "case_variant"
 	}
 	return ""

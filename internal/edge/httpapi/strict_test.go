@@ -62,7 +62,7 @@ func TestStrictRefuses(t *testing.T) {
 		{"a kelvin sign", `{"k":1,"` + "\u212a" + `":2}`, errInvalid, "case_variant"},
 		{"all of them", `{"a":1,"a":2,"B":1,"b":2}`, errInvalid, "duplicate_key case_variant"},
 	} {
-		err := checkJSON([]byte(c.text), known)
+		_, err := checkJSON([]byte(c.text), known)
 		if !errors.Is(err, c.want) && (err != nil || c.want != nil) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
 			continue
@@ -89,7 +89,7 @@ func FuzzStrict(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		err := checkJSON(text, map[string]bool{"confirm": true})
+		_, err := checkJSON(text, map[string]bool{"confirm": true})
 		valid := json.Valid(text)
 		switch {
 		case err == nil && !valid:
@@ -111,7 +111,7 @@ func FuzzStrict(f *testing.F) {
 }
 
 func TestStrictNamesThePlace(t *testing.T) {
-	err := checkJSON([]byte(`{"a":[{"b":{"c":1}},{"b":{"c":1,"c\u0007":2,"C":3}}]}`), nil)
+	_, err := checkJSON([]byte(`{"a":[{"b":{"c":1}},{"b":{"c":1,"c\u0007":2,"C":3}}]}`), nil)
 	fields := fault.Of(err).Fields
 	if got, _ := json.Marshal(fields); string(got) != `[{"loc":["body","a",1,"b","C"],"msg":"","type":"case_variant"}]` {
 		t.Errorf("%s", got)
@@ -130,7 +130,7 @@ func BenchmarkStrict(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			for b.Loop() {
-				_ = checkJSON(body, map[string]bool{"a": true})
+				_, _ = checkJSON(body, map[string]bool{"a": true})
 			}
 		})
 	}

@@ -6,10 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"piloto/internal/access/auth"
-	"piloto/internal/ground/ref"
 )
 
 // Webhooks creates and deletes webhooks, and authenticates signed requests.
@@ -43,14 +40,6 @@ func (a *api) webhooks() {
 // WebhookRequest is the body that creates a webhook.
 type WebhookRequest struct {
 	Name string `json:"name" minLength:"1" maxLength:"80" doc:"what people call it"`
-}
-
-// Resolve refuses a name of white space.
-func (r *WebhookRequest) Resolve(huma.Context) []error {
-	if r.Name != "" && ref.Blank(r.Name) {
-		return []error{errInvalid.At(field("string_too_short", "body", "name"))}
-	}
-	return nil
 }
 
 // Webhook is the JSON form of a webhook.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line puts a text on one line. A text in the description of a plan must not look like another line of it, nor
-// change the writing direction of the text after it.
+// Line puts a text on one line; one that shows nothing is empty. A text in the description of a plan must not look like
+// another line of it, nor change the writing direction of the text after it.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -18,6 +18,9 @@ func Line(s string) string {
 		}
 		return r
 	}, s)
+	if Blank(s) {
+		return ""
+	}
 	return strings.Join(strings.Fields(s), " ")
 }
 
