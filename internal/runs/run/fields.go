@@ -233,7 +233,7 @@ func innerOf(body json.RawMessage) json.RawMessage {
 			}
 		}
 	}
-	if len(members) == 1 && isComposite(members[0].Value) {
+	if len(members) == 1 && isComposite(members[0].Value) && !isTrouble(members[0].Name) {
 		return members[0].Value
 	}
 	return nil
@@ -270,11 +270,11 @@ func says(value json.RawMessage) bool {
 }
 
 // listIn returns body as a list, or the only list among the members of an object that is no thing itself. An empty list is
-// the answer only where nothing else is.
+// the answer only where nothing else is. A list whose elements say nothing is empty, and one that has only a list is that.
 func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && list != nil {
-		return list, true
+		return filled(list), true
 	}
 	lists := 0
 	members, _ := jcs.Members(body)
@@ -287,5 +287,21 @@ func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 			return nil, false // an order has an id, and items
 		}
 	}
+	list = filled(list)
 	return list, lists == 1 && (len(list) > 0 || !says(body))
+}
+
+// filled returns a list without the lists around it; none of its elements, if none says anything.
+func filled(list []json.RawMessage) []json.RawMessage {
+	var inner []json.RawMessage
+	for range mostWraps {
+		if len(list) != 1 || json.Unmarshal(list[0], &inner) != nil {
+			break
+		}
+		list, inner = inner, nil
+	}
+	if !slices.ContainsFunc(list, says) {
+		return nil
+	}
+	return list
 }

@@ -18,11 +18,34 @@ func TestNothingIsCalledEmptyThatHasSomethingElse(t *testing.T) {
 		`{"lines":[],"order":{"price":5}}`: false, `{"skipped":[],"nested":{"deep":{"deeper":{"value":1}}}}`: false,
 		`{"content":[{"type":"text","text":"Reservada la sala"}],"structuredContent":{"items":[]}}`: false,
 		`{"content":[{"type":"text","text":"Reservada"}],"isError":false,"structuredContent":{}}`:   false,
+		`[[]]`: true, `[[[]],{}]`: true, `{"items":[{}]}`: true, `{"items":[],"errors":[]}`: true, `{"items":[],"error":null,"warnings":{}}`: true,
+		`{"data":[],"errors":[{"message":"No autorizado"}]}`: false, `{"data":{"items":[]},"errors":["x"]}`: false, `{"items":[],"warning":"x"}`: false,
 		`{"a":[],"b":["x"]}`: false, `{"jsonrpc":"2.0","result":[]}`: false,
 	} {
 		got := describe(json.RawMessage(body), nil, nil).In(locale.Spanish)
 		if says := strings.Contains(got, "0 resultados"); says != empty {
 			t.Errorf("%s: %q", body, got)
+		}
+	}
+}
+
+// TestWhatWentWrongIsTold beside a result, or in its place, as text.
+func TestWhatWentWrongIsTold(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"data":[],"errors":[{"message":"No autorizado","path":["a"]},{"message":"Otra"}]}`: "⚠️ El servicio dice (errors): No autorizado\n⚠️ El servicio dice (errors): Otra",
+		`{"errors":[{"code":"E1"}]}`:                                                                  "⚠️ El servicio dice (errors): E1",
+		`{"errors":{"date":["falta","es vieja"]}}`:                                                    "⚠️ El servicio dice (errors): falta\n⚠️ El servicio dice (errors): es vieja",
+		`{"data":null,"errors":[{"extensions":{"reason":"cuota"}}]}`:                                  "⚠️ El servicio dice (errors): cuota",
+		`{"data":{"crear":{"reserva":null,"userErrors":[{"message":"Sala llena"}]}}}`:                 "⚠️ El servicio dice (userErrors): Sala llena",
+		`{"items":["a"],"warning":"solo la primera página"}`:                                          "⚠️ El servicio dice (warning): solo la primera página\n\n1 resultado:\n\n- a",
+		`{"result":{"fault":"<b>mal</b>"},"meta":{"page":1}}`:                                         "⚠️ El servicio dice (fault): texto con código de página, de 10 bytes\n\n| Dato | Valor |\n|---|---|\n| meta page | 1 |",
+		`{"items":["a"],"errors":0,"error":false,"warnings":[],"problem":""}`:                         "1 resultado:\n\n- a",
+		`{"content":[{"type":"text","text":"{\"items\":[],\"aviso\":\"cerrado\"}"}],"isError":false}`: "⚠️ El servicio dice (aviso): cerrado",
+		`[[{"sala":"Norte"}]]`:      "1 resultado:\n\n| sala |\n|---|\n| Norte |",
+		`{"id":7,"error_rate":0.1}`: "| Dato | Valor |\n|---|---|\n| error rate | 0.1 |\n| id | 7 |",
+	} {
+		if got := describe(json.RawMessage(body), nil, nil).In(locale.Spanish); got != want {
+			t.Errorf("%s:\n%q, want\n%q", body, got, want)
 		}
 	}
 }

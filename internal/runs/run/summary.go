@@ -73,8 +73,22 @@ func Told(r plan.Run) (plan.EffectID, bool) {
 	return plan.EffectID{}, false
 }
 
-// describe returns a result as a table of the fields that the words ask for. names is what the document calls them.
+// describe returns a result as a table of the fields that the words ask for, below what it says that went wrong. names is
+// what the document calls them.
 func describe(body json.RawMessage, asked []string, names []ref.Named) locale.Phrase {
+	rest, found := withoutTrouble(unwrapped(body), troubleDepth)
+	lines := describeTrouble(found, names)
+	if len(lines) == 0 {
+		return describeResult(rest, asked, names)
+	}
+	parts := []locale.Phrase{locale.Lines(lines...)}
+	if says(rest) {
+		parts = append(parts, describeResult(rest, asked, names))
+	}
+	return locale.Joined{Phrases: parts, Between: "\n\n"}
+}
+
+func describeResult(body json.RawMessage, asked []string, names []ref.Named) locale.Phrase {
 	body = unwrapped(body)
 	if list, ok := listIn(body); ok {
 		return describeList(list, asked, names)
