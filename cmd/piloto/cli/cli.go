@@ -53,9 +53,10 @@ type app struct {
 
 	terminal atomic.Pointer[term.State] // as it was before a secret was asked for; nil: nobody asks for one
 	global   globals
-	hooks    []sandbox.Hook // after an edit, of the configuration
-	unnamed  []string       // the flags that a configuration set which nobody named, of those in bounds
-	args     []string       // of this command, as they were written
+	hooks    []sandbox.Hook    // after an edit, of the configuration
+	origins  map[string]string // where the flags that nobody typed come from: "piloto.yaml:3: max_steps", "PILOTO_MODE"
+	unnamed  []string          // the flags that a configuration set which nobody named, of those in bounds
+	args     []string          // of this command, as they were written
 	signals  chan os.Signal
 	underWay sync.Mutex // held from the beginning of a command on this machine until what it left for git is moved away
 

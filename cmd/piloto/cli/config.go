@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,6 +85,10 @@ func (a *app) configure(cmd *cobra.Command) error {
 		if err := cmd.Flags().Set(f.Name, value); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", from, err))
 		}
+		if a.origins == nil {
+			a.origins = map[string]string{}
+		}
+		a.origins[f.Name] = from
 	})
 	if err := errors.Join(wrong...); err != nil {
 		return usage(err)
@@ -94,6 +99,9 @@ func (a *app) configure(cmd *cobra.Command) error {
 	return err
 }
 
+// origin returns where the value of a flag comes from, as a person finds it: the flag, unless nobody typed it.
+func (a *app) origin(flag string) string { return cmp.Or(a.origins[flag], "--"+flag) }
+
 // settle applies the flags that every command has.
 func (a *app) settle() error {
 	switch a.global.lang {
@@ -102,7 +110,7 @@ func (a *app) settle() error {
 		a.getenv = with(a.getenv, "PILOTO_LANG", a.global.lang)
 		a.tag = a.language()
 	default:
-		return usage(refusal("cli.wrong.lang", "value", a.global.lang))
+		return usage(refusal("cli.wrong.lang", "name", a.origin("lang"), "value", a.global.lang))
 	}
 	if a.global.noColour {
 		a.colour = false

@@ -13,21 +13,21 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// check refuses bounds that no job has.
-func (w work) check(prompt string) error {
+// check refuses bounds that no job has, and names each by its origin.
+func (w work) check(prompt string, origin func(flag string) string) error {
 	switch {
 	case ref.Blank(prompt):
 		return usage(refusal("cli.wrong.prompt"))
 	case w.steps < 0 || w.steps > 200:
-		return usage(refusal("cli.wrong.steps", "value", strconv.Itoa(w.steps)))
+		return usage(refusal("cli.wrong.steps", "name", origin("max-steps"), "value", strconv.Itoa(w.steps)))
 	case !(w.budget >= 0 && w.budget <= 1e6): // NaN is neither
-		return usage(refusal("cli.wrong.budget", "value", fmt.Sprint(w.budget)))
+		return usage(refusal("cli.wrong.budget", "name", origin("budget"), "value", fmt.Sprint(w.budget)))
 	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout > 0 && w.timeout < time.Second:
-		return usage(refusal("cli.wrong.timeout", "value", w.timeout.String()))
+		return usage(refusal("cli.wrong.timeout", "name", origin("timeout"), "value", w.timeout.String()))
 	case w.mode != "" && w.mode != "confirm-all" && w.mode != "confirm-sensitive" && w.mode != "yolo":
-		return usage(refusal("cli.wrong.mode", "value", w.mode))
+		return usage(refusal("cli.wrong.mode", "name", origin("mode"), "value", w.mode))
 	case w.eval != "" && w.eval != "off" && w.eval != "basic" && w.eval != "full":
-		return usage(refusal("cli.wrong.eval", "value", w.eval))
+		return usage(refusal("cli.wrong.eval", "name", origin("self-eval"), "value", w.eval))
 	}
 	return nil
 }

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"piloto/cmd/piloto/client"
+)
+
+// served returns a client of a server that answers each path with a text, and 503 where there is none.
+func served(t *testing.T, answers map[string]string) *client.Client {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := answers[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = fmt.Fprint(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return client.New(s.URL, "t", "en")
+}
+
+// TestDoctorSaysWhichModelAnswers of a process that runs, and what came of its last call.
+func TestDoctorSaysWhichModelAnswers(t *testing.T) {
+	for status, want := range map[string]finding{
+		`{"configured":true,"connected":true,"provider":"openai","model":"m\u001b[2J","outcome":"ok"}`: {OK: true, Text: "openai, model m⟦U+001B⟧[2J"},
+		`{"configured":true,"provider":"openai","model":"m"}`:                                               {OK: true, Text: "openai, model m"},
+		`{"configured":true,"connected":false,"provider":"openai","model":"m","outcome":"no_api_key"}`: {Text: "openai, model m: the last call came to no_api_key"},
+		`{"configured":false,"provider":"openai"}`:                                                          {Text: "openai: no assistant with a key", Do: "set the key on the page, under Assistants"},
+	} {
+		a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
+		want.What = "provider"
+		if got := a.examineStatus(t.Context(), served(t, map[string]string{"/ai/status": status})); got != want {
+			t.Errorf("%s: %+v, want %+v", status, got, want)
+		}
+	}
+	a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
+	if got := a.examineStatus(t.Context(), served(t, nil)); got.OK || got.What != "provider" || got.Text == "" {
+		t.Errorf("a process that does not answer: %+v", got)
+	}
+}
+
+// TestAProcessOfThisMachineIsNoPlaceElsewhere: what a person asks goes to the provider at once.
+func TestAProcessOfThisMachineIsNoPlaceElsewhere(t *testing.T) {
+	for lang, want := range map[string]string{
+		"es": "Lo que pides y los archivos que lea el agente van a openai (m, api.openai.com).",
+		"en": "go to openai (m, api.openai.com).",
+	} {
+		a, _, errOut := newApp(map[string]string{"PILOTO_LANG": lang, "XDG_CONFIG_HOME": t.TempDir()}, "")
+		a.tag, a.global.at = a.language(), here
+		c := served(t, map[string]string{
+			"/ai/eligibility": `{"provider":"openai","model":"m","providerOrder":["openai"]}`, "/api/agents/build": `{"name":"build"}`,
+			"/ai/providers": `{"providers":[{"provider":"openai","base_url":"https://api.openai.com/v1"}]}`,
+		})
+		if err := a.tellWhere(t.Context(), c, &work{agent: "build"}, nil); err != nil || !strings.Contains(errOut.String(), want) || strings.Contains(errOut.String(), "127.0.0.1") {
+			t.Errorf("%s: %q, %v", lang, errOut, err)
+		}
+	}
+}
