@@ -27,9 +27,9 @@ func afterBodies(h http.Handler) http.Handler {
 		}
 		body := &sentBody{body: r.Body, waits: strings.EqualFold(r.Header.Get("Expect"), "100-continue")}
 		late := &lateAnswer{ResponseWriter: w, body: body, until: time.Now().Add(readTimeout)}
-		r = r.WithContext(r.Context())
-		r.Body = body
-		h.ServeHTTP(late, r)
+		own := *r // the server reads the rest of the first body by itself, so its request keeps it
+		own.Body = body
+		h.ServeHTTP(late, &own)
 		late.readRest() // a handler may have written nothing
 	})
 }
