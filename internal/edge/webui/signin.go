@@ -18,15 +18,22 @@ type signInView struct {
 	Facts Facts
 	Key   string
 	Again string // address of a link from another site, whose request has no session cookie
+	In    bool   // the browser is signed in already
 }
 
 func (s *site) signInPage(w http.ResponseWriter, v visit, status int, key string) {
-	view := signInView{Facts: s.Facts, Key: key}
+	view := signInView{Facts: s.Facts, Key: key, In: v.who.Account != ""}
+	if key == codeUsed && !view.In { // a link in a message has no session cookie, even of who is signed in
+		view.Again = "/"
+	}
 	if v.URL.Path == "/" && v.URL.RawQuery != "" {
 		view.Again = (&url.URL{Path: "/", RawQuery: v.URL.RawQuery}).String()
 	}
 	s.write(w, v, status, "signin", view)
 }
+
+// codeUsed is the text for a one-time code that does not sign in.
+const codeUsed = "page.signin.code_used"
 
 // entered is the parameter of the page that comes after signing in. Its value is the query of the page to go on to.
 const entered = "in"
@@ -61,9 +68,9 @@ func (s *site) useCode(w http.ResponseWriter, v visit) error {
 		return err
 	}); err != nil {
 		// Signing in would consume any token with this hash, not only a code.
-		return s.showRefusal(w, v, err, "page.signin.code_used")
+		return s.showRefusal(w, v, err, codeUsed)
 	}
-	return s.signIn(w, v, code, auth.KindCode, "page.signin.code_used")
+	return s.signIn(w, v, code, auth.KindCode, codeUsed)
 }
 
 // exchange calls f, which exchanges a secret, and counts a bad secret for the address. Those that other pages make

@@ -124,3 +124,27 @@ func TestLanguageIsStoredAndRedirectsToThisSite(t *testing.T) {
 		t.Error("the choice is forgotten")
 	}
 }
+
+// TestAUsedCodeLeadsOn: who is signed in goes on to the page, and who may be is offered the way.
+func TestAUsedCodeLeadsOn(t *testing.T) {
+	for _, c := range []struct{ lang, in, again string }{
+		{"es", "Ya has entrado en este navegador.", "Si ya has entrado, sigue aquí."},
+		{"en", "You are signed in already in this browser.", "If you are already signed in, continue here."},
+	} {
+		w := newWorld(at(noon), Facts{Local: true})
+		for _, signedIn := range []bool{true, false} {
+			r := httptest.NewRequest(http.MethodGet, "/signin?code=used", http.NoBody)
+			r.Header.Set("Accept-Language", c.lang)
+			if signedIn {
+				r = r.WithContext(auth.NewContext(r.Context(), ana))
+			}
+			rec := httptest.NewRecorder()
+			w.page.ServeHTTP(rec, r)
+			body := rec.Body.String()
+			button := strings.Contains(body, `<a class="button primary wide" href="/">`)
+			if rec.Code != http.StatusUnauthorized || strings.Contains(body, c.in) != signedIn || button != signedIn || strings.Contains(body, `<a href="/">`+c.again) == signedIn {
+				t.Errorf("%s, signed in: %v: %d %s", c.lang, signedIn, rec.Code, body)
+			}
+		}
+	}
+}
