@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,7 +15,6 @@ import (
 
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
-	"piloto/internal/ground/visible"
 )
 
 // addAccount adds the commands about what an account has set.
@@ -190,11 +190,11 @@ func (a *app) creditsCommand() *cobra.Command {
 		if a.global.json {
 			return a.printJSON(got)
 		}
-		text := a.text("cli.balance", "n", fmt.Sprint(got.Balance), "day", money(got.Spent.Day), "month", money(got.Spent.Month))
+		err = a.print(a.text("cli.balance", "n", fmt.Sprint(got.Balance), "day", money(got.Spent.Day), "month", money(got.Spent.Month)))
 		if got.Block != nil {
-			text += "\n" + visible.Line(got.Block.Message+" "+got.Block.Action)
+			err = errors.Join(err, a.print(got.Block.Message+" "+got.Block.Action))
 		}
-		return a.print(text)
+		return err
 	})
 	var p page
 	ledger := a.request("ledger", "List the movements, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {

@@ -28,9 +28,9 @@ func served(t *testing.T, answers map[string]string) *client.Client {
 func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 	for status, want := range map[string]finding{
 		`{"configured":true,"connected":true,"provider":"openai","model":"m\u001b[2J","outcome":"ok"}`: {OK: true, Text: "openai, model m⟦U+001B⟧[2J"},
-		`{"configured":true,"provider":"openai","model":"m"}`:                                               {OK: true, Text: "openai, model m"},
+		`{"configured":true,"provider":"openai","model":"m"}`:                                          {OK: true, Text: "openai, model m"},
 		`{"configured":true,"connected":false,"provider":"openai","model":"m","outcome":"no_api_key"}`: {Text: "openai, model m: the last call came to no_api_key"},
-		`{"configured":false,"provider":"openai"}`:                                                          {Text: "openai: no assistant with a key", Do: "set the key on the page, under Assistants"},
+		`{"configured":false,"provider":"openai"}`:                                                     {Text: "openai: no assistant with a key", Do: "set the key on the page, under Assistants"},
 	} {
 		a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
 		want.What = "provider"
@@ -59,5 +59,15 @@ func TestAProcessOfThisMachineIsNoPlaceElsewhere(t *testing.T) {
 		if err := a.tellWhere(t.Context(), c, &work{agent: "build"}, nil); err != nil || !strings.Contains(errOut.String(), want) || strings.Contains(errOut.String(), "127.0.0.1") {
 			t.Errorf("%s: %q, %v", lang, errOut, err)
 		}
+	}
+}
+
+// TestCreditsSayWhatIsMissing on a line of its own.
+func TestCreditsSayWhatIsMissing(t *testing.T) {
+	c := served(t, map[string]string{"/ai/credits": `{"balance":9,"block":{"reason":"insufficient_credits","message":"You need credits.","action":"Add at least 21\u001b[2J credits.","creditsMissing":21}}`})
+	a, out, _ := newApp(map[string]string{"PILOTO_TOKEN": "t", "PILOTO_LANG": "en", "XDG_CONFIG_HOME": t.TempDir()}, "")
+	code := a.run([]string{"--at", c.Origin, "credits"})
+	if code != Success || !strings.Contains(out.String(), "Balance: 9 credits.") || !strings.HasSuffix(out.String(), "\nYou need credits. Add at least 21⟦U+001B⟧[2J credits.\n") {
+		t.Errorf("%d %q", code, out)
 	}
 }
