@@ -41,7 +41,7 @@ func checkJSON(body []byte, members map[string]bool) (blank [][2]int, err error)
 		return nil, errEncoding
 	}
 	c := checker{
-		body: body, in:      jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)),
+		body: body, in: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)),
 		members: members, folded: make(map[string]bool, len(members)),
 	}
 	for name := range members {

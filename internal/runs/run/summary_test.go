@@ -48,8 +48,14 @@ func TestFinalMessageBeginsWithHowItEnded(t *testing.T) {
 
 func TestSummaryIsTableOfAskedFields(t *testing.T) {
 	names := []ref.Named{
-		{Name: "title", Label: "título"}, {Name: "date", Label: "fecha"}, {Name: "start", Label: "inicio"}, {Name: "room_id", Label: "id de la sala"},
-		{Name: "name", Label: "nombre"}, {Name: "price", Label: "precio"}, {Name: "capacity", Label: "capacidad"}, {Name: "nothing"},
+		{Name: "title", Label: "título"},
+		{Name: "date", Label: "fecha"},
+		{Name: "start", Label: "inicio"},
+		{Name: "room_id", Label: "id de la sala"},
+		{Name: "name", Label: "nombre"},
+		{Name: "price", Label: "precio"},
+		{Name: "capacity", Label: "capacidad"},
+		{Name: "nothing"},
 	}
 	image := "iVBORw0KGgo" + strings.Repeat("A", 16<<10-11)
 	for name, c := range map[string]struct{ body, asked, want string }{
