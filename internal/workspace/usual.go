@@ -88,14 +88,21 @@ func secretsOf(plain string) Secrets {
 		return NoSecrets
 	}
 	ext := path.Ext(last)
-	for _, p := range patterns() {
-		switch {
-		case !p.matches(plain, last):
-		case p.text == "*.env.*" && slices.Contains(sources, ext),
-			p.text != "*.env.*" && strings.HasSuffix(p.text, ".*") && !slices.Contains(data, ext):
-		default:
-			return p.kind
+	known, first := patterns(), -1
+	for _, list := range [][]int{known.named[last], known.starred} {
+		for _, i := range list {
+			p := &known.all[i]
+			switch {
+			case first >= 0 && i > first, !p.matches(plain, last):
+			case p.text == "*.env.*" && slices.Contains(sources, ext),
+				p.text != "*.env.*" && strings.HasSuffix(p.text, ".*") && !slices.Contains(data, ext):
+			default:
+				first = i
+			}
 		}
+	}
+	if first >= 0 {
+		return known.all[first].kind
 	}
 	isKept := func(folder string) bool { return folder == "secrets" || folder == ".secrets" || folder == "secret" }
 	switch {
@@ -180,8 +187,16 @@ type pattern struct {
 	part    string // of last, without a star
 }
 
-// patterns are those of usual. Of the kinds that match a name, the first is meant.
-var patterns = sync.OnceValue(func() (list []pattern) {
+// places are the patterns of usual. Of those that match a name, the first is meant. Nearly all files have none of the names,
+// and so only those with a star are tried.
+type places struct {
+	all     []pattern
+	named   map[string][]int // by the last segment, when that has no star
+	starred []int
+}
+
+var patterns = sync.OnceValue(func() (out places) {
+	out.named = map[string][]int{}
 	for _, kind := range []Secrets{EveryLine, AfterColon, AfterKeyword, EveryValue, SomeValues} {
 		for _, text := range usual[kind] {
 			segments := strings.Split(text, "/")
@@ -192,10 +207,15 @@ var patterns = sync.OnceValue(func() (list []pattern) {
 					p.part = part
 				}
 			}
-			list = append(list, p)
+			if i := len(out.all); strings.Contains(p.last, "*") {
+				out.starred = append(out.starred, i)
+			} else {
+				out.named[p.last] = append(out.named[p.last], i)
+			}
+			out.all = append(out.all, p)
 		}
 	}
-	return list
+	return out
 })
 
 // matches reports whether the last segments of a name match. Most names are told apart without a glob.
