@@ -28,9 +28,9 @@ func (c *Command) copied(since time.Time) *Masks {
 		if err != nil || e.IsDir() && isGitName(e.Name()) {
 			return filepath.SkipDir
 		}
-		name, relErr := filepath.Rel(c.Workspace, at)
-		info, infoErr := e.Info()
-		if relErr != nil || infoErr != nil || !info.Mode().IsRegular() || info.Size() > maxKnownFile || !changedSince(info, since) {
+		name, below := strings.CutPrefix(at, c.Workspace+string(filepath.Separator))
+		info, _ := e.Info() // nil: it is gone
+		if !below || info == nil || !info.Mode().IsRegular() || info.Size() > maxKnownFile || !changedSince(info, since) {
 			return nil
 		}
 		name = filepath.ToSlash(name)

@@ -194,7 +194,7 @@ func (r Record) Declined() bool {
 // Add adds what a call of a tool came to. What was refused or failed and is done now is told no more.
 func (r *Record) Add(tool string, deeds ...Deed) {
 	for _, d := range deeds {
-		name := cut(d.Name, maxListed)
+		name := listed(d.Name)
 		switch {
 		case d.Refused != "":
 			r.refuse(Refusal{Kind: d.Kind, What: name, Code: d.Refused})
@@ -224,10 +224,10 @@ func (r *Record) Add(tool string, deeds ...Deed) {
 func (r *Record) Fail(tool, arguments string, code Refused) {
 	about := Targets(arguments)
 	for _, name := range about {
-		r.refuse(Refusal{Kind: DeedCall, What: cut(tool+" "+name, maxListed), Code: code})
+		r.refuse(Refusal{Kind: DeedCall, What: listed(tool + " " + name), Code: code})
 	}
 	if len(about) == 0 {
-		r.refuse(Refusal{Kind: DeedCall, What: cut(tool, maxListed), Code: code})
+		r.refuse(Refusal{Kind: DeedCall, What: listed(tool), Code: code})
 	}
 }
 
@@ -265,7 +265,7 @@ func (r *Record) refuse(f Refusal) {
 
 // RefusePlan notes that a person refused a plan.
 func (r *Record) RefusePlan(goal string) {
-	r.refuse(Refusal{Kind: DeedPlan, What: cut(goal, maxListed), Code: RefusedPerson})
+	r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedPerson})
 }
 
 // Planned notes a plan that a person confirmed: what they refused before was replaced by it.

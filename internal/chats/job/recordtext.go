@@ -57,12 +57,12 @@ func short(name string) string {
 	return visible.Line(name)
 }
 
-// cut returns a text of at most so many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// listed returns a text as the record lists it, of at most maxListed bytes.
+func listed(text string) string {
+	if len(text) <= maxListed {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
+	return strings.ToValidUTF8(text[:maxListed-len("…")], "") + "…"
 }
 
 // Phrases returns the record as a person reads it, a line for each entry.
