@@ -20,7 +20,7 @@ func TestSecondProcessOnFolderReportsOwner(t *testing.T) {
 	if err == nil {
 		t.Fatalf("it started:\n%s", said)
 	}
-	for _, want := range []string{d.data, fmt.Sprint("process ", d.cmd.Process.Pid), "another data folder"} {
+	for _, want := range []string{d.data, d.url(), " open"} {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("it does not name %s:\n%s", want, said)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -30,6 +31,10 @@ func TestMain(m *testing.M) {
 
 // Guarantee I25. However a command is ended, what it left for git to obey is moved away; after SIGKILL, when the next one starts.
 func TestASignalLeavesNothingForGit(t *testing.T) {
+	// A child begins with the default of what is handled here, also when nohup began the tests.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(handled)
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprint(w, `{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant",`+

@@ -39,20 +39,31 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return fault.New(fault.Conflict, "up.taken").With("addr", o.Addr)
+			return runsAlready(ctx, o.Data, fault.New(fault.Conflict, "up.taken").With("addr", o.Addr))
 		}
 		return fmt.Errorf("%w; choose another address with --addr", err)
 	}
 	defer func() { _ = listener.Close() }()
 	p, err := Open(ctx, o, s, "http://"+reachableAddress(listener.Addr()))
 	if err != nil {
-		return err
+		return runsAlready(ctx, o.Data, err)
 	}
 	err = errors.Join(p.serve(ctx, listener, out), p.engines.store.Err(), p.Close())
 	if ctx.Err() != nil && err == nil {
 		fmt.Fprintln(out, "piloto: stopped")
 	}
 	return err
+}
+
+// runsAlready returns the reason why a process did not start: that one has the folder, and where it is reached, if so.
+func runsAlready(ctx context.Context, folder string, reason error) error {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	is, err := Find(ctx, folder)
+	if err != nil {
+		return reason
+	}
+	return fault.New(fault.Conflict, "up.runs").With("origin", is.Origin).With("folder", folder)
 }
 
 func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Writer) error {
