@@ -46,7 +46,15 @@ func plainly(text string) string {
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
 // In reports whether a text has a mask, or a part of one.
-func In(text string) bool { return mark().MatchString(plainly(text)) }
+func In(text string) bool { return hasMark(plainly(text)) }
+
+// hasMark is In for a text that is plainly written. A word is found much faster than a pattern, and files are large.
+func hasMark(text string) bool {
+	return strings.Contains(strings.ToLower(text), "redacted") && mark().MatchString(text)
+}
+
+// longestAlike is the longest line in which something other than a mask is taken for one, in bytes.
+const longestAlike = 64 << 10
 
 // InCommand reports whether a line for a shell has a mask, also one in which quotes stand.
 func InCommand(line string) bool { return In(line) || In(quotes.Replace(plainly(line))) }
@@ -54,7 +62,7 @@ func InCommand(line string) bool { return In(line) || In(quotes.Replace(plainly(
 // Like reports whether a text has a mask, or what may stand for one.
 func Like(text string) bool {
 	text = plainly(text)
-	return mark().MatchString(text) || like().MatchString(text)
+	return hasMark(text) || like().MatchString(text)
 }
 
 // Harms reports whether a file would lose a secret for a mask. was and is are its contents, nil for none.
@@ -63,20 +71,23 @@ func Like(text string) bool {
 // a secret goes. In any other file a mask is a text as another, except in settings, where one in the place of a secret was
 // copied from a masked file.
 func Harms(shown workspace.Shown, name string, was, is []byte) bool {
-	if shown.Names(name) || !Like(string(is)) {
+	if shown.Names(name) {
 		return false
 	}
-	safe, secrets := Content(shown, name, was)
 	before, after := newLines(was), lines([]byte(plainly(string(is))))
 	fresh := map[int]bool{} // lines that are not there yet
 	marked, alike := false, false
 	for i, line := range after {
 		if before[line]--; before[line] < 0 {
 			fresh[i] = true
-			marked = marked || mark().MatchString(line)
-			alike = alike || like().MatchString(line)
+			marked = marked || hasMark(line)
+			alike = alike || len(line) <= longestAlike && like().MatchString(line)
 		}
 	}
+	if !marked && !alike {
+		return false
+	}
+	safe, secrets := Content(shown, name, was)
 	switch {
 	case secrets == 0:
 		return marked && standsForSecret(shown, name, after, fresh)
