@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"piloto/internal/ground/fold"
 	"piloto/internal/ground/jcs"
@@ -251,22 +255,25 @@ func textOf(content json.RawMessage) json.RawMessage {
 	return parts[0].Text
 }
 
-// says reports whether a value has anything: a number, a text that is not blank, true or false, or a member or an element that says something.
+// says reports whether a value has anything: a number, a text that is not blank, true or false, or a member or an element
+// that says something. It reads the value once, however deep it is.
 func says(value json.RawMessage) bool {
-	var list []json.RawMessage
-	var text string
-	switch trimmed := bytes.TrimSpace(value); {
-	case len(trimmed) == 0 || string(trimmed) == "null":
-		return false
-	case json.Unmarshal(trimmed, &text) == nil:
-		return strings.TrimSpace(text) != ""
-	case json.Unmarshal(trimmed, &list) == nil:
-		return slices.ContainsFunc(list, says)
-	case trimmed[0] == '{':
-		members, _ := jcs.Members(trimmed)
-		return slices.ContainsFunc(members, func(m jcs.Member) bool { return says(m.Value) })
+	in := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		token, err := in.ReadToken()
+		if err != nil {
+			return !errors.Is(err, io.EOF) // what cannot be read may say something
+		}
+		switch token.Kind() {
+		case '"':
+			of, n := in.StackIndex(in.StackDepth())
+			if isName := of == '{' && n%2 == 1; !isName && strings.TrimSpace(token.String()) != "" {
+				return true
+			}
+		case 't', 'f', '0':
+			return true
+		}
 	}
-	return true
 }
 
 // listIn returns body as a list, or the only list among the members of an object that is no thing itself. An empty list is
