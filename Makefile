@@ -168,8 +168,8 @@ bench: ## Measure turns and runs against a floor measured in the same run, their
 
 .PHONY: picture
 picture: ## Take the picture of the README anew (needs chromium)
-	@shots=$$(mktemp -d) && PILOTO_SHOTS=$$shots go test -count=1 ./infra/e2e -run TestPersonConfirmsPlanInBrowser \
-		&& cp $$shots/done-wide-light.png docs/page.png && rm -r $$shots
+	@shots=$$(mktemp -d) && PILOTO_SHOTS=$$shots PILOTO_TESTS=change go test -count=1 ./infra/e2e -run TestAnEnglishVisitorReadsOneLanguage \
+		&& cp $$shots/english-wide-light.png docs/page.png && rm -r $$shots
 
 .PHONY: check
 check: fmt lint asl template ## Everything that is not a test: format, lint with vet, state machine, template
