@@ -269,6 +269,9 @@ Anything else is the next message. /quit or the end of the input ends the conver
 // is asked.
 func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt string) error {
 	a.say(a.text("cli.chat", "id", chat))
+	if a.asks {
+		a.say(a.text("cli.chat.leave"))
+	}
 	last := Success
 	message, typed, err := prompt, "", error(nil)
 	var shown plan.Digest             // of the plan that was printed last
