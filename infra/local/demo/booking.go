@@ -47,6 +47,9 @@ func (t *turn) answer(message string) (string, error) {
 	folded, consent := fold(strings.TrimSpace(message)), intent.Classify(message)
 	v := readValues(message, nil, t.now)
 	kind, nouns := readIntent(v.rest)
+	if kind == undoes { // the agent only books
+		kind = deletes
+	}
 	switch {
 	case t.asked == "confirm" && consent.Agrees():
 		return t.reserve()

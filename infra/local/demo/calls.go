@@ -39,7 +39,7 @@ var methodFits = map[string]map[string]int{
 	"":      {"GET": 1, "POST": 0, "PUT": 0, "PATCH": 0},
 	reads:   {"GET": 3},
 	creates: {"POST": 3, "PUT": 3},
-	updates: {"PATCH": 4, "PUT": 3, "POST": 1},
+	updates: {"PATCH": 7, "PUT": 6, "POST": 1},
 	deletes: {"DELETE": 3},
 	runs:    {"GET": 1, "POST": 0, "PUT": 0, "PATCH": 0},
 }
@@ -222,8 +222,8 @@ func (v values) fill(op operation) (mcpRequest, []string) {
 			optional = append(optional, p.Name)
 		}
 	}
-	if (op.Method == "PATCH" || op.Method == "PUT") && len(r.Body)+len(missing) == 0 {
-		missing = optional // the request would change nothing
+	if (op.Method == "PATCH" || op.Method == "PUT") && len(r.Body) == 0 {
+		missing = append(missing, optional...) // the request would change nothing
 	}
 	return r, missing
 }

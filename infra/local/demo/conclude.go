@@ -141,18 +141,16 @@ func hour(clock string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(clock, ":00"), "0")
 }
 
-// listIn returns a value as a list, or the first list among the members of an object, by name.
-func listIn(value any) ([]any, bool) {
-	if list, ok := value.([]any); ok {
+// listIn returns a value as a list, or the rows among the members of an object.
+func listIn(value any) (list []any, ok bool) {
+	if list, ok = value.([]any); ok {
 		return list, true
 	}
-	object, _ := value.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if list, ok := object[name].([]any); ok {
-			return list, true
-		}
+	rows, ok := rowsOf(encode(value))
+	for _, row := range rows {
+		list = append(list, decoded[any](row))
 	}
-	return nil, false
+	return list, ok
 }
 
 // line writes a value on one line: of an object its name and its simple members.

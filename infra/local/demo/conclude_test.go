@@ -22,6 +22,7 @@ func TestModelTellsWhatCameOfRun(t *testing.T) {
 		{`{"goal":"Pagar","status":"done","steps":[{"title":"Paga","method":"POST","status":"done","body":{"ok":true}}]}`, "paga", "Hecho: Paga. Respuesta: ok: true."},
 		{`{"goal":"Salas","status":"done","steps":[{"method":"GET","status":"done","body":{"count":1,"items":[{"id":"sur","name":"Sala Sur"}]}}]}`, "¿Qué salas hay?", "Hay 1:\n- Sala Sur (número: sur)"},
 		{`{"goal":"Salas","status":"done","steps":[{"method":"GET","status":"done","body":{"items":[]}}]}`, "¿Qué salas hay?", "No hay ninguno."},
+		{`{"goal":"Cuánto","status":"done","steps":[{"method":"GET","status":"done","body":{"id":"norte","name":"Sala Norte","features":["pantalla"],"price_per_hour":30}}]}`, "How much is it?", "Done: Cuánto. Answer: North Room (number: norte, €/hour: 30)."},
 		{`{"goal":"Cancela r-1.","status":"done","steps":[{"method":"DELETE","status":"done"}]}`, "cancela", "Hecho: Cancela r-1."},
 		{`{"goal":"Pagar","status":"error","error":"No hay saldo.","steps":[{"method":"POST","status":"done","undo":"done"}]}`, "paga", "No se pudo: Pagar. No hay saldo. Lo hecho se deshizo."},
 		{`{"goal":"Pagar","status":"in_doubt","steps":[]}`, "paga", "No se sabe si se hizo: Pagar. Falta comprobarlo."},

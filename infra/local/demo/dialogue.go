@@ -119,6 +119,9 @@ func (d dialogue) decide() decision {
 	case intent.Classify(d.text) != intent.Other:
 		return decision{text: d.say("nothing_pending")}
 	}
+	if kind, _ := readIntent(d.text); kind == undoes {
+		return decision{text: d.say("undo")}
+	}
 	if change, ok := d.revise(ops); ok {
 		return change
 	}
@@ -142,9 +145,17 @@ func (d dialogue) report(ops []operation, result string) decision {
 	if !ok {
 		return decision{text: d.refusal(result)}
 	}
-	rows, isList := rowsOf(json.RawMessage(read.Answer))
-	if w := d.wish(ops, d.know(ops)); w.found && w.op.Method != "GET" && meaning.Of(read.Status, false) == meaning.Done && isList && len(rows) > 0 {
-		return d.act(ops)
+	answer := json.RawMessage(read.Answer)
+	rows, isList := rowsOf(answer)
+	if meaning.Of(read.Status, false) == meaning.Done && (len(rows) > 0 || !isList && len(membersOf(answer)) > 0) {
+		w := d.wish(ops, d.know(ops))
+		if w.found && w.op.Method != "GET" {
+			return d.act(ops)
+		}
+		one := thingOf("", answer)
+		if said := one.about(w.facts(ops)); !isList && one.title() != "" && len(said) > 0 {
+			return decision{text: d.fact(one, said)}
+		}
 	}
 	return decision{text: d.tell(read)}
 }
@@ -167,7 +178,7 @@ func (d dialogue) act(ops []operation) decision {
 	for _, part := range w.parts {
 		more, missing := part.steps(ops, w.op, len(steps)+1)
 		if len(missing) > 0 {
-			return decision{text: d.about("ask", w.op, strings.Join(d.labels(missing), ", "))}
+			return decision{text: d.ask(w.op, missing)}
 		}
 		steps = append(steps, more...)
 	}

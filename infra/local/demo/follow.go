@@ -38,6 +38,11 @@ func (d dialogue) wish(ops []operation, k memory) wish {
 	return w
 }
 
+// facts returns the nouns that are not what operations are about: they name members of a thing.
+func (w wish) facts(ops []operation) []string {
+	return slices.DeleteFunc(slices.Clone(w.nouns), func(noun string) bool { return isKind(ops, noun) })
+}
+
 // isKind reports whether operations are about things of a concept.
 func isKind(ops []operation, noun string) bool {
 	return slices.ContainsFunc(ops, func(op operation) bool { return kindOf(op.Path) == noun })
@@ -49,16 +54,9 @@ func (d dialogue) recall(ops []operation, k memory, w wish) (string, bool) {
 	if w.kind != "" && w.kind != reads {
 		return "", false
 	}
-	var facts, kinds []string
-	for _, noun := range w.nouns {
-		if isKind(ops, noun) {
-			kinds = append(kinds, noun)
-		} else {
-			facts = append(facts, noun)
-		}
-	}
+	facts := w.facts(ops)
 	fits := func(t thing) bool {
-		return !slices.ContainsFunc(kinds, func(kind string) bool { return kind != t.kind })
+		return !slices.ContainsFunc(w.nouns, func(noun string) bool { return isKind(ops, noun) && noun != t.kind })
 	}
 	var row thing
 	var byName, chosen bool

@@ -133,13 +133,18 @@ func kindOf(path string) string {
 	return kind
 }
 
-// rowsOf returns the elements of a list, or of the first member of an object that is a list.
+// rowsOf returns the objects of a list, or of the first member of an object that is a list of objects. An object without an
+// id may have an empty one.
 func rowsOf(raw json.RawMessage) (rows []json.RawMessage, ok bool) {
-	if json.Unmarshal(raw, &rows) == nil {
-		return rows, rows != nil
+	isRows := func(raw json.RawMessage) bool {
+		return json.Unmarshal(raw, &rows) == nil && rows != nil && !slices.ContainsFunc(rows, func(row json.RawMessage) bool { return row[0] != '{' })
 	}
+	if isRows(raw) {
+		return rows, true
+	}
+	isThing := thingOf("", raw).text("id") != ""
 	for _, m := range membersOf(raw) {
-		if json.Unmarshal(m.raw, &rows) == nil && rows != nil {
+		if isRows(m.raw) && (len(rows) > 0 || !isThing) {
 			return rows, true
 		}
 	}

@@ -35,7 +35,9 @@ func (d dialogue) tell(read readAnswer) string {
 	case !ok && len(membersOf(answer)) > 0:
 		return d.say("look.one", d.word(read.Service), d.line(thingOf("", answer)))
 	case !ok:
-		return d.say("look.one", d.word(read.Service), strings.Join(strings.Fields(read.Answer), " "))
+		var value any
+		_ = json.Unmarshal(answer, &value) // what is no JSON is told as it is
+		return d.say("look.one", d.word(read.Service), strings.Join(strings.Fields(cmp.Or(d.plain(value), read.Answer)), " "))
 	case len(rows) == 0:
 		return d.say("look.none", d.word(read.Service))
 	}
@@ -74,7 +76,10 @@ func (s speech) line(t thing) string {
 
 // label returns the name of a member in sentences.
 func (s speech) label(name string) string {
-	label := vocabulary.Labels[name]
+	label, ok := vocabulary.Labels[name]
+	if !ok {
+		label = vocabulary.Told[name]
+	}
 	if s.en {
 		return cmp.Or(label.EN, name)
 	}
@@ -90,29 +95,29 @@ func (s speech) title(t thing) string {
 	return s.word(name)
 }
 
-// plain writes a simple value in the language of the sentence.
-func (s speech) plain(value any) string {
-	parts := strings.Split(plain(value), "/")
-	for i := range parts {
-		parts[i] = s.word(parts[i])
-	}
-	return strings.Join(parts, "/")
-}
+// plain writes a simple value, or a list of them, in the language of the sentence.
+func (s speech) plain(value any) string { return written(value, s.word) }
 
-// labels returns the names of members in sentences.
+// labels returns the names of members in a question. A name that only answers have stays: the reply may be name=value.
 func (s speech) labels(names []string) []string {
 	var out []string
 	for _, name := range names {
-		out = append(out, s.label(name))
+		if _, isTold := vocabulary.Told[name]; !isTold {
+			name = s.label(name)
+		}
+		out = append(out, name)
 	}
 	return out
 }
 
 // plain writes a simple value, or a list of them; "" for another.
-func plain(value any) string {
+func plain(value any) string { return written(value, func(text string) string { return text }) }
+
+// written does the same, with each text as word has it.
+func written(value any, word func(text string) string) string {
 	switch value := value.(type) {
 	case string:
-		return value
+		return word(value)
 	case bool:
 		return strconv.FormatBool(value)
 	case float64:
@@ -120,7 +125,7 @@ func plain(value any) string {
 	case []any:
 		var all []string
 		for _, one := range value {
-			if text := plain(one); text != "" {
+			if text := written(one, word); text != "" {
 				all = append(all, text)
 			}
 		}

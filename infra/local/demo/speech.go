@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"piloto/internal/chats/claim"
@@ -39,6 +40,27 @@ func (s speech) about(key string, op operation, values ...any) string {
 
 // askText matches an earlier question for missing values.
 var askText = regexp.MustCompile(`^(?:Me falta algo|Something is missing) .*: ([^.:]+)\. (?:¿Qué|Which) `)
+
+// ask asks for the values that are missing: those that the operation must have, and one of those that it may change.
+func (s speech) ask(op operation, missing []string) string {
+	var must, may []string
+	for i, label := range s.labels(missing) {
+		switch at := slices.IndexFunc(op.parameters(), func(p parameter) bool { return p.Name == missing[i] }); {
+		case at < 0 || op.parameters()[at].Required:
+			must = append(must, label)
+		default:
+			may = append(may, label)
+		}
+	}
+	text := strings.Join(append(must, may...), ", ")
+	switch {
+	case len(may) > 1 && len(must) > 0:
+		text = s.say("ask.which", strings.Join(must, ", "), strings.Join(may, ", "))
+	case len(may) > 1:
+		text = s.say("ask.any", text)
+	}
+	return s.about("ask", op, text)
+}
 
 // abilities lists up to eight operations.
 func (s speech) abilities(ops []operation) string {

@@ -22,7 +22,7 @@ var vocabulary = decoded[struct {
 	Weekdays, Months                      map[string]int
 	Figures                               map[string]string                  // words for numbers and times
 	Rooms                                 map[string]string                  // English names to ids
-	Labels                                map[string]struct{ ES, EN string } // names of members
+	Labels, Told                          map[string]struct{ ES, EN string } // names of members; Told: that only answers have
 	Ordinals                              map[string]int                     // from 1; -1 is the last
 	Picks                                 []struct {                         // words that choose one of a list
 		Words wordSet
@@ -92,6 +92,7 @@ const (
 	updates = "update"
 	deletes = "delete"
 	runs    = "run"
+	undoes  = "undo" // no operation does: a plan is undone on its card
 )
 
 // verbOf returns the kind of a verb; "" for another word.
