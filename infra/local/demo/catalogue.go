@@ -90,6 +90,11 @@ func (op operation) parameters() []parameter {
 	return slices.Concat(op.placeholders(), op.Query, op.Body)
 }
 
+// pattern matches the paths of the operation, with the values of its placeholders.
+func (op operation) pattern() *regexp.Regexp {
+	return regexp.MustCompile("^" + escapedPlaceholder.ReplaceAllString(regexp.QuoteMeta(op.Path), "([^/]+)") + "$")
+}
+
 // title returns the name of the operation in sentences.
 func (op operation) title() string {
 	if op.Summary != "" {

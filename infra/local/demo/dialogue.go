@@ -148,6 +148,9 @@ func (d dialogue) report(ops []operation, result string) decision {
 	answer := json.RawMessage(read.Answer)
 	rows, isList := rowsOf(answer)
 	if meaning.Of(read.Status, false) == meaning.Done && (len(rows) > 0 || !isList && len(membersOf(answer)) > 0) {
+		if change, ok := d.revise(ops); ok {
+			return change
+		}
 		w := d.wish(ops, d.know(ops))
 		if w.found && w.op.Method != "GET" {
 			return d.act(ops)
@@ -193,9 +196,12 @@ func (d dialogue) call(ops []operation, w wish, steps []planStep) decision {
 		return op.Look && op.Server == first.Server && op.Path == first.Path && first.Method == "GET"
 	})
 	sameTime := !slices.ContainsFunc(w.parts, func(v values) bool { return v.date+v.start != w.parts[0].date+w.parts[0].start })
+	once, isForeign := d.again(ops, steps)
 	switch {
 	case looks && sameTime && len(d.tail) == 0, len(steps) == 1 && w.op.Look && slices.Contains(d.tools, toolLook):
 		return callDecision(toolLook, look{first.Server, first.Path, first.Query})
+	case w.op.Method != "GET" && isForeign:
+		return callDecision(toolLook, once)
 	case len(steps) == 1 && slices.Contains(d.tools, toolRequest):
 		return callDecision(toolRequest, first.mcpRequest)
 	case slices.Contains(d.tools, toolPlan):
@@ -249,8 +255,7 @@ func findLiteral(ops []operation, text string, v *values) (operation, bool) {
 		if m == nil || op.Method != m[1] {
 			continue
 		}
-		path := regexp.MustCompile("^" + escapedPlaceholder.ReplaceAllString(regexp.QuoteMeta(op.Path), "([^/]+)") + "$")
-		if found := path.FindStringSubmatch(strings.TrimRight(m[2], ".,;!")); found != nil {
+		if found := op.pattern().FindStringSubmatch(strings.TrimRight(m[2], ".,;!")); found != nil {
 			for i, p := range op.placeholders() {
 				v.named[fold(p.Name)] = found[i+1]
 			}
@@ -287,12 +292,20 @@ func (d dialogue) revise(ops []operation) (decision, bool) {
 		}
 	}
 	changed := false
+	p.Goal = d.word(p.Goal)
 	for _, step := range p.Steps {
+		var title string
+		if json.Unmarshal(step["title"], &title) == nil {
+			step["title"] = encode(d.word(title))
+		}
 		for _, part := range []string{"query", "body"} {
 			if now, ok := v.revisedObject(step[part]); ok {
 				step[part], changed = now, true
 			}
 		}
+	}
+	if once, isForeign := d.again(ops, p.Steps); isForeign && changed {
+		return callDecision(toolLook, once), true
 	}
 	return callDecision(toolRevise, p), changed
 }
