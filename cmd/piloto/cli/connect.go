@@ -155,7 +155,7 @@ func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.
 	ready := make(chan process.Address, 1)
 	ended := make(chan error, 1)
 	o := process.Options{
-		Addr: freeAddress(ctx), Data: data, Log: log,
+		Addr: freeAddress(ctx, process.ServedAt(data), usualAddress), Data: data, Log: log, Passing: true,
 		Ready: func(at process.Address) { a.keepData(data); ready <- at },
 	}
 	go func() { ended <- process.Serve(serving, o, settings, io.Discard) }()
@@ -209,12 +209,16 @@ func (a *app) needsOwnFolder() error {
 	return nil
 }
 
-// freeAddress returns the usual address when nobody listens there, and else any.
-func freeAddress(ctx context.Context) string {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", usualAddress)
-	if err != nil {
-		return "127.0.0.1:0"
+// freeAddress returns the first of some addresses at which nobody listens, and else any. An empty one counts as taken.
+func freeAddress(ctx context.Context, addresses ...string) string {
+	for _, addr := range addresses {
+		if addr == "" {
+			continue
+		}
+		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
 	}
-	_ = l.Close()
-	return usualAddress
+	return "127.0.0.1:0"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,10 +69,10 @@ func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
 // switched off.
 const demoOffFile = "demo.off"
 
-// switchDemo switches registered demonstration servers off when nothing answers at their address,
-// so that no model proposes them. It switches the same servers on when the demonstration is back. A
-// server that a person switched off stays off.
-func (p *Process) switchDemo(ctx context.Context, registry tool.Registry) error {
+// switchDemo switches registered demonstration servers off when the demonstration does not answer at
+// their address, so that no model proposes them and nobody else is sent their key. It switches the same
+// servers on when the demonstration is back. A server that a person switched off stays off.
+func (p *Process) switchDemo(ctx context.Context, registry tool.Registry, answers bool) error {
 	mark := firstStart{filepath.Join(p.Data, demoOffFile)}
 	text, err := mark.read()
 	if err != nil {
@@ -84,9 +85,9 @@ func (p *Process) switchDemo(ctx context.Context, registry tool.Registry) error 
 	}
 	for _, s := range servers {
 		switch {
-		case p.Demo && !s.Active && slices.Contains(off, s.ID):
+		case answers && !s.Active && slices.Contains(off, s.ID):
 			_, err = registry.SetActive(ctx, defaultAccount, s.ID, true, p.Clock())
-		case !p.Demo && s.Active && p.isDemo(s):
+		case !answers && s.Active && p.isDemo(s):
 			off = append(off, s.ID)
 			if err = mark.write(strings.Join(off, " ")); err == nil {
 				_, err = registry.SetActive(ctx, defaultAccount, s.ID, false, p.Clock())
@@ -96,10 +97,32 @@ func (p *Process) switchDemo(ctx context.Context, registry tool.Registry) error 
 			return err
 		}
 	}
-	if p.Demo && text != "" {
+	if answers && text != "" {
 		return mark.write("")
 	}
 	return nil
+}
+
+// ServedAt returns the address at which the demonstration of a folder is registered, host:port; "" when it is not, or not on
+// loopback. A command that opens the folder there changes nothing.
+func ServedAt(folder string) string {
+	text, err := firstStart{filepath.Join(folder, demoParts[0].mark)}.read()
+	if err != nil {
+		return ""
+	}
+	at, err := url.Parse(text)
+	if err != nil || !OnThisMachine(at.Host) {
+		return ""
+	}
+	return at.Host
+}
+
+// demoIsElsewhere reports whether the demonstration is registered at another address than that of this process.
+func (p *Process) demoIsElsewhere() bool {
+	return slices.ContainsFunc(demoParts, func(part demoPart) bool {
+		at, err := firstStart{filepath.Join(p.Data, part.mark)}.read()
+		return err == nil && at != "" && at != p.origin+part.path
+	})
 }
 
 // isDemo reports whether a server belongs to the demonstration, at any address.

@@ -215,6 +215,65 @@ func TestSwitchDemoTurnsServersOffAndOn(t *testing.T) {
 	begin(true, "reserva")
 }
 
+// TestACommandLeavesTheDemonstrationWhereItIs: at another address it is off, and only a process registers it anew.
+func TestACommandLeavesTheDemonstrationWhereItIs(t *testing.T) {
+	p, folder, _, origin := deploy(t, Settings{Demo: true})
+	registry := tool.Registry{Store: p.Stores.Registry}
+	begin := func(at string, passing bool) (list []tool.Server) {
+		t.Helper()
+		p.origin, p.Passing = at, passing
+		if err := p.registerServers(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		list, err := registry.List(t.Context(), defaultAccount)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	at, err := url.Parse(origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := httptest.NewServer(httputil.NewSingleHostReverseProxy(at))
+	defer moved.Close()
+	if ServedAt(folder) != "" {
+		t.Error("a new folder was served")
+	}
+	first := begin(origin, true) // in a new folder a command registers it
+	checkNames(t, "at first", names(t, p), "Reservas", "reserva")
+	if ServedAt(folder) != at.Host {
+		t.Errorf("served at %q", ServedAt(folder))
+	}
+	for _, c := range []struct {
+		at                    string
+		passing, same, active bool
+	}{
+		{moved.URL, true, true, false}, {moved.URL, true, true, false}, {origin, true, true, true}, {moved.URL, true, true, false},
+		{origin, false, true, true}, {moved.URL, true, true, false}, {moved.URL, false, false, true},
+	} {
+		now := begin(c.at, c.passing)
+		if len(now) != 2 {
+			t.Fatalf("%+v: %+v", c, now)
+		}
+		for i, s := range now {
+			if (s.ID == first[i].ID) != c.same || (s.BaseURL == first[i].BaseURL) != c.same || s.Active != c.active {
+				t.Errorf("%+v: %+v", c, s)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"http://[::1]:9000/demo/rooms": "[::1]:9000", "http://192.0.2.1:8080/demo/rooms": "", "http://example.org:80/demo/rooms": "", "%": "", "": "",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, demoParts[0].mark), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := ServedAt(folder); got != want {
+			t.Errorf("%q is served at %q", text, got)
+		}
+	}
+}
+
 // TestHealthReportsStartingUntilReady checks /health while the demonstration is being registered.
 func TestHealthReportsStartingUntilReady(t *testing.T) {
 	var ready atomic.Bool

@@ -149,7 +149,8 @@ func (p *Process) registerServers(ctx context.Context) error {
 	if err := p.registerAgents(ctx, servers); err != nil {
 		return err
 	}
-	if err := p.switchDemo(ctx, servers); err != nil || !p.Demo {
+	answers := p.Demo && !(p.Passing && p.demoIsElsewhere())
+	if err := p.switchDemo(ctx, servers, answers); err != nil || !answers {
 		return err
 	}
 	for _, part := range demoParts {

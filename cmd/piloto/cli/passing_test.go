@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"slices"
+	"testing"
+
+	"piloto/infra/local/process"
+)
+
+// TestACommandLosesNoPlanOfTheDemonstration: it opens the folder of a process that has stopped, and what waits can be confirmed
+// after the next start, also when another program has the address meanwhile.
+func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
+	env, _ := person(t)
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	addr := taken.Addr().String()
+	must(t, taken.Close())
+	do := func(want Code, args ...string) string {
+		t.Helper()
+		code, out, said := piloto(env, append([]string{"--data", ".piloto", "--at", "here"}, args...)...)
+		if code != want {
+			t.Fatalf("%q: %d %s%s", args, code, out, said)
+		}
+		return out
+	}
+	var waits struct {
+		Waiting []struct {
+			Run    string `json:"run_id"`
+			Digest string `json:"digest"`
+		} `json:"waiting"`
+	}
+	plan := func() (run, digest string) {
+		t.Helper()
+		must(t, json.Unmarshal([]byte(do(Success, "waiting", "--json")), &waits))
+		if len(waits.Waiting) != 1 {
+			t.Fatalf("%+v", waits)
+		}
+		return waits.Waiting[0].Run, waits.Waiting[0].Digest
+	}
+	services := func() (ids []string) {
+		t.Helper()
+		var list struct {
+			MCPs []struct {
+				ID string `json:"mcp_id"`
+			} `json:"mcps"`
+		}
+		must(t, json.Unmarshal([]byte(do(Success, "services", "list", "--json")), &list))
+		for _, s := range list.MCPs {
+			ids = append(ids, s.ID)
+		}
+		return ids
+	}
+	stop := up(t, env, addr)
+	do(6, "send", "Book a room for 6 tomorrow at 10")
+	made, digest := plan()
+	do(Success, "runs", "confirm", made, "--digest", digest)
+	do(6, "send", "Book a room for 6 tomorrow at 12")
+	run, digest := plan()
+	were := services()
+	stop()
+
+	if plan(); !slices.Equal(services(), were) || len(were) != 2 {
+		t.Errorf("after a command they are %q, and were %q", services(), were)
+	}
+	taken, err = new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
+	must(t, err)
+	if plan(); !slices.Equal(services(), were) {
+		t.Errorf("beside another program they are %q, and were %q", services(), were)
+	}
+	do(Success, "--lang", "es", "chats", "list")
+	must(t, taken.Close())
+
+	stop = up(t, env, addr)
+	defer stop()
+	do(Success, "runs", "confirm", run, "--digest", digest)
+	do(6, "runs", "undo", made)
+	undo, digest := plan()
+	do(Success, "runs", "confirm", undo, "--digest", digest)
+}
+
+// up starts the process of the folder .piloto at an address, and returns what stops it.
+func up(t *testing.T, env map[string]string, addr string) (stop func()) {
+	t.Helper()
+	settings, err := process.SettingsFrom(func(name string) string { return env[name] })
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, ended := make(chan process.Address, 1), make(chan error, 1)
+	go func() {
+		o := process.Options{Addr: addr, Data: ".piloto", Log: io.Discard, Ready: func(at process.Address) { ready <- at }}
+		ended <- process.Serve(ctx, o, settings, io.Discard)
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	return func() { cancel(); must(t, <-ended) }
+}
