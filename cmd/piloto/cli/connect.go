@@ -154,9 +154,13 @@ func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.
 	defer stop()
 	ready := make(chan process.Address, 1)
 	ended := make(chan error, 1)
+	last := process.ServedAt(data)
 	o := process.Options{
-		Addr: freeAddress(ctx, process.ServedAt(data), usualAddress), Data: data, Log: log, Passing: true,
+		Addr: freeAddress(ctx, last, usualAddress), Data: data, Log: log, Passing: true,
 		Ready: func(at process.Address) { a.keepData(data); ready <- at },
+	}
+	if settings.Demo && last != "" && o.Addr != last {
+		a.say(a.text("cli.demo_off", "addr", last))
 	}
 	go func() { ended <- process.Serve(serving, o, settings, io.Discard) }()
 	select {

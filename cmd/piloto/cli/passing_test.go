@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"piloto/infra/local/process"
@@ -19,10 +21,11 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	must(t, err)
 	addr := taken.Addr().String()
 	must(t, taken.Close())
-	do := func(want Code, args ...string) string {
+	said := ""
+	do := func(want Code, args ...string) (out string) {
 		t.Helper()
-		code, out, said := piloto(env, append([]string{"--data", ".piloto", "--at", "here"}, args...)...)
-		if code != want {
+		var code Code
+		if code, out, said = piloto(env, append([]string{"--data", ".piloto", "--at", "here"}, args...)...); code != want {
 			t.Fatalf("%q: %d %s%s", args, code, out, said)
 		}
 		return out
@@ -63,13 +66,13 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	were := services()
 	stop()
 
-	if plan(); !slices.Equal(services(), were) || len(were) != 2 {
-		t.Errorf("after a command they are %q, and were %q", services(), were)
+	if plan(); !slices.Equal(services(), were) || len(were) != 2 || said != "" {
+		t.Errorf("after a command they are %q, and were %q; %s", services(), were, said)
 	}
 	taken, err = new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
 	must(t, err)
-	if plan(); !slices.Equal(services(), were) {
-		t.Errorf("beside another program they are %q, and were %q", services(), were)
+	if plan(); !slices.Equal(services(), were) || !strings.Contains(said, addr) {
+		t.Errorf("beside another program they are %q, and were %q; %s", services(), were, said)
 	}
 	do(Success, "--lang", "es", "chats", "list")
 	must(t, taken.Close())
@@ -80,6 +83,30 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	do(6, "runs", "undo", made)
 	undo, digest := plan()
 	do(Success, "runs", "confirm", undo, "--digest", digest)
+}
+
+// TestAChatGoesOnInTheOtherLanguage: the card of a plan is in one language, though what it chooses from was read in the other.
+func TestAChatGoesOnInTheOtherLanguage(t *testing.T) {
+	env, _ := person(t)
+	defer up(t, env, "127.0.0.1:0")()
+	for _, c := range []struct{ first, ask, then, book, want, other string }{
+		{"en", "Which rooms are free on 2026-12-20 for 6?", "es", "Reserva la más barata", "Sala Sur · Plazas 8", "South|Seats|Bookings"},
+		{"es", "¿Qué salas están libres el 2026-12-20 para 6?", "en", "Book the cheapest", "South Room · Seats 8", "Sur |Plazas|Reservas"},
+	} {
+		do := func(lang string, want Code, args ...string) (out string) {
+			t.Helper()
+			code, out, said := piloto(env, append([]string{"--data", ".piloto", "--at", "here", "--lang", lang, "send"}, args...)...)
+			if code != want {
+				t.Fatalf("%q: %d %s%s", args, code, out, said)
+			}
+			return out
+		}
+		do(c.first, Success, c.ask)
+		card := do(c.then, 6, "--chat", "last", c.book)
+		if !strings.Contains(card, c.want) || regexp.MustCompile(c.other).MatchString(card) {
+			t.Error(card)
+		}
+	}
 }
 
 // up starts the process of the folder .piloto at an address, and returns what stops it.
