@@ -18,11 +18,11 @@ type wish struct {
 }
 
 // wish finds the operation that the person means. A message that changes or deletes, and names nothing, is about the
-// newest thing that a plan made.
+// newest thing that a plan made; «una reserva» is about none.
 func (d dialogue) wish(ops []operation, k memory) wish {
 	w := wish{parts: d.parts(ops)}
 	w.kind, w.nouns = readIntent(w.parts[0].rest)
-	if first := &w.parts[0]; (w.kind == updates || w.kind == deletes) && len(first.ids)+len(first.numbers) == 0 && len(k.made) > 0 {
+	if first := &w.parts[0]; (w.kind == updates || w.kind == deletes) && len(first.ids)+len(first.numbers) == 0 && len(k.made) > 0 && !isAny(first.rest, k.made[0].kind) {
 		made := k.made[0]
 		if !slices.ContainsFunc(w.nouns, func(noun string) bool { return isKind(ops, noun) }) {
 			w.nouns = append(w.nouns, made.kind)
@@ -36,6 +36,17 @@ func (d dialogue) wish(ops []operation, k memory) wish {
 		w.op, w.found = choose(ops, w.kind, w.nouns, w.parts[0])
 	}
 	return w
+}
+
+// isAny reports whether a text has a kind of things with an indefinite article.
+func isAny(text, kind string) bool {
+	words := tokens(text)
+	for i, word := range words[:max(0, len(words)-1)] {
+		if slices.Contains([]string{"un", "una", "alguna", "a", "an", "any"}, word) && concept(words[i+1]) == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // facts returns the nouns that are not what operations are about: they name members of a thing.
