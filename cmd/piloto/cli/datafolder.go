@@ -25,14 +25,28 @@ func (a *app) checkOwned(folder, data string, named bool) error {
 	switch {
 	case strings.TrimSpace(folder) == "":
 		return usage(refusal("cli.wrong.no_data"))
-	case named || isNew(folder) || a.notes().have(folder, data):
+	case named || isNew(folder):
 		return nil
+	case a.notes().have(folder, data):
+		return a.checkKeys(folder)
 	}
 	whole, err := filepath.Abs(folder)
 	if err != nil {
 		return usage(err)
 	}
 	return usage(refusal("cli.wrong.not_opened", "folder", whole, "command", a.again("--data", folder)))
+}
+
+// checkKeys refuses a data folder of this person with a key that another program wrote: git writes over ignored files.
+func (a *app) checkKeys(folder string) error {
+	strange := a.notes().strange(folder)
+	if len(strange) == 0 {
+		return nil
+	}
+	for i, name := range strange {
+		strange[i] = "  " + filepath.Join(folder, name) + ": " + a.text("cli.key."+strings.ReplaceAll(name, ".", "_"))
+	}
+	return usage(refusal("cli.wrong.strange_keys", "keys", strings.Join(strange, "\n"), "command", a.again("--data", folder)))
 }
 
 // makeData returns the data folder for a command that opens it. A new one is made and noted first, before anything is in it,

@@ -143,7 +143,11 @@ func (a *app) rotateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return process.RotateKey(data, a.out)
+			if err := process.RotateKey(data, a.out); err != nil {
+				return err
+			}
+			a.keepData(data)
+			return nil
 		},
 	}
 }

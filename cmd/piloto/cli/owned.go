@@ -9,9 +9,12 @@ import (
 	"localaws/disk"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/djherbis/times"
+
+	"piloto/infra/local/process"
 )
 
 // notes is the folder in which this person's command notes each data folder that it made or that the person named. It is
@@ -29,26 +32,46 @@ func (a *app) notes() notes {
 	return notes(filepath.Join(folder, "folders"))
 }
 
-// have reports whether a data folder is noted, and has the data file with which it was noted, or none. A note that others
-// can write is none.
+// have reports whether a data folder is noted, and has the data file with which it was noted, or none.
 func (n notes) have(folder, data string) bool {
-	place, err := n.placeOf(folder)
-	if err != nil || disk.Private(place) != nil {
-		return false
-	}
-	text, err := os.ReadFile(place)
-	if err != nil {
-		return false
-	}
-	lines := strings.Split(string(text), "\n")
-	if len(lines) != 3 {
+	noted, ok := n.read(folder)
+	if !ok {
 		return false
 	}
 	now, err := identity(filepath.Join(folder, data))
-	return errors.Is(err, fs.ErrNotExist) || err == nil && (lines[1] == "" || lines[1] == now)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && (noted[0] == "" || noted[0] == now)
 }
 
-// put notes a data folder, with its data file if there is one.
+// strange returns the keys of a noted data folder that are there and not as they were noted. An earlier version noted none.
+func (n notes) strange(folder string) []string {
+	noted, ok := n.read(folder)
+	if !ok || len(noted) == 1 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(process.KeyFiles), func(name string) bool {
+		now := sumOf(filepath.Join(folder, name))
+		return now == "" || slices.Contains(noted[1:], name+" "+now)
+	})
+}
+
+// read returns the lines of the note of a data folder after its path. A note that others can write is none.
+func (n notes) read(folder string) (noted []string, ok bool) {
+	place, err := n.placeOf(folder)
+	if err != nil || disk.Private(place) != nil {
+		return nil, false
+	}
+	text, err := os.ReadFile(place)
+	if err != nil {
+		return nil, false
+	}
+	lines := strings.Split(string(text), "\n")
+	if len(lines) < 3 || lines[len(lines)-1] != "" {
+		return nil, false
+	}
+	return lines[1 : len(lines)-1], true
+}
+
+// put notes a data folder, with its data file if there is one, and its keys.
 func (n notes) put(folder, data string) error {
 	place, err := n.placeOf(folder)
 	if err != nil {
@@ -62,7 +85,30 @@ func (n notes) put(folder, data string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return writePrivate(place, []byte(strings.ReplaceAll(path, "\n", " ")+"\n"+now+"\n"))
+	lines := []string{strings.ReplaceAll(path, "\n", " "), now}
+	for _, name := range process.KeyFiles {
+		if sum := sumOf(filepath.Join(folder, name)); sum != "" {
+			lines = append(lines, name+" "+sum)
+		}
+	}
+	return writePrivate(place, []byte(strings.Join(lines, "\n")+"\n"))
+}
+
+// sumOf returns the sum of the content of a key; "" if there is none, and "unreadable" if it is nothing to read.
+func sumOf(path string) string {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return "unreadable"
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "unreadable"
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // placeOf returns the file of the note of a folder.

@@ -218,6 +218,92 @@ func TestAFolderOfOnesOwnIsKnownAgain(t *testing.T) {
 	again("a note that others may write", Usage)
 }
 
+// TestKeysThatCameMeanwhileAreRefused: git pull overwrites ignored files of a repository that tracks .piloto/token.
+func TestKeysThatCameMeanwhileAreRefused(t *testing.T) {
+	env, work := person(t)
+	began(t, env)
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	must(t, os.Mkdir(theirs, 0o700))
+	t.Chdir(theirs)
+	began(t, env)
+	t.Chdir(work)
+	for _, name := range []string{"token", "token.sha256", "receipts.key", "demo.key"} {
+		file := filepath.Join(".piloto", name)
+		own, err := os.ReadFile(file)
+		must(t, err)
+		content, err := os.ReadFile(filepath.Join(theirs, ".piloto", name))
+		must(t, err)
+		for _, mode := range []os.FileMode{0o644, 0o600} { // as git writes it; after a chmod
+			must(t, os.Remove(file))
+			must(t, os.WriteFile(file, content, mode))
+			for _, args := range reading {
+				code, out, said := piloto(env, args...)
+				if code != Usage || out != "" || !strings.Contains(said, name+": ") || !strings.Contains(said, "another program") ||
+					strings.Contains(said, "chmod") || !strings.Contains(said, "--data .piloto") {
+					t.Errorf("%s %q: %d, %q, %q", name, args, code, out, said)
+				}
+			}
+			if code, out, _ := piloto(env, "doctor"); code != Failed || !strings.Contains(out, "another program") {
+				t.Errorf("%s, doctor: %d, %s", name, code, out)
+			}
+		}
+		must(t, os.Remove(file))
+		must(t, os.WriteFile(file, own, 0o600)) // it is put back
+		began(t, env)
+	}
+	token := filepath.Join(".piloto", "token")
+	must(t, os.WriteFile(token, []byte("0123456789abcdefghijklmnop\n"), 0o600))
+	must(t, os.Remove(token)) // another is made
+	began(t, env)
+	began(t, env)
+}
+
+func TestWhatChangesOnesOwnKeysKeepsThemKnown(t *testing.T) {
+	env, _ := person(t)
+	env["PILOTO_TOKEN"] = "one-token-that-0123456789-i-chose"
+	began(t, env)
+	file := filepath.Join(".piloto", "token")
+	if code, _, said := piloto(env, "rotate-key"); code != Success {
+		t.Fatal(said)
+	}
+	began(t, env)
+	env["PILOTO_TOKEN"] = "another-token-9876543210-i-chose"
+	began(t, env)
+	must(t, os.WriteFile(file, []byte("0123456789abcdefghijklmnop\n"), 0o600)) // there was none
+	if code, _, said := piloto(env, "chats", "list"); code != Usage || !strings.Contains(said, "token: ") {
+		t.Errorf("%d %s", code, said)
+	}
+	if code, _, said := piloto(env, "--at", "here", "--data", ".piloto", "chats", "list"); code != Success {
+		t.Errorf("named: %d %s", code, said)
+	}
+	delete(env, "PILOTO_TOKEN")
+	began(t, env)
+	elsewhere := filepath.Join(t.TempDir(), "mine")
+	must(t, os.Rename(file, elsewhere))
+	must(t, os.Symlink(elsewhere, file))
+	began(t, env)
+	must(t, os.Remove(elsewhere)) // the link leads nowhere: another is made
+	began(t, env)
+	began(t, env)
+}
+
+func TestANoteWithoutKeysIsOfAnEarlierVersion(t *testing.T) {
+	env, _ := person(t)
+	began(t, env)
+	notes, err := filepath.Glob(filepath.Join(env["XDG_CONFIG_HOME"], "piloto", "folders", "*"))
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("%v %v", notes, err)
+	}
+	text, err := os.ReadFile(notes[0])
+	must(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	must(t, os.WriteFile(notes[0], []byte(lines[0]+lines[1]), 0o600))
+	began(t, env)
+	if again, err := os.ReadFile(notes[0]); err != nil || string(again) != string(text) {
+		t.Errorf("%q, %q, %v", again, text, err)
+	}
+}
+
 func TestWithoutAPlaceForNotesAFolderIsNamed(t *testing.T) {
 	env, _ := person(t)
 	file := filepath.Join(t.TempDir(), "file")

@@ -29,13 +29,19 @@ const (
 // from the token file.
 const installedFile = "token.sha256"
 
+// tokenFile holds the token that was made.
+const tokenFile = "token"
+
+// KeyFiles are the names of the files of a data folder that decide who may do what, and what signs.
+var KeyFiles = []string{tokenFile, installedFile, receiptKeyFile, demoKeyFile}
+
 // installToken makes the deployment's token the only one of its kind: the configured token, or a
 // token that is made once and kept in the data folder. It returns the token, and the token file
 // unless the token was configured.
 func installToken(ctx context.Context, tokens auth.Store, folder, set string, at time.Time) (token, file string, err error) {
 	made, where := false, "PILOTO_TOKEN"
 	if token = set; token == "" {
-		file = filepath.Join(folder, "token")
+		file = filepath.Join(folder, tokenFile)
 		where = file
 		token, made, err = readToken(file)
 	}

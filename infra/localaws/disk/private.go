@@ -23,7 +23,8 @@ func Private(path string) error {
 		return fmt.Errorf("%s is not a plain file", path)
 	}
 	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // Windows has no such bits
-		return fmt.Errorf("%s has mode %04o, so that others may reach what is in it; run `chmod 600 %s`, and replace the keys in it if anyone else uses this machine",
+		return fmt.Errorf("%s has mode %04o, so that others may reach what is in it: another program wrote it (git, an archive), or changed its mode. "+
+			"If you did not write it yourself, put your own back, or remove it. If you did, run `chmod 600 %s`, and replace the keys in it if anyone else uses this machine",
 			path, info.Mode().Perm(), path)
 	}
 	return nil
