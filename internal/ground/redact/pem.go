@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // pem returns the end of the private key whose first line begins at i, with its last line. A key without a last line ends
 // with the text, or with the quotes around it. It returns 0 when no private key begins there.
@@ -69,36 +72,78 @@ func (s *scan) hasBody(p int) bool {
 // leastBody is the least length of a line of a key, in characters.
 const leastBody = 16
 
-// pemRest returns the end of a private key whose first line is missing: its last line begins at i. The lines before it
-// have base64 only.
-func (s *scan) pemRest(i int) (int, int) {
+// span is the characters between two positions.
+type span struct{ from, to int }
+
+// pemRests returns what is left of private keys whose first lines are missing. They are found before any other rule takes
+// one of their lines.
+func (s *scan) pemRests() (all []span) {
+	after := 0
+	for k := 0; ; {
+		n := bytes.Index(s.signs[k:], []byte("END "))
+		if n < 0 {
+			return all
+		}
+		k += n + len("END ")
+		if i := k - len("-----END "); i >= after {
+			if from, to := s.pemRest(i, after); to > from {
+				all, after = append(all, span{from, to}), to
+			}
+		}
+	}
+}
+
+// fullLine is the least length of a line of a key that is followed by another one, in characters.
+const fullLine = 60
+
+// pemRest returns a private key whose first line is missing: its last line begins at i. The lines before it have base64
+// only, after what a program put before each line, and do not begin before after.
+func (s *scan) pemRest(i, after int) (int, int) {
 	to := s.pemLine(i, "END ")
 	if to == 0 {
 		return 0, 0
 	}
-	from := i
-	for line := i - 1; line >= 0; {
+	from, line := i, i-1
+	for line >= after && isBlank(s.sign(line)) {
+		line--
+	}
+	mark := s.sign(line) // such as > or 12: at the begin of each line
+	if line < after || isQuote(mark) || isPadded(mark) && (mark != '+' || s.sign(line-1) != '\n') {
+		mark = '\n'
+	}
+	for mark != '\n' && line >= after && s.sign(line) != '\n' {
+		line--
+	}
+	for line >= after {
 		j := line
-		for j >= 0 && s.sign(j) != '\n' && isSpace(s.sign(j)) {
+		for j >= after && s.sign(j) != '\n' && isSpace(s.sign(j)) {
 			j--
 		}
 		if s.sign(j) == '\n' {
 			j--
 		}
+		if s.sign(j) == '\r' {
+			j--
+		}
 		last := j
-		for isAlnum(s.sign(j)) || s.sign(j) == '+' || s.sign(j) == '/' || s.sign(j) == '=' {
+		for j >= after && isPadded(s.sign(j)) {
 			j--
 		}
 		body := j
-		for s.sign(j) != '\n' && isBlank(s.sign(j)) {
+		for j >= after && s.sign(j) != '\n' && isBlank(s.sign(j)) {
 			j--
 		}
-		whole := j < 0 || s.sign(j) == '\n' || isQuote(s.sign(j))
-		if last-body == 0 || !whole && last-body < leastBody || last-body < leastBody && from != i || int(s.at[body+1]) < s.kept {
+		whole := j < after || s.sign(j) == '\n' || isQuote(s.sign(j))
+		marked := s.sign(j) == mark
+		if n := last - body; n == 0 || n < leastBody && (from != i || !whole && !marked) {
 			break
 		}
-		if from = body + 1; !whole || isQuote(s.sign(j)) {
+		from = body + 1
+		if isQuote(s.sign(j)) || !whole && !marked && last-body < fullLine {
 			break
+		}
+		for !whole && j >= after && s.sign(j) != '\n' {
+			j--
 		}
 		line = j
 	}
@@ -107,6 +152,9 @@ func (s *scan) pemRest(i int) (int, int) {
 	}
 	return from, to
 }
+
+// isPadded reports whether a line of a key may have a character.
+func isPadded(c byte) bool { return isAlnum(c) || c == '+' || c == '/' || c == '=' }
 
 // pemAfter returns where a private key begins that is the value at p, or 0. Quotes, and the sign of a block of lines, may
 // come before it. Such a key is taken whole, whatever ends the value.

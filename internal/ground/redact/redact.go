@@ -131,20 +131,24 @@ func (s *scan) result() string {
 }
 
 func (s *scan) run() {
+	rests := s.pemRests()
 	for i := 0; i < len(s.signs); {
+		for len(rests) > 0 && rests[0].to <= i {
+			rests = rests[1:]
+		}
 		c := s.sign(i)
 		switch {
+		case len(rests) > 0 && rests[0].from <= i:
+			from := rests[0].from
+			for int(s.at[from]) < s.kept {
+				from++
+			}
+			i = s.takeAll(from, rests[0].to)
 		case c == '-' && s.sign(i+1) == '-' && (s.has(i, "-----BEGIN") || s.has(i, "---- BEGIN")):
 			if to := s.pem(i); to > i {
 				i = s.takeAll(i, to)
 			} else {
 				i += 10
-			}
-		case c == '-' && s.sign(i+1) == '-' && (s.has(i, "-----END ") || s.has(i, "---- END ")):
-			if from, to := s.pemRest(i); to > from {
-				i = s.takeAll(from, to)
-			} else {
-				i += 9
 			}
 		case isWord(c):
 			i = s.word(i)

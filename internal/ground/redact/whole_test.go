@@ -57,6 +57,26 @@ func TestPrivateKeyLeavesWithItsLines(t *testing.T) {
 	}
 }
 
+// TestRestOfAPrivateKeyLeaves: whatever the length of its last lines is, and whatever is cut off before them.
+func TestRestOfAPrivateKeyLeaves(t *testing.T) {
+	full := strings.Split(strings.Repeat("b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gt\n", 3), "\n")[:3]
+	for n := 1; n <= 69; n++ {
+		for _, padding := range []string{"", "=", "=="} {
+			for _, lineBreak := range []string{"\n", "\r\n", `\n`, "\n    ", "\n> ", "\n+", "\n-", "\n12: ", "\nid_rsa:"} {
+				last := ("AAAECuTDVwaB7yTnR5sLwEu8HjKpGdUfAbCdE3oD2bF0qKcQm9a1ZxV7yTnR5sLwEu8Hj")[:n] + padding
+				for cut := range full {
+					lines := append(append([]string{}, full[cut:]...), last, "-----END OPENSSH PRIVATE KEY-----")
+					text := "… left out …" + lineBreak + strings.Join(lines, lineBreak) + "\nafter"
+					got := Text(text)
+					if strings.Contains(got, "b3Blb") || strings.Contains(got, "AAAEC") || strings.Contains(got, "END") || !strings.Contains(got, "after") || !strings.Contains(got, "left out") || Text(got) != got {
+						t.Fatalf("a last line of %d%s, %q: %q", n, padding, lineBreak, got)
+					}
+				}
+			}
+		}
+	}
+}
+
 func checkNoKey(t *testing.T, what, got string) {
 	t.Helper()
 	for _, part := range []string{"MIIEpAIB", "aFDrBz9v", "Ps1LrK", "AoGBAK3a", "BEGIN", "END", "-----"} {
