@@ -34,25 +34,29 @@ func (n FileNeeds) Deleted(ctx context.Context, account string) ([]files.Place, 
 // beforeItsSet is longer than a draft may wait (DraftHours): a set may be of a later revision of it.
 const beforeItsSet = 8 * 24 * time.Hour
 
+// page is how many rows are read at once.
+const page = 100
+
 // Open implements serve.Needs. While runs of an earlier version are missing in the lists, every set counts as open.
-func (n FileNeeds) Open(ctx context.Context, account string, since time.Time) (func(id string) bool, error) {
+func (n FileNeeds) Open(ctx context.Context, account string, since, young time.Time) (func(id string, made time.Time) bool, error) {
 	whole, err := n.Runs.Complete(ctx)
 	if err != nil || !whole {
-		return func(string) bool { return true }, err
+		return func(string, time.Time) bool { return true }, err
 	}
-	const page = 100
-	open := map[string]bool{}
-	going := plan.Filter{Statuses: []plan.Status{plan.Draft, plan.Queued, plan.Running, plan.Waiting}, From: since.Add(-beforeItsSet)}
-	for cursor, more := "", true; more; more = cursor != "" {
-		var list []plan.Head
-		if list, cursor, err = n.Runs.Runs(ctx, account, going, cursor, page); err != nil {
-			return nil, err
+	open, decided := map[string]bool{}, map[string]time.Time{}
+	err = n.sets(ctx, account, since, []plan.Status{plan.Draft, plan.Queued, plan.Running, plan.Waiting}, func(_ plan.Head, set string) {
+		open[set] = true
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = n.sets(ctx, account, young, []plan.Status{plan.Cancelled, plan.Expired, plan.Superseded}, func(r plan.Head, set string) {
+		if r.Confirmer == "" && r.EndedAt.After(decided[set]) {
+			decided[set] = r.EndedAt
 		}
-		for _, r := range list {
-			for _, st := range r.Plan.Steps {
-				open[plan.ChangesOf(st).Set] = true
-			}
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	for cursor, more := "", true; more; more = cursor != "" {
 		var list []job.Job
@@ -65,5 +69,25 @@ func (n FileNeeds) Open(ctx context.Context, account string, since time.Time) (f
 			}
 		}
 	}
-	return func(id string) bool { return open[id] }, nil
+	return func(id string, made time.Time) bool {
+		return open[id] || !made.Before(young) && decided[id].Before(made)
+	}, nil
+}
+
+// sets tells of each set that the runs of an account have, of those in some states that were proposed for sets from since on.
+func (n FileNeeds) sets(ctx context.Context, account string, since time.Time, in []plan.Status, tell func(r plan.Head, set string)) error {
+	wanted := plan.Filter{Statuses: in, From: since.Add(-beforeItsSet)}
+	for cursor, more := "", true; more; more = cursor != "" {
+		list, next, err := n.Runs.Runs(ctx, account, wanted, cursor, page)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			for _, st := range r.Plan.Steps {
+				tell(r, plan.ChangesOf(st).Set)
+			}
+		}
+		cursor = next
+	}
+	return nil
 }

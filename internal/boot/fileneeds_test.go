@@ -18,18 +18,22 @@ type lists struct {
 	runs    []plan.Run
 	jobs    []job.Job
 	partial bool
-	asked   plan.Filter
+	asked   []plan.Filter
 }
 
 func (l *lists) Complete(context.Context) (bool, error) { return !l.partial, nil }
 
 func (l *lists) Runs(_ context.Context, _ string, f plan.Filter, cursor string, _ int) ([]plan.Head, string, error) {
-	l.asked = f
+	l.asked = append(l.asked, f)
 	at := len(cursor)
 	if at >= len(l.runs) {
 		return nil, "", nil
 	}
-	return []plan.Head{{Run: l.runs[at]}}, cursor + "x", nil
+	var page []plan.Head
+	if r := l.runs[at]; slices.Contains(f.Statuses, r.Status) {
+		page = []plan.Head{{Run: r, EndedAt: r.UpdatedAt}}
+	}
+	return page, cursor + "x", nil
 }
 
 func (l *lists) Jobs(_ context.Context, _, cursor string, _ int) ([]job.Job, string, error) {
@@ -41,40 +45,54 @@ func (l *lists) Jobs(_ context.Context, _, cursor string, _ int) ([]job.Job, str
 }
 
 func TestSetsOfDraftsRunsAndJobsAreOpen(t *testing.T) {
-	applies := func(set string) plan.Run {
+	since := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	young, made := since.Add(time.Hour), since.Add(90*time.Minute)
+	applies := func(set string, in plan.Status, confirmer string, ended time.Time) plan.Run {
 		body, err := json.Marshal(plan.ChangesBody{Set: set})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plan.Run{Plan: plan.Plan{Steps: []plan.Step{{Method: "GET"}, {MCPID: tool.FilesID, Body: body}}}}
+		return plan.Run{Status: in, Confirmer: confirmer, UpdatedAt: ended, Plan: plan.Plan{Steps: []plan.Step{{Method: "GET"}, {MCPID: tool.FilesID, Body: body}}}}
 	}
 	l := &lists{
-		runs: []plan.Run{applies("draft"), applies("run")},
+		runs: []plan.Run{
+			applies("draft", plan.Draft, "", time.Time{}), applies("run", plan.Running, "ana", time.Time{}),
+			applies("draft", plan.Superseded, "", made.Add(1)),
+			applies("rejected", plan.Cancelled, "", made.Add(1)), applies("expired", plan.Expired, "", made.Add(1)), applies("replaced", plan.Superseded, "", made.Add(1)),
+			applies("again", plan.Cancelled, "", made.Add(-1)), applies("stopped", plan.Cancelled, "ana", made.Add(1)), applies("failed", plan.Failed, "ana", made.Add(1)),
+		},
 		jobs: []job.Job{
 			{Status: job.Success, Changes: job.Changes{Set: "ended"}},
 			{Status: job.Waiting, Changes: job.Changes{Set: "set", Proposed: "proposed", Rest: "rest"}},
 		},
 	}
-	since := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	open, err := FileNeeds{Runs: l, Jobs: l}.Open(t.Context(), "a", since)
+	open, err := FileNeeds{Runs: l, Jobs: l}.Open(t.Context(), "a", since, young)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for set, want := range map[string]bool{"draft": true, "run": true, "set": true, "proposed": true, "rest": true, "ended": false, "other": false} {
-		if open(set) != want {
+		if open(set, since) != want {
 			t.Errorf("%s: open: %v", set, !want)
 		}
 	}
-	if !l.asked.From.Before(since.Add(-168*time.Hour)) || len(l.asked.Statuses) != 4 {
-		t.Errorf("asked for %+v", l.asked)
+	for set, want := range map[string]bool{
+		"draft": true, "other": true, "again": true, "stopped": true, "failed": true, "rejected": false, "expired": false, "replaced": false,
+	} {
+		if open(set, made) != want {
+			t.Errorf("%s, made now: open: %v", set, !want)
+		}
+	}
+	going := l.asked[0]
+	if !going.From.Before(since.Add(-168*time.Hour)) || len(going.Statuses) != 4 {
+		t.Errorf("asked for %+v", going)
 	}
 	for _, s := range plan.Statuses() {
-		if found := slices.Contains(l.asked.Statuses, s); found == s.Terminal() {
+		if found := slices.Contains(going.Statuses, s); found == s.Terminal() {
 			t.Errorf("%s is asked for: %v", s, found)
 		}
 	}
 	l.partial = true
-	if open, err = (FileNeeds{Runs: l, Jobs: l}).Open(t.Context(), "a", since); err != nil || !open("other") {
+	if open, err = (FileNeeds{Runs: l, Jobs: l}).Open(t.Context(), "a", since, young); err != nil || !open("other", since) {
 		t.Errorf("while the lists are partial: %v", err)
 	}
 }

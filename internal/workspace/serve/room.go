@@ -40,9 +40,10 @@ type Bounds struct {
 type Needs interface {
 	// Deleted returns the places that were deleted, and may still have files.
 	Deleted(ctx context.Context, account string) ([]files.Place, error)
-	// Open returns whether a set, by its id, is one that a draft, a run or a job that goes on has. No set for which it is
-	// asked was made before since.
-	Open(ctx context.Context, account string, since time.Time) (func(id string) bool, error)
+	// Open returns what tells whether a set is needed, by its id and the moment at which it was made: a draft, a run or a job
+	// that goes on has it, or it was made from young on, and may belong to a turn: no draft that had it was decided since. No
+	// set for which it is asked was made before since.
+	Open(ctx context.Context, account string, since, young time.Time) (func(id string, made time.Time) bool, error)
 }
 
 // MaxKept is the usual bound of a place: as much again as its files may have.
@@ -51,7 +52,7 @@ const MaxKept = 2 * workspace.MaxBytes
 // heldFor is longer than any write takes.
 const heldFor = 2 * time.Minute
 
-// turnFor is longer than any turn takes: until then a set may belong to one, and stand in no draft.
+// turnFor is longer than any turn takes: until then a set may belong to one, and stand in no draft yet.
 const turnFor = time.Hour
 
 // mostRounds is how often room is made for one content, when others take it.
@@ -296,7 +297,7 @@ type needs struct {
 	unused   map[string]unused // of the key of a set, or of a content of it: the set, which nothing has
 }
 
-// unused is a set that was not applied, and that no draft, run or job has.
+// unused is a set that was not applied, and that no draft, run or job has, or that cannot be applied any more.
 type unused struct {
 	key   string
 	names []string
@@ -305,7 +306,7 @@ type unused struct {
 
 // needed returns what the change sets of the last 30 days need, so that each can be shown, applied and undone: the
 // earlier versions of their files, their contents and their marks. After that time an earlier version is not kept.
-// A set that was not applied is needed only while a draft, a run or a job has it.
+// A set that was not applied is needed only while a draft, a run or a job has it, and it can be applied.
 func (s *Service) needed(ctx context.Context, account string, all []files.Kept) (needs, error) {
 	n := needs{versions: map[version]bool{}, deleted: map[files.Place]bool{}, unused: map[string]unused{}}
 	know := s.config.Bounds.Needs
@@ -318,13 +319,15 @@ func (s *Service) needed(ctx context.Context, account string, all []files.Kept) 
 			n.deleted[p] = true
 		}
 	}
-	there := map[string]bool{}
+	there := map[string]string{} // the present version
 	for _, k := range all {
-		there[k.Key] = there[k.Key] || k.Present
+		if k.Present {
+			there[k.Key] = k.Version
+		}
 	}
 	var prepared []files.Kept // sets that were not applied
 	oldest := s.config.Now()
-	since, before := oldest.Add(-workspace.KeepVersions), oldest.Add(-turnFor)
+	since, young := oldest.Add(-workspace.KeepVersions), oldest.Add(-turnFor)
 	for _, k := range all {
 		rest, isSet := strings.CutPrefix(k.Key, "changes/")
 		p, name, ok := files.ReadPlace(rest)
@@ -335,35 +338,42 @@ func (s *Service) needed(ctx context.Context, account string, all []files.Kept) 
 		switch {
 		case strings.HasPrefix(name, "begun/"):
 			n.versions[version{k.Key, ""}] = true
-		case isManifest && !there[keyOfBegun(p, id)] && k.At.Before(before):
+		case isManifest && !has(there, keyOfBegun(p, id)):
 			prepared = append(prepared, k)
 			if k.At.Before(oldest) {
 				oldest = k.At
 			}
 		case isManifest:
-			if err := s.addSet(ctx, n, p, k, true); err != nil {
+			if err := s.addSet(ctx, n, p, k, func([]overlay.Change) bool { return true }); err != nil {
 				return n, err
 			}
 		}
 	}
-	open := func(string) bool { return false }
+	open := func(_ string, made time.Time) bool { return !made.Before(young) }
 	if know != nil && len(prepared) > 0 {
 		var err error
-		if open, err = know.Open(ctx, account, oldest); err != nil {
+		if open, err = know.Open(ctx, account, oldest, young); err != nil {
 			return n, err
 		}
 	}
 	for _, k := range prepared {
 		p, name, _ := files.ReadPlace(strings.TrimPrefix(k.Key, "changes/"))
-		if err := s.addSet(ctx, n, p, k, open(strings.TrimPrefix(name, "set/"))); err != nil {
+		needed := open(strings.TrimPrefix(name, "set/"), k.At)
+		err := s.addSet(ctx, n, p, k, func(changes []overlay.Change) bool {
+			moved := slices.ContainsFunc(changes, func(c overlay.Change) bool { return there["files/"+p.Prefix()+c.Name] != c.Before })
+			return needed && !moved
+		})
+		if err != nil {
 			return n, err
 		}
 	}
 	return n, nil
 }
 
+func has(there map[string]string, key string) bool { _, ok := there[key]; return ok }
+
 // addSet notes what a set of a place needs, or that it is unused.
-func (s *Service) addSet(ctx context.Context, n needs, p files.Place, k files.Kept, used bool) error {
+func (s *Service) addSet(ctx context.Context, n needs, p files.Place, k files.Kept, isUsed func([]overlay.Change) bool) error {
 	raw, err := s.config.Objects.Get(ctx, k.Key)
 	if errors.Is(err, workspace.ErrNotFound) {
 		return nil
@@ -375,7 +385,7 @@ func (s *Service) addSet(ctx context.Context, n needs, p files.Place, k files.Ke
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil //nolint:nilerr // it is damaged: nobody can use it
 	}
-	if used {
+	if isUsed(m.Changes) {
 		n.versions[version{k.Key, ""}] = true
 		for _, c := range m.Changes {
 			n.versions[version{"files/" + p.Prefix() + c.Name, c.Before}] = c.Before != ""

@@ -39,12 +39,13 @@ type room struct {
 
 	deleted []files.Place
 	open    map[string]bool
+	decided map[string]bool
 }
 
 func (r *room) Deleted(context.Context, string) ([]files.Place, error) { return r.deleted, nil }
 
-func (r *room) Open(context.Context, string, time.Time) (func(string) bool, error) {
-	return func(id string) bool { return r.open[id] }, nil
+func (r *room) Open(_ context.Context, _ string, _, young time.Time) (func(string, time.Time) bool, error) {
+	return func(id string, made time.Time) bool { return r.open[id] || !r.decided[id] && !made.Before(young) }, nil
 }
 
 func newRoom(t *testing.T) *room {
@@ -316,6 +317,65 @@ func TestUnconfirmedChangesMakeRoomFirst(t *testing.T) {
 	r.open = nil
 	if _, gone := r.must(project, "c", "", ""); gone != "kept unconfirmed" {
 		t.Errorf("once the draft is discarded: %q", gone)
+	}
+}
+
+// TestADeleteFreesWhatADraftChanges: a set whose file is deleted, written again or made by another cannot be applied any more.
+func TestADeleteFreesWhatADraftChanges(t *testing.T) {
+	for name, move := range map[string]func(r *room, v string){
+		"deleted": func(r *room, v string) { must(r.t, r.Store(project).Delete(r.t.Context(), "a", v)) },
+		"made again": func(r *room, v string) {
+			must(r.t, r.Store(project).Delete(r.t.Context(), "a", v))
+			r.must(project, "a", "3", "")
+		},
+	} {
+		r := newRoom(t)
+		v, _ := r.must(project, "a", "1", "")
+		set := r.prepare(project, "a")
+		r.open = map[string]bool{set: true}
+		for i := range 2 {
+			r.must(project, fmt.Sprint("b", i), "", "")
+		}
+		r.now = r.now.Add(5 * time.Minute)
+		if _, _, err := r.put(project, "c", "", ""); !errors.Is(err, files.ErrKept) {
+			t.Fatalf("%s: a set that can be applied: %v", name, err)
+		}
+		if name == "made again" { // for the third content
+			b, err := r.Store(project).Stat(t.Context(), "b1")
+			must(t, err)
+			must(t, r.Store(project).Delete(t.Context(), "b1", b.Version))
+		}
+		move(r, v)
+		if _, _, err := r.put(project, "c", "", ""); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := r.stored(""); n > 5*mb {
+			t.Errorf("%s: %d bytes", name, n)
+		}
+	}
+}
+
+// TestADecidedDraftFreesItsSetAtOnce, although it is young.
+func TestADecidedDraftFreesItsSetAtOnce(t *testing.T) {
+	r := newRoom(t)
+	set := r.prepare(project, "set")
+	for i := range 3 {
+		r.must(project, fmt.Sprint(i), "", "")
+	}
+	r.now = r.now.Add(5 * time.Minute)
+	if _, _, err := r.put(project, "c", "", ""); !errors.Is(err, files.ErrKept) {
+		t.Fatal(err)
+	}
+	r.decided = map[string]bool{set: true}
+	if _, gone := r.must(project, "c", "", ""); gone != "set unconfirmed" {
+		t.Errorf("%q made room", gone)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
