@@ -106,6 +106,47 @@ func TestWhatGitWouldObeyIsMovedAway(t *testing.T) {
 	}
 }
 
+// TestWhatASettingRunsByItsNameIsHeld: modules of Python, and the files that make and its like read.
+func TestWhatASettingRunsByItsNameIsHeld(t *testing.T) {
+	for line, files := range map[string]string{
+		"python3 -m tool.conv":             "tool/conv.py tool/__init__.py",
+		"python3.12 -I -mtool.conv x":      "tool/conv.py",
+		"env A=1 /usr/bin/python -um tool": "tool/__main__.py tool/__init__.py",
+		"cd lib && python3 -m conv":        "lib/conv.py",
+		"PYTHONPATH=lib python3 -m conv":   "lib/conv.py",
+		"python3 -W ignore -m tool":        "tool.py",
+		"make -s fsm":                      "Makefile",
+		"gmake":                            "GNUmakefile",
+		"make -f rules fsm":                "rules",
+		"make -Clib fsm":                   "lib/makefile",
+		"make --directory=lib":             "lib/Makefile",
+		"just fmt":                         ".justfile",
+		"npm run -s fmt":                   "package.json",
+		"npm --prefix lib run fmt":         "lib/package.json",
+		"pnpm fmt":                         "package.json",
+		"yarn fmt || true":                 "package.json",
+		"bun run fmt":                      "package.json",
+		"rake fsm":                         "Rakefile",
+		"task fsm":                         "Taskfile.yml",
+		"composer run fsm":                 "composer.json",
+		"deno task fsm":                    "deno.json",
+	} {
+		for setting, holds := range map[string]bool{"[core]\n\tfsmonitor = ": true, "[diff \"z\"]\n\ttextconv = ": true, "[alias]\n\tz = !": false} {
+			for name := range strings.FieldsSeq(files) {
+				for how, before := range map[string]string{"changed": name + "=mine", "new": "lib/x=x"} {
+					_, moved := guarded(t, "mkdir -p \"$(dirname "+name+")\"; echo evil > "+name, ".git/HEAD=ref: refs/heads/main", ".git/config="+setting+line+"\n", before)
+					if held := len(moved) == 1 && moved[0].Name == name && moved[0].Put == (how == "changed"); held != holds && (holds || len(moved) > 0) {
+						t.Errorf("%s%s: %s, %s: %+v", setting, line, name, how, moved)
+					}
+				}
+			}
+		}
+	}
+	if _, moved := guarded(t, "echo > tool.py; echo > Makefile; echo > package.json", ".git/HEAD=x", ".git/config=[core]\n\teditor = vim -m tool\n"); len(moved) > 0 {
+		t.Errorf("other programs: %+v", moved)
+	}
+}
+
 // What is told is run as it is.
 func TestWhatWasMovedComesBack(t *testing.T) {
 	for _, folder := range []string{"plain", "it's", "a b", "$(touch x)", "-rf", "new\nline", "\x1b[31m", "\xff", "ñ", `\`, strings.Repeat("l", 250)} {

@@ -108,6 +108,9 @@ func (o *obeyed) programs(line, work string, all bool) {
 			}
 			before = append(before, word)
 		}
+		if all {
+			o.byName(before, line, work)
+		}
 		return true
 	})
 }
