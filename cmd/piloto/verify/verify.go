@@ -84,7 +84,7 @@ func Command(in io.Reader, ended func(Outcome, Verdict) error) *cobra.Command {
   piloto runs receipt ID | piloto verify -
 
 It exits with 0 when all checks pass and the signature is proved, with 1 when a check fails, with 2 when nothing proves the signature
-(without --keys, when it is missing, or when its key is not among them), and with 3 when there is nothing to read.`,
+(without --keys or with none in it, when it is missing, or when its key is not among them), and with 3 when there is nothing to read.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -157,7 +157,7 @@ func (q request) read(in io.Reader) (input, error) {
 				return g, fmt.Errorf("%s: %w", q.keys, err)
 			}
 		}
-		if g.keys = list.Keys; len(g.keys) == 0 {
+		if g.keys = list.Keys; g.keys == nil { // before its first receipt a deployment answers an empty list
 			return g, fmt.Errorf("%s holds no keys", q.keys)
 		}
 	}

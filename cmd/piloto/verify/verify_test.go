@@ -91,6 +91,10 @@ func TestVerifyReportsValidityOfReceipt(t *testing.T) {
 	if err := os.WriteFile(file, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	none := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(none, []byte(`{"keys":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		args  []string
 		in    string
@@ -111,6 +115,8 @@ func TestVerifyReportsValidityOfReceipt(t *testing.T) {
 		"keys alone":           {[]string{"--keys", file}, "", unreadable, nil},
 		"no keys in it":        {[]string{"--keys", file, file}, "", unreadable, nil},
 		"a head of no chain":   {[]string{"--pin", "ab", file}, "", unreadable, nil},
+		"an empty list":        {[]string{"--keys", none, "-"}, whole, unproven, []string{"\nnot proven, but consistent: 6 events"}},
+		"a list, and a forged": {[]string{"--keys", none, "-"}, strings.ReplaceAll(whole, "luis", "eva"), doesNot, []string{"\ndoes not hold: event 2: its hash"}},
 		"an option":            {[]string{"-x"}, "", unreadable, nil},
 		"an empty receipt":     {[]string{"-"}, `{"version":"piloto.receipt/2"}`, doesNot, []string{"does not hold: events: there are none"}},
 		"a version of another": {[]string{"-"}, strings.Replace(whole, "receipt/2", "receipt/3", 1), doesNot, []string{"does not hold: version"}},
