@@ -215,7 +215,11 @@ func (a *app) printText(m conversation.Message) error {
 		a.sayNotes(m)
 		return nil
 	}
-	if err := a.copyTo(a.out, m.Content, a.isTerm); err != nil {
+	text := m.Content
+	if !a.isTerm { // a letter that imitates another one is marked for a person only
+		text = visible.Screen(text)
+	}
+	if err := a.copyTo(a.out, text, a.isTerm); err != nil {
 		return err
 	}
 	a.sayNotes(m)

@@ -22,7 +22,7 @@ func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 	answer := httpapi.SendAnswer{
 		Kind:   turn.KindMessage,
 		Before: []conversation.Message{{Content: "Primero.", Notes: []conversation.Note{{Code: conversation.NoteNothingDone, Text: "Nada\nhecho.\x1b[2J"}}}},
-		Message: conversation.Message{Content: "Después.", Notes: []conversation.Note{
+		Message: conversation.Message{Content: "Después\n\x1b[2J\r\u202e.", Notes: []conversation.Note{
 			{Code: conversation.NoteCost, Text: "Ha costado."}, {Code: conversation.NoteNotInResults, Text: "No está: 7."}, {Code: conversation.NoteInDoubt, Text: "No se sabe."},
 		}},
 	}
@@ -32,7 +32,7 @@ func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 		if err := a.printAnswer(answer); err != nil {
 			t.Fatal(err)
 		}
-		want := "! Aviso: Nada hecho.⟦U+001B⟧[2J\nPrimero.\n! Aviso: No está: 7.\n! Aviso: No se sabe.\nDespués.\n"
+		want := "! Aviso: Nada hecho.⟦U+001B⟧[2J\nPrimero.\n! Aviso: No está: 7.\n! Aviso: No se sabe.\nDespués\n⟦U+001B⟧[2J⟦U+000D⟧⟦U+202E⟧.\n"
 		if plain := strings.NewReplacer("\x1b[33m", "", "\x1b[0m", "").Replace(out.String()); plain != want || strings.Count(out.String(), "\x1b[33m! ") != map[bool]int{true: 3}[coloured] {
 			t.Errorf("%q", out.String())
 		}
