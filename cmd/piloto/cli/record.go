@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,7 +112,11 @@ func (t *jobTale) undo(c job.ChangedFile) string {
 	case c.Before != "":
 		return strings.Join(slices.Concat([]string{"piloto", "workspace", "restore"}, where, []string{"--", visible.Word(c.Name), c.Before[:shortVersion]}), " ")
 	case c.Made && !c.Deleted:
-		return "rm -- " + visible.Word(filepath.Join(root, filepath.FromSlash(c.Name)))
+		path := filepath.Join(root, filepath.FromSlash(c.Name))
+		if _, err := os.Lstat(path); t.machine != nil && errors.Is(err, fs.ErrNotExist) { // it was moved away
+			return ""
+		}
+		return "rm -- " + visible.Word(path)
 	}
 	return ""
 }

@@ -5,11 +5,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"piloto/cmd/piloto/client"
+	"piloto/cmd/piloto/machine"
+	"piloto/internal/chats/job"
 )
 
 // TestACommandSaysThatItIsThere as soon as its job has begun, and not after it stopped.
@@ -39,5 +43,22 @@ func TestACommandSaysThatItIsThere(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	if n.Load() != was {
 		t.Error("it goes on")
+	}
+}
+
+// TestNoUndoForWhatWasMovedAway: a file that git would have obeyed is no longer there.
+func TestNoUndoForWhatWasMovedAway(t *testing.T) {
+	root := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(root, "there"), nil, 0o600))
+	here := &jobTale{machine: &machine.Machine{Options: machine.Options{Root: root}}}
+	for _, c := range []struct {
+		t          *jobTale
+		name, want string
+	}{
+		{here, "there", "rm -- " + filepath.Join(root, "there")}, {here, "w1/HEAD", ""}, {&jobTale{}, "w1/HEAD", "rm -- w1/HEAD"},
+	} {
+		if got := c.t.undo(job.ChangedFile{Name: c.name, Made: true}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }
