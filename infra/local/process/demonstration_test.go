@@ -249,8 +249,13 @@ func TestACommandLeavesTheDemonstrationWhereItIs(t *testing.T) {
 		at                    string
 		passing, same, active bool
 	}{
-		{moved.URL, true, true, false}, {moved.URL, true, true, false}, {origin, true, true, true}, {moved.URL, true, true, false},
-		{origin, false, true, true}, {moved.URL, true, true, false}, {moved.URL, false, false, true},
+		{moved.URL, true, true, false},
+		{moved.URL, true, true, false},
+		{origin, true, true, true},
+		{moved.URL, true, true, false},
+		{origin, false, true, true},
+		{moved.URL, true, true, false},
+		{moved.URL, false, false, true},
 	} {
 		now := begin(c.at, c.passing)
 		if len(now) != 2 {
