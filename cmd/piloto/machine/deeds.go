@@ -41,7 +41,9 @@ func (m *Machine) deedsOf(c job.OpenCall, r result) []job.Deed {
 	if r.did != nil {
 		return r.did
 	}
-	return []job.Deed{{Kind: m.kindOf(c), Name: objectOf(c), Failed: r.wrong != "", Masked: r.masked}}
+	d := job.Deed{Kind: m.kindOf(c), Name: objectOf(c), Failed: r.wrong != "", Masked: r.masked}
+	d.Deleted = d.Kind == job.DeedChange && job.Deletes(c.Name, c.Arguments, d.Name)
+	return []job.Deed{d}
 }
 
 func (m *Machine) kindOf(c job.OpenCall) job.DeedKind {
@@ -73,7 +75,7 @@ func (m *Machine) unmade(c job.OpenCall, r filetool.Result) (list []job.Deed) {
 		names = []string{objectOf(c)}
 	}
 	for _, name := range names {
-		d, why := job.Deed{Kind: job.DeedChange, Name: name}, r.Why
+		d, why := job.Deed{Kind: job.DeedChange, Name: name, Deleted: job.Deletes(c.Name, c.Arguments, name)}, r.Why
 		if len(names) > 1 && why != filetool.WhyMasked { // it is why one of them was refused
 			why = whyNot(m.shown.Check(name))
 		}

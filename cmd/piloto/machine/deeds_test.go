@@ -73,7 +73,9 @@ func TestEachCallTellsWhatItCameTo(t *testing.T) {
 		{"write_file", args{"path": ".piloto/x", "content": "x"}, "change .piloto/x +0 -0 (+0 -0) was own"},
 		{"write_file", args{"path": "x.pem", "content": "x"}, "change x.pem +0 -0 (+0 -0) was hidden"},
 		{"apply_patch", args{"patch": strings.ReplaceAll(patch, "c.txt", ".git/x")}, "change a.txt +0 -0 (+0 -0) failed, change .git/x +0 -0 (+0 -0) was git"},
-		{"delete_file", args{"path": "no.txt"}, "change no.txt +0 -0 (+0 -0) failed"},
+		{"delete_file", args{"path": "no.txt"}, "change no.txt +0 -0 (+0 -0) deleted failed"},
+		{"delete_file", args{"path": ".env"}, "change .env +0 -0 (+0 -0) deleted was hidden"},
+		{"apply_patch", args{"patch": "--- a/no.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"}, "change no.txt +0 -0 (+0 -0) deleted failed"},
 	} {
 		if got := m.deeds(t, c.tool, c.with); got != c.want {
 			t.Errorf("%s %v:\n %s\nnot %s", c.tool, c.with, got, c.want)

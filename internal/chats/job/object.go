@@ -19,7 +19,7 @@ func (c OpenCall) Object() string {
 		}
 	}
 	if patch, ok := with["patch"].(string); ok {
-		names := patched(patch)
+		names, _ := patched(patch)
 		names = names[:min(len(names), 3)]
 		return short(strings.TrimSpace(c.Name + " " + strings.Join(names, ", ")))
 	}
@@ -49,7 +49,8 @@ func Targets(arguments string) (list []string) {
 		case "command", "cmd":
 			add(text)
 		case "patch":
-			for _, name := range patched(text) {
+			names, _ := patched(text)
+			for _, name := range names {
 				add(name)
 			}
 		default:
@@ -59,8 +60,18 @@ func Targets(arguments string) (list []string) {
 	return list
 }
 
-// patched returns the files that a patch names.
-func patched(patch string) (names []string) {
+// Deletes reports whether a call would delete a file that its arguments name: by its tool, or as a part of a patch.
+func Deletes(tool, arguments, name string) bool {
+	var with struct {
+		Patch string `json:"patch"`
+	}
+	_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read deletes nothing
+	_, gone := patched(with.Patch)
+	return actOfTool(tool) == actDelete || slices.Contains(gone, name)
+}
+
+// patched returns the files that a patch names, and which of them it deletes.
+func patched(patch string) (names, gone []string) {
 	from := ""
 	for line := range strings.Lines(patch) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "\t")
@@ -69,10 +80,10 @@ func patched(patch string) (names []string) {
 		}
 		if name, ok := strings.CutPrefix(line, "+++ "); ok {
 			if name = strings.TrimPrefix(name, "b/"); name == "/dev/null" {
-				name = from
+				name, gone = from, append(gone, from)
 			}
 			names = append(names, name)
 		}
 	}
-	return names
+	return names, gone
 }

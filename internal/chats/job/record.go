@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"regexp"
@@ -79,6 +80,7 @@ const (
 	maxDeedBytes = 32 << 10
 	maxDeedName  = 4 << 10
 	maxListed    = 1_000     // bytes of a name in the record
+	maxTool      = 100       // bytes of the name of a tool there
 	changesRoom  = 24 << 10  // bytes of all names of files
 	commandsRoom = 16 << 10  // of all command lines
 	refusedRoom  = 8 << 10   // of all that was refused, and of all that is unknown
@@ -164,6 +166,10 @@ type Refusal struct {
 	Kind DeedKind `json:"kind" enum:"read,change,command,plan,call"`
 	What string   `json:"what" doc:"the file, the command line, the goal of the plan, or the tool of a call and what it is about"`
 	Code Refused  `json:"code" enum:"nobody,person,unanswered,policy,hidden,git,own,outside,unshown,masked,stopped,tool,failed" doc:"failed: it was not refused, and could not be done"`
+	Tool string   `json:"tool,omitempty" doc:"that was called"`
+
+	Made    bool `json:"made,omitempty" doc:"it would have made the file"`
+	Deleted bool `json:"deleted,omitempty" doc:"it would have deleted the file"`
 }
 
 // Acted reports whether something was changed for the job, or may have been.
@@ -191,27 +197,21 @@ func (r Record) Declined() bool {
 	return slices.ContainsFunc(r.Refused, func(f Refusal) bool { return f.Code != RefusedFailed })
 }
 
-// Add adds what a call of a tool came to. What was refused or failed and is done now is told no more.
+// Add adds what a call of a tool came to. What was refused or failed before and is done now is told no more.
 func (r *Record) Add(tool string, deeds ...Deed) {
 	for _, d := range deeds {
 		name := listed(d.Name)
-		switch {
-		case d.Refused != "":
-			r.refuse(Refusal{Kind: d.Kind, What: name, Code: d.Refused})
-			continue
-		case d.Failed && d.Kind != DeedRead:
-			r.refuse(Refusal{Kind: d.Kind, What: name, Code: RefusedFailed})
-			continue
-		case d.Failed:
+		if code := cmp.Or(d.Refused, failed(d)); code != "" {
+			if d.Refused != "" || d.Kind != DeedRead {
+				r.refuse(Refusal{d.Kind, name, code, tool, d.Made, d.Deleted})
+			}
 			continue
 		}
-		r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == d.Kind && f.What == name })
+		r.done(tool, actOf(d), d.Name)
 		switch d.Kind {
 		case DeedChange:
-			r.Done(tool, name)
 			r.change(ChangedFile{name, d.AllAdded, d.AllRemoved, d.Made, d.Deleted, d.Before})
 		case DeedCommand:
-			r.Done(tool, name)
 			if r.fits(commandsRoom, name, len(r.Commands), func(i int) string { return r.Commands[i].Command }) {
 				r.Commands = append(r.Commands, RanCommand{name, d.ExitCode, d.TimedOut, d.Safe})
 			}
@@ -219,25 +219,33 @@ func (r *Record) Add(tool string, deeds ...Deed) {
 	}
 }
 
+func failed(d Deed) Refused {
+	if d.Failed {
+		return RefusedFailed
+	}
+	return ""
+}
+
 // Fail notes that a call that would have changed something was not made: a row for each thing that its arguments name. It failed, or
 // there is no such tool.
 func (r *Record) Fail(tool, arguments string, code Refused) {
 	about := Targets(arguments)
 	for _, name := range about {
-		r.refuse(Refusal{Kind: DeedCall, What: listed(tool + " " + name), Code: code})
+		r.refuse(Refusal{Kind: DeedCall, What: listed(tool + " " + name), Code: code, Tool: tool})
 	}
 	if len(about) == 0 {
-		r.refuse(Refusal{Kind: DeedCall, What: listed(tool), Code: code})
+		r.refuse(Refusal{Kind: DeedCall, What: listed(tool), Code: code, Tool: tool})
 	}
 }
 
-// Done takes back which calls were not made, where a later one did it: on the same thing, or by the same tool if the call named
-// nothing.
+// Done notes that a call was made, whose client does not tell what it did.
 func (r *Record) Done(tool string, targets ...string) {
-	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool {
-		_, about, _ := strings.Cut(f.What, " ")
-		return f.What == tool || f.Kind == DeedCall && about != "" && slices.Contains(targets, about)
-	})
+	for _, name := range targets {
+		r.done(tool, actOfTool(tool), name)
+	}
+	if len(targets) == 0 {
+		r.done(tool, actOfTool(tool), "")
+	}
 }
 
 // change notes what became of a file. One that was made and is gone again did not change.
@@ -258,6 +266,9 @@ func (r *Record) change(c ChangedFile) {
 
 // refuse notes a refusal, once.
 func (r *Record) refuse(f Refusal) {
+	if len(f.Tool) > maxTool { // nothing has such a name
+		f.Tool = ""
+	}
 	if !slices.Contains(r.Refused, f) && r.fits(refusedRoom, f.What, len(r.Refused), func(i int) string { return r.Refused[i].What }) {
 		r.Refused = append(r.Refused, f)
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,7 +85,10 @@ func (r Record) Phrases() (list []locale.Phrase) {
 		}
 		list = append(list, locale.Say(key, "name", short(c.Command), "code", c.ExitCode))
 	}
-	for _, f := range r.Refused {
+	for i, f := range r.Refused {
+		if slices.ContainsFunc(r.Refused[:i], f.reads) {
+			continue
+		}
 		if f.Code == RefusedFailed {
 			list = append(list, locale.Say("job.deed.failed", "what", f.phrase()))
 			continue
@@ -102,8 +106,11 @@ func (r Record) Phrases() (list []locale.Phrase) {
 
 // phrase returns what was refused.
 func (f Refusal) phrase() locale.Phrase {
-	return locale.Say("job.deed."+string(f.Kind), "name", short(f.What))
+	return Deed{Kind: f.Kind, Name: f.What, Made: f.Made, Deleted: f.Deleted}.what()
 }
+
+// reads reports whether another one reads the same: two tools were refused the same.
+func (f Refusal) reads(o Refusal) bool { o.Tool = f.Tool; return f == o }
 
 // Why returns the reason of a refusal, as a part of a sentence.
 func (f Refusal) Why() locale.Phrase { return locale.Say("job.refused." + string(f.Code)) }

@@ -81,6 +81,9 @@ func TestACallThatIsNotMadeIsOnRecord(t *testing.T) {
 		"only one of two":                {"write_files", many, false, []job.Deed{editedA}, []string{"write_files b.go: tool"}},
 		"cut, and written then":          {"write_file", lost, false, []job.Deed{editedA}, nil},
 		"cut, and another written":       {"write_file", lost, false, []job.Deed{madeB}, []string{"write_file a.go: failed"}},
+		"a deletion, and edited then":    {"delete_file", `{"path":"a.go"}`, false, []job.Deed{editedA}, []string{"delete_file a.go: tool"}},
+		"another act, and edited then":   {"deploy_site", `{"path":"a.go"}`, false, []job.Deed{editedA}, []string{"deploy_site a.go: tool"}},
+		"moved, and edited then":         {"move_file", `{"path":"a.go","to":"c.go"}`, false, []job.Deed{editedA}, []string{"move_file a.go: tool"}},
 		"called well then":               {"write_file", `x`, false, []job.Deed{madeB}, nil},
 		"called well then, and failed":   {"write_file", `x`, false, []job.Deed{couldNot}, []string{"write_file: failed", "a.go: failed"}},
 	} {

@@ -1,0 +1,112 @@
+package job_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"piloto/internal/chats/job"
+)
+
+// step is what a call of a tool came to.
+type step struct {
+	tool string
+	deed job.Deed
+}
+
+func change(tool, name string) step { return step{tool, job.Deed{Kind: job.DeedChange, Name: name}} }
+func deletes(tool, name string) step {
+	return step{tool, job.Deed{Kind: job.DeedChange, Name: name, Deleted: true}}
+}
+func runs(line string) step  { return step{"run_command", job.Deed{Kind: job.DeedCommand, Name: line}} }
+func reads(name string) step { return step{"read_file", job.Deed{Kind: job.DeedRead, Name: name}} }
+
+func (s step) refused(why job.Refused) step { s.deed.Refused = why; return s }
+func (s step) failed() step                 { s.deed.Failed = true; return s }
+
+// TestARefusalStaysUntilTheSameIsDone: something else that is done to the same file does not make it good.
+func TestARefusalStaysUntilTheSameIsDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		was, then step
+		stays     bool
+	}{
+		"a deletion, then an edit":        {deletes("delete_file", "a").refused(job.RefusedPerson), change("edit_file", "a"), true},
+		"an edit, then the deletion":      {change("edit_file", "a").refused(job.RefusedPerson), deletes("delete_file", "a"), true},
+		"a deletion by a patch":           {deletes("apply_patch", "a").refused(job.RefusedNobody), change("apply_patch", "a"), true},
+		"the deletion was made":           {deletes("delete_file", "a").refused(job.RefusedUnanswered), deletes("delete_file", "a"), false},
+		"an edit, and made then":          {change("edit_file", "a").refused(job.RefusedPerson), change("edit_file", "a"), false},
+		"overwriting, then an edit":       {change("write_file", "a").refused(job.RefusedPerson), change("edit_file", "a"), true},
+		"another file":                    {change("edit_file", "a").refused(job.RefusedPerson), change("edit_file", "b"), true},
+		"a file of the name of a command": {change("edit_file", "make").refused(job.RefusedPerson), runs("make"), true},
+		"a command, then the same":        {runs("rm a").refused(job.RefusedNobody), runs("rm a"), false},
+		"a command, then another":         {runs("rm a").refused(job.RefusedNobody), runs("rm b"), true},
+		"an edit, then it is read":        {change("edit_file", "a").refused(job.RefusedHidden), reads("a"), true},
+		"a read, then an edit":            {reads("a").refused(job.RefusedHidden), change("edit_file", "a"), true},
+		"a read, then the read":           {reads("a").refused(job.RefusedPerson), reads("a"), false},
+		"an edit failed, then a patch":    {change("edit_file", "a").failed(), change("apply_patch", "a"), false},
+		"an edit failed, then a write":    {change("edit_file", "a").failed(), change("write_file", "a"), false},
+		"an edit failed, then deleted":    {change("edit_file", "a").failed(), deletes("delete_file", "a"), true},
+		"a deletion failed, then a write": {deletes("delete_file", "a").failed(), change("write_file", "a"), true},
+	} {
+		var r job.Record
+		r.Add(c.was.tool, c.was.deed)
+		if len(r.Refused) != 1 {
+			t.Errorf("%s: %+v", name, r.Refused)
+		}
+		r.Add(c.then.tool, c.then.deed)
+		if stays := len(r.Refused) == 1; stays != c.stays || r.Ended(job.Success) == job.Success == c.stays {
+			t.Errorf("%s: %+v", name, r.Refused)
+		}
+	}
+}
+
+// TestACallOfNoToolStaysUntilTheSameIsDone: only a tool whose name says just one act is made good by another tool.
+func TestACallOfNoToolStaysUntilTheSameIsDone(t *testing.T) {
+	for _, c := range []struct {
+		tool  string
+		then  step
+		stays bool
+	}{
+		{"write_files", change("write_file", "a"), false}, {"createFile", change("write_file", "a"), false}, {"str_replace", change("edit_file", "a"), false},
+		{"remove_file", deletes("delete_file", "a"), false}, {"remove_file", change("edit_file", "a"), true}, {"delete_file", change("write_file", "a"), true},
+		{"deploy_site", change("edit_file", "a"), true}, {"move_file", deletes("delete_file", "a"), true}, {"write_and_publish", change("write_file", "a"), true},
+		{"writeSQL", change("write_file", "a"), true}, {"write_s3", change("write_file", "a"), true}, {"bash", change("write_file", "a"), true}, {"bash", runs("a"), false},
+		{"write_files", deletes("delete_file", "a"), true}, {"write_files", change("write_file", "b"), true}, {"", change("write_file", "a"), true},
+	} {
+		var r job.Record
+		r.Fail(c.tool, `{"path":"./a"}`, job.RefusedTool)
+		if r.Add(c.then.tool, c.then.deed); (len(r.Refused) == 1) != c.stays {
+			t.Errorf("%s, then %+v: %+v", c.tool, c.then, r.Refused)
+		}
+	}
+	long := strings.Repeat("write", 30)
+	var r job.Record
+	r.Fail(long, `{}`, job.RefusedTool)
+	if r.Done(long); len(r.Refused) != 1 || r.Refused[0].Tool != "" {
+		t.Errorf("%+v", r.Refused)
+	}
+}
+
+// TestARefusalSaysWhatItWouldHaveDone: «Borra a.txt», and not «Edita a.txt». Two tools that were refused the same are told once.
+func TestARefusalSaysWhatItWouldHaveDone(t *testing.T) {
+	no := func(d job.Deed) job.Deed { d.Kind, d.Refused = job.DeedChange, job.RefusedPerson; return d }
+	var r job.Record
+	r.Add("delete_file", no(job.Deed{Name: "a.txt", Deleted: true}))
+	r.Add("write_file", no(job.Deed{Name: "b.txt", Made: true}), no(job.Deed{Name: "c.txt"}))
+	r.Add("edit_file", no(job.Deed{Name: "c.txt"}))
+	var said []string
+	for _, p := range r.Phrases() {
+		said = append(said, p.In("es"))
+	}
+	want := []string{"No se hizo: Borra a.txt: la persona dijo que no", "No se hizo: Crea b.txt: la persona dijo que no", "No se hizo: Edita c.txt: la persona dijo que no"}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q", said)
+	}
+}
+
+func TestAPatchSaysWhatItDeletes(t *testing.T) {
+	patch := `{"patch":"--- a/x.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n--- a/y.go\n+++ b/y.go\n@@ -1 +1 @@\n-a\n+b\n"}`
+	if !job.Deletes("apply_patch", patch, "x.go") || job.Deletes("apply_patch", patch, "y.go") || !job.Deletes("delete_file", `{"path":"z"}`, "z") || job.Deletes("edit_file", `x`, "z") {
+		t.Error("it is read wrong")
+	}
+}
