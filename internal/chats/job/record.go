@@ -274,6 +274,21 @@ func (r *Record) refuse(f Refusal) {
 	}
 }
 
+// Deny notes that a rule of the account denied a call of a service, or a read of one.
+func (r *Record) Deny(kind DeedKind, call string) {
+	r.refuse(Refusal{Kind: kind, What: listed(call), Code: RefusedPolicy})
+}
+
+// FailPlan notes that a plan could not be proposed.
+func (r *Record) FailPlan(goal string) {
+	r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedFailed})
+}
+
+// Proposed notes that a plan was proposed: it is what those that could not be were to become.
+func (r *Record) Proposed() {
+	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == DeedPlan && f.Code == RefusedFailed })
+}
+
 // RefusePlan notes that a person refused a plan.
 func (r *Record) RefusePlan(goal string) {
 	r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedPerson})

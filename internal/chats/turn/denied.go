@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -17,6 +18,7 @@ const mostDenials = 5
 type denials struct {
 	mu    sync.Mutex
 	notes []conversation.Note
+	step  bool // a call of this round of a job that would have changed something is on record
 }
 
 // noteDenied notes which rule denied a call, for the person: the model may say nothing of it. A job keeps the notes until
@@ -34,11 +36,35 @@ func (d *dialog) noteDenied(by rule.Rule, call plan.Step) {
 	}
 }
 
+// noteDeniedStep notes which rule denied a call that was to be proposed or made. A plan may do without an undo or a check.
+func (d *dialog) noteDeniedStep(by rule.Rule, call plan.Step) {
+	d.noteDenied(by, call)
+	if !call.ID.Undo() && !call.ID.Check() {
+		d.recordDenied(call)
+	}
+}
+
 // noteDeniedRead notes which rule denied a read, when that is why it failed.
 func (d *dialog) noteDeniedRead(err error, call plan.Step) {
 	if denied, ok := errors.AsType[*plan.LookDenied](err); ok {
 		d.noteDenied(rule.Rule{ID: denied.Rule, Reason: denied.Reason}, call)
+		d.recordDenied(call)
 	}
+}
+
+// recordDenied puts a call that a rule denied on the record of the job.
+func (d *dialog) recordDenied(call plan.Step) {
+	if d.job == nil {
+		return
+	}
+	d.denials.mu.Lock()
+	defer d.denials.mu.Unlock()
+	kind := job.DeedCall
+	if call.Method == "GET" || call.Method == "HEAD" {
+		kind = job.DeedRead
+	}
+	d.denials.step = d.denials.step || kind == job.DeedCall
+	d.job.Record.Deny(kind, oneLine(call.Called()))
 }
 
 // deniedNotes returns what rules denied.

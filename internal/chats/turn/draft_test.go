@@ -318,7 +318,8 @@ func TestAJobTellsWhichRuleForbids(t *testing.T) {
 	for _, n := range w.last(t).Notes {
 		said = append(said, n.Code+" "+n.Text)
 	}
-	if all := strings.Join(said, "\n"); j.Output != "No se puede." || strings.Count(all, "rule_denied") != 2 || !strings.Contains(all, "sin-mirar") || !strings.Contains(all, "sin-reservas") || len(j.Notes) != len(said) {
+	if all := strings.Join(said, "\n"); j.Output != "No se puede." || strings.Count(all, "rule_denied") != 2 || !strings.Contains(all, "sin-mirar") || !strings.Contains(all, "sin-reservas") || len(j.Notes) != len(said) ||
+		j.Status != job.Partial || fmt.Sprint(j.Record.Refused) != "[{read GET /rooms policy  false false} {call POST /bookings policy  false false}]" {
 		t.Errorf("%+v says %s", j, all)
 	}
 }

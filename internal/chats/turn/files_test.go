@@ -433,7 +433,7 @@ func TestChangesThatCannotBeShownEndTheJobWithItsText(t *testing.T) {
 	}
 	w, f := newFileWorld(t, calls("write_file", string(large)), text("Listo."), text("Es demasiado grande para un plan."))
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
-	if j.Status != job.Success || j.Output != "Es demasiado grande para un plan." || j.Rounds != 3 || !strings.Contains(fmt.Sprint(w.model.asked[2].Messages), "a card shows") {
+	if j.Status != job.Partial || len(j.Record.Refused) != 1 || j.Output != "Es demasiado grande para un plan." || j.Rounds != 3 || !strings.Contains(fmt.Sprint(w.model.asked[2].Messages), "a card shows") {
 		t.Errorf("%+v", j)
 	}
 	if f.Content(t)["grande.txt"] != "" {

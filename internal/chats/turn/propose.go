@@ -157,7 +157,7 @@ func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fau
 // drafter returns a drafter with the catalogue and the rules of this turn.
 func (d *dialog) drafter() drafter {
 	out := d.service.drafter(d.req.Principal.Account, d.req.Locale)
-	out.listed, out.rules, out.denied = d.listed, d.rules, d.noteDenied
+	out.listed, out.rules, out.denied = d.listed, d.rules, d.noteDeniedStep
 	return out
 }
 

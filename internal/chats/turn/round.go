@@ -337,7 +337,7 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 	r.Results = make([]string, len(r.Calls))
 	if _, err := s.Store.Status(ctx, w.job.Account, w.runID); err == nil { // an invocation that died proposed it
 		r.RunID = w.runID
-		w.takeNextChanges()
+		w.proposed()
 	} else if !errors.Is(err, plan.ErrRunNotFound) {
 		return err
 	} else if err := w.callTools(ctx, r); err != nil {
@@ -389,7 +389,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	w.job.Changes.Set = w.files.set
 	if over && reply.Run != nil {
 		r.RunID, w.goal = reply.Run.ID, reply.Run.Plan.Goal
-		w.takeNextChanges()
+		w.proposed()
 		copy(r.Results, w.results)
 		w.noteCalls(r)
 		return nil

@@ -1,6 +1,8 @@
 package turn
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -21,26 +23,52 @@ func (w *work) takeTold(now job.Job) {
 	}
 }
 
-// noteCalls notes which calls of a round were to change something and were not made: of a tool that the agent does not have, or of a
-// tool of files or of the client that answers with an error. A proposal changes nothing by itself, so it is none of them.
+// noteCalls notes which calls of a round were to change something and were not made: of a tool that the agent does not have, of a
+// tool of files or of the client that answers with an error, or a proposal that became no plan.
 func (w *work) noteCalls(r *job.Round) {
+	denied := w.denials.step // its plan is told by that
+	w.denials.step = false
 	for i, c := range r.Calls {
 		spec := w.specOf(c.Name)
 		arguments := c.Arguments
 		if object, err := readArguments(arguments); err == nil {
 			arguments = string(object)
 		}
+		wrong := job.IsError(r.Results[i])
 		switch absent := !w.offers(c.Name); {
 		case w.isLeft(i):
 		case absent && (spec == nil && !onlyLooks(c.Name) || spec != nil && spec.class == classWrite && spec.needs == nil):
 			w.job.Record.Fail(c.Name, arguments, job.RefusedTool)
-		case absent || spec.class != classWrite || IsTool(c.Name) || c.Name == applySpec.Name:
-		case job.IsError(r.Results[i]):
+		case absent || spec.class != classWrite || c.Name == toolWithdraw:
+		case IsTool(c.Name), c.Name == applySpec.Name:
+			if goal := proposedGoal(c.Name, arguments); wrong && !denied && goal != "" && (IsTool(c.Name) || w.files.set != "") {
+				w.job.Record.FailPlan(goal)
+			}
+		case wrong:
 			w.job.Record.Fail(c.Name, arguments, job.RefusedFailed)
 		default:
 			w.job.Record.Done(c.Name, job.Targets(arguments)...)
 		}
 	}
+}
+
+// proposedGoal returns what a call proposes, in a line: its goal, or its request. It is "" of one that only reads.
+func proposedGoal(tool, arguments string) string {
+	var with struct{ Goal, Method, Path, Tool string }
+	_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read has its tool only
+	switch {
+	case tool != toolRequest:
+		return cmp.Or(oneLine(with.Goal), tool)
+	case with.Tool == "" && (with.Method == "GET" || with.Method == "HEAD"):
+		return ""
+	}
+	return cmp.Or(oneLine(with.Tool), oneLine(with.Method+" "+with.Path), tool)
+}
+
+// proposed notes that the round proposed a plan.
+func (w *work) proposed() {
+	w.takeNextChanges()
+	w.job.Record.Proposed()
 }
 
 // onlyLooks reports whether the name of a tool that is not there says that it would have changed nothing: list_files, readFile.

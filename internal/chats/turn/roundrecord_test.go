@@ -3,6 +3,7 @@ package turn_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
+	"piloto/internal/runs/rule"
 )
 
 // machineTools are those of a client with a folder and a shell.
@@ -76,7 +78,11 @@ func TestACallThatIsNotMadeIsOnRecord(t *testing.T) {
 		"a write of one that only looks": {"write_file", `{"path":"a.go","content":"x"}`, true, nil, []string{"write_file a.go: tool"}},
 		"a command of one that looks":    {"run_command", `{"command":"rm -rf x"}`, true, nil, []string{"run_command rm -rf x: tool"}},
 		"a plan of one that only looks":  {"propose_plan", `{"goal":"x","steps":[]}`, true, nil, []string{"propose_plan: tool"}},
-		"a plan that is wrong":           {"propose_plan", `{"goal":"x","steps":[]}`, false, nil, nil},
+		"a plan that is wrong":           {"propose_plan", `{"goal":"x","steps":[]}`, false, nil, []string{"x: failed"}},
+		"a plan that cannot be read":     {"propose_plan", `x`, false, nil, []string{"propose_plan: failed"}},
+		"a call of an unknown service":   {"mcp_request", `{"mcp_id":"nope","method":"POST","path":"/zzz"}`, false, nil, []string{"POST /zzz: failed"}},
+		"a read of an unknown service":   {"mcp_request", `{"mcp_id":"nope","method":"GET","path":"/zzz"}`, false, nil, nil},
+		"wrong, and a file then":         {"propose_plan", `{"goal":"x","steps":[]}`, false, []job.Deed{editedA}, []string{"x: failed"}},
 		"written with the right tool":    {"write_files", many, false, []job.Deed{editedA, madeB}, nil},
 		"only one of two":                {"write_files", many, false, []job.Deed{editedA}, []string{"write_files b.go: tool"}},
 		"cut, and written then":          {"write_file", lost, false, []job.Deed{editedA}, nil},
@@ -281,5 +287,52 @@ func TestDeedsAreChecked(t *testing.T) {
 	many := slices.Repeat([]job.Deed{readA}, 101)
 	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Did: many}); !errors.Is(err, job.ErrTold) {
 		t.Errorf("many: %v", err)
+	}
+}
+
+// TestAProposalThatIsNotMadeIsOnRecord: what a rule denies stays; what was proposed wrongly is gone when a plan is proposed.
+func TestAProposalThatIsNotMadeIsOnRecord(t *testing.T) {
+	deny := rule.Rule{ID: "no", Effect: rule.Deny, Method: "DELETE", Reason: "Nunca."}
+	for name, c := range map[string]struct {
+		rule   rule.Rule
+		before string // the arguments of the first proposal
+		then   bool   // a good one is proposed and confirmed
+		want   []string
+	}{
+		"a denied call":                 {deny, `"method":"DELETE","path":"/bookings/7"`, false, []string{"call DELETE /bookings/7: policy"}},
+		"a denied call, and another":    {deny, `"method":"DELETE","path":"/bookings/7"`, true, []string{"call DELETE /bookings/7: policy"}},
+		"a denied undo":                 {deny, `"method":"POST","path":"/bookings","body":{"room":"n1"},"undo":{"method":"DELETE","path":"/bookings/7"}`, false, []string{"plan g: failed"}},
+		"a denied undo, and without it": {deny, `"method":"POST","path":"/bookings","body":{"room":"n1"},"undo":{"method":"DELETE","path":"/bookings/7"}`, true, nil},
+		"wrong":                         {rule.Rule{}, `"method":"POST","path":"/nope"`, false, []string{"plan g: failed"}},
+		"wrong, and proposed then":      {rule.Rule{}, `"method":"POST","path":"/nope"`, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			w.Store.RunStore.Jobs = w.jobs
+			if c.rule.ID != "" {
+				w.setRules(t, c.rule)
+			}
+			bad := calls("propose_plan", fmt.Sprintf(`{"goal":"g","steps":[{"title":"a","mcp_id":%q,%s}]}`, w.Server.ID, c.before))
+			w.model.answers = []any{bad, bad}
+			if c.then {
+				w.model.answers = append(w.model.answers, calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)))
+			}
+			w.model.answers = append(w.model.answers, text("Se acabó."), text("Se acabó."))
+			j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+			if c.then {
+				if err := w.Confirm(w.Read(j.RunID)); err != nil {
+					t.Fatal(err)
+				}
+				w.Execute(j.RunID)
+				j = w.drive(t, j.ID)
+			}
+			var got []string
+			for _, f := range j.Record.Refused {
+				got = append(got, string(f.Kind)+" "+f.What+": "+string(f.Code))
+			}
+			if !slices.Equal(got, c.want) || !j.Status.Terminal() || (j.Status == job.Success) != (len(c.want) == 0) {
+				t.Errorf("%s %s: %q", j.Status, j.StopReason, got)
+			}
+		})
 	}
 }
