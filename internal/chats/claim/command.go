@@ -116,3 +116,34 @@ var (
 	running = lazy.Words(`ejecutado ejecute ejecuté ejecutada ejecutadas ejecutados lanzado lanzada lanzadas lancé corrido pasado run ran executed`)
 	runs    = lazy.Words(`test tests prueba pruebas suite comando comandos command commands`)
 )
+
+// Checks reports whether a command line tests, and whether it builds: one of its commands has a word for it, and is none that only looks
+// at files or handles them. A text in quotes is no command, but after -c.
+func Checks(line string) (does struct{ Tests, Builds bool }) {
+	if at := strings.Index(line, "<<"); at >= 0 { // what follows that line is a text
+		head, _, _ := strings.Cut(line[at:], "\n")
+		line = line[:at] + head
+	}
+	line = quoted().ReplaceAllString(line, "$1; $2$3")
+	for one := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("&|;\n(){}`", r) }) {
+		words := strings.Fields(one)
+		for len(words) > 0 && (strings.Contains(words[0], "=") || before()[words[0]] || strings.Trim(words[0], "0123456789smh") == "") {
+			words = words[1:]
+		}
+		if len(words) == 0 || plain()[words[0]] || len(words) > 1 && prepares()[words[1]] {
+			continue
+		}
+		names := namesIn(strings.Join(words, " "))
+		does.Tests, does.Builds = does.Tests || has(names, tests()), does.Builds || has(names, builds())
+	}
+	return does
+}
+
+var (
+	quoted = lazy.Pattern(`(-c\s+)(?:"([^"]*)"|'([^']*)')|"[^"]*"|'[^']*'`)
+	before = lazy.Words(`if then else elif do while until ! time env sudo nice nohup exec timeout xargs`)
+	plain  = lazy.Words(`cd pushd popd echo printf cat head tail less more grep egrep fgrep rg ag find fd ls tree wc sort uniq cut tr sed awk diff cmp comm test [ [[
+mkdir rmdir rm cp mv ln touch chmod chown stat file which type du df ps kill sleep export source . set unset true false pwd basename dirname date read
+git gh glab curl wget tar zip unzip gzip tee jq yq man apt apt-get brew pip pip3 fi done for case`)
+	prepares = lazy.Words(`install i ci add get uninstall remove init create fmt clean search list ls login publish version help doc`)
+)

@@ -160,3 +160,21 @@ func TestPassingTestsAreNoClaimElsewhere(t *testing.T) {
 		t.Error("it claims an act")
 	}
 }
+
+// TestChecksAreKnown: what tests or builds, and what only has a word of that.
+func TestChecksAreKnown(t *testing.T) {
+	for line, want := range map[string][2]bool{
+		"npm test": {true, false}, "CI=1 npx jest --ci": {true, false}, "go test ./... 2>&1 | tail": {true, false}, "python -m pytest -q": {true, false},
+		"cd web && npm run build": {false, true}, "make": {false, true}, "cargo test": {true, true}, "timeout 60 make check": {true, true}, "npx tsc --noEmit": {false, true},
+		"npm run build && npm test": {true, true}, `bash -c "npm test"`: {true, false}, "sh -c 'make'": {false, true}, "./scripts/run_tests.sh": {true, false},
+		"if true; then go build ./...; fi": {false, true}, "(cd a; pytest)": {true, false},
+
+		"grep -rn test .": {}, "diff a test": {}, "mkdir build": {}, "git commit -m 'test'": {}, `git commit -m "x && npm test"`: {}, "test -f a": {}, "[ -f build ]": {},
+		"cat > a.md <<EOF\nnpm test\nEOF": {}, "find . -name '*test*' | xargs grep build": {}, "cd test && npm run lint": {}, "npm install jest": {}, "ls tests": {}, "": {},
+		"timeout 5 grep test a": {}, "rm -rf build": {}, "echo make": {}, "pip install pytest": {},
+	} {
+		if does := Checks(line); does.Tests != want[0] || does.Builds != want[1] {
+			t.Errorf("%q: %+v", line, does)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/chats/claim"
 	"piloto/internal/ground/fault"
 )
 
@@ -141,6 +142,9 @@ type Record struct {
 	Unknown  []string      `json:"unknown,omitempty"`  // calls that were left to the client, which did not answer: they may be done
 	Plans    int           `json:"plans,omitempty"`    // that changed something
 	More     int           `json:"more,omitempty"`     // that had no room
+
+	TestsFail  bool `json:"tests_fail,omitempty"`  // the last command that tests did not end well, listed or not
+	BuildFails bool `json:"build_fails,omitempty"` // the last one that builds
 }
 
 // ChangedFile is what became of a file since the job began.
@@ -182,11 +186,14 @@ func (r Record) Empty() bool {
 	return len(r.Changes)+len(r.Commands)+len(r.Refused)+len(r.Unknown) == 0
 }
 
+// Broken reports whether files were changed, and the last command that tests, or that builds, did not end well.
+func (r Record) Broken() bool { return len(r.Changes) > 0 && (r.TestsFail || r.BuildFails) }
+
 // Ended returns the status of a job that ends: it is partial if something was refused or could not be done, or if something was
-// changed and then it failed.
+// changed and then it failed, or its tests or its build did.
 func (r Record) Ended(status Status) Status {
 	switch {
-	case status == Success && len(r.Refused)+len(r.Unknown) > 0, status == Failed && (r.Acted() || r.Declined()):
+	case status == Success && (len(r.Refused)+len(r.Unknown) > 0 || r.Broken()), status == Failed && (r.Acted() || r.Declined()):
 		return Partial
 	}
 	return status
@@ -212,6 +219,7 @@ func (r *Record) Add(tool string, deeds ...Deed) {
 		case DeedChange:
 			r.change(ChangedFile{name, d.AllAdded, d.AllRemoved, d.Made, d.Deleted, d.Before})
 		case DeedCommand:
+			r.check(d)
 			if r.fits(commandsRoom, name, len(r.Commands), func(i int) string { return r.Commands[i].Command }) {
 				r.Commands = append(r.Commands, RanCommand{name, d.ExitCode, d.TimedOut, d.Safe})
 			}
@@ -245,6 +253,17 @@ func (r *Record) Done(tool string, targets ...string) {
 	}
 	if len(targets) == 0 {
 		r.done(tool, actOfTool(tool), "")
+	}
+}
+
+// check notes whether a command that tests or builds ended well.
+func (r *Record) check(d Deed) {
+	bad, does := d.ExitCode != 0 || d.TimedOut, claim.Checks(d.Name)
+	if does.Tests {
+		r.TestsFail = bad
+	}
+	if does.Builds {
+		r.BuildFails = bad
 	}
 }
 

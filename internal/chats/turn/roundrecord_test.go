@@ -35,6 +35,10 @@ var (
 	errGone      = errors.New("the model is gone")
 )
 
+func ran(line string, code int) job.Deed {
+	return job.Deed{Kind: job.DeedCommand, Name: line, ExitCode: code}
+}
+
 // workAt drives a job whose calls come to deeds, each call to one, until it ends.
 func (w *jobWorld) workAt(t *testing.T, deeds ...job.Deed) job.Job {
 	t.Helper()
@@ -129,6 +133,14 @@ func TestAJobEndsAsItsRecordSays(t *testing.T) {
 	}{
 		"all was done":                    {[]job.Deed{editedA}, false, job.Success},
 		"a command that fails":            {[]job.Deed{npmTest}, false, job.Success},
+		"changed, and its tests fail":     {[]job.Deed{editedA, npmTest}, false, job.Partial},
+		"its tests fail, changed then":    {[]job.Deed{npmTest, editedA}, false, job.Partial},
+		"its tests fail, and pass then":   {[]job.Deed{editedA, npmTest, editedA, ran("npm test", 0)}, false, job.Success},
+		"its tests fail, and it builds":   {[]job.Deed{editedA, npmTest, ran("npm run build", 0)}, false, job.Partial},
+		"its build fails":                 {[]job.Deed{editedA, ran("make", 2)}, false, job.Partial},
+		"its tests have no time":          {[]job.Deed{editedA, {Kind: job.DeedCommand, Name: "pytest", TimedOut: true}}, false, job.Partial},
+		"nothing was found":               {[]job.Deed{editedA, ran("grep -rn test .", 1)}, false, job.Success},
+		"another command fails":           {[]job.Deed{editedA, ran("diff a b", 1)}, false, job.Success},
 		"an edit was refused":             {[]job.Deed{notEdited}, false, job.Partial},
 		"a command was refused":           {[]job.Deed{notRun}, false, job.Partial},
 		"refused, and done then":          {[]job.Deed{notEdited, editedA}, false, job.Success},

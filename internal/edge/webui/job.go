@@ -89,6 +89,8 @@ func jobSays(j job.Job, tag locale.Tag) string {
 		key = "page.job.refused"
 	case j.Status == job.Partial && j.StopReason == "" && len(j.Record.Refused) > 0:
 		key = "page.job.undone"
+	case j.Status == job.Partial && j.StopReason == "" && j.Record.Broken():
+		key = "page.job.broken"
 	case j.Status == job.Partial && j.StopReason == "":
 		key = "page.job.unsure"
 	}

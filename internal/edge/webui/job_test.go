@@ -246,6 +246,15 @@ func TestAJobShowsItsRecord(t *testing.T) {
 	}
 }
 
+func TestAJobSaysThatItsTestsFail(t *testing.T) {
+	j := job.Job{Status: job.Partial, Rounds: 2}
+	j.Record.Add("edit_file", job.Deed{Kind: job.DeedChange, Name: "a.go", Added: 1})
+	j.Record.Add("run_command", job.Deed{Kind: job.DeedCommand, Name: "go test ./...", ExitCode: 1})
+	if says := jobSays(j, "es"); !strings.Contains(says, "sus pruebas o su compilación fallan") {
+		t.Error(says)
+	}
+}
+
 // TestAJobSaysFailedOfWhatFailed, and not that it was refused.
 func TestAJobSaysFailedOfWhatFailed(t *testing.T) {
 	j := job.Job{Status: job.Partial, Rounds: 2}
