@@ -56,12 +56,11 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 	if data.Model != "" {
 		t.model = data.Model
 	}
-	if e.Type == job.EventTold {
+	defer func() { // below the line of the round that called
 		for _, d := range data.Did {
 			t.line(iconOf(d), visible.Line(d.Phrase().In(t.app.tag)))
 		}
-		return
-	}
+	}()
 	icon := map[string]string{
 		job.EventAnswered: "🔄", job.EventLooked: "🔍", job.EventProposed: "📦", job.EventCalled: "🔧", job.EventLost: "⚡", job.EventStopping: "❌", job.EventAsked: "✋",
 	}[e.Type]

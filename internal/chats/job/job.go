@@ -216,7 +216,7 @@ type Event struct {
 // The types of events.
 const (
 	EventStarted  = "job.started"
-	EventAnswered = "job.round"    // a model answered: round, text, calls, cost
+	EventAnswered = "job.round"    // a model answered: round, text, calls, cost, and the calls of no tool as deeds
 	EventJudged   = "job.judged"   // an answer was judged: round, verdict, cost
 	EventLost     = "job.lost"     // the answer of a call was lost: round, what it may have cost
 	EventLooked   = "job.looked"   // a read was made: request and hashes

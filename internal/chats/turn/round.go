@@ -324,6 +324,9 @@ func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
 		return job.NewEvent(r.Answered, job.EventJudged, data)
 	}
 	data["text"], data["calls"] = r.Text, callNames(r.Calls)
+	if absent := w.absent(r); len(absent) > 0 {
+		data["did"] = absent
+	}
 	return job.NewEvent(r.Answered, job.EventAnswered, data)
 }
 

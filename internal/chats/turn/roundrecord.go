@@ -29,17 +29,12 @@ func (w *work) noteCalls(r *job.Round) {
 	denied := w.denials.step // its plan is told by that
 	w.denials.step = false
 	for i, c := range r.Calls {
-		spec := w.specOf(c.Name)
-		arguments := c.Arguments
-		if object, err := readArguments(arguments); err == nil {
-			arguments = string(object)
-		}
-		wrong := job.IsError(r.Results[i])
-		switch absent := !w.offers(c.Name); {
+		spec, arguments, wrong := w.specOf(c.Name), argumentsOf(c), job.IsError(r.Results[i])
+		switch {
 		case w.isLeft(i):
-		case absent && (spec == nil && !onlyLooks(c.Name) || spec != nil && spec.class == classWrite && spec.needs == nil):
+		case w.lacksTool(c.Name):
 			w.job.Record.Fail(c.Name, arguments, job.RefusedTool)
-		case absent || spec.class != classWrite || c.Name == toolWithdraw:
+		case !w.offers(c.Name) || spec.class != classWrite || c.Name == toolWithdraw:
 		case IsTool(c.Name), c.Name == applySpec.Name:
 			if goal := proposedGoal(c.Name, arguments); wrong && !denied && goal != "" && (IsTool(c.Name) || w.files.set != "") {
 				w.job.Record.FailPlan(goal)
@@ -50,6 +45,34 @@ func (w *work) noteCalls(r *job.Round) {
 			w.job.Record.Done(c.Name, job.Targets(arguments)...)
 		}
 	}
+}
+
+// lacksTool reports whether a tool that would change something is not there.
+func (w *work) lacksTool(name string) bool {
+	spec := w.specOf(name)
+	return !w.offers(name) && (spec == nil && !onlyLooks(name) || spec != nil && spec.class == classWrite && spec.needs == nil)
+}
+
+// absent returns the calls of a round whose tool is not there, for who watches the job.
+func (w *work) absent(r *job.Round) (list []job.Deed) {
+	var record job.Record
+	for _, c := range r.Calls {
+		if w.lacksTool(c.Name) {
+			record.Fail(c.Name, argumentsOf(c), job.RefusedTool)
+		}
+	}
+	for _, f := range record.Refused {
+		list = append(list, job.Deed{Kind: f.Kind, Name: f.What, Refused: f.Code})
+	}
+	return list
+}
+
+// argumentsOf returns the arguments of a call as an object, if they are one.
+func argumentsOf(c job.Call) string {
+	if object, err := readArguments(c.Arguments); err == nil {
+		return string(object)
+	}
+	return c.Arguments
 }
 
 // proposedGoal returns what a call proposes, in a line: its goal, or its request. It is "" of one that only reads.
@@ -73,14 +96,14 @@ func (w *work) proposed() {
 
 // onlyLooks reports whether the name of a tool that is not there says that it would have changed nothing: list_files, readFile.
 func onlyLooks(tool string) bool {
-	words := strings.Fields(strings.ToLower(inName().ReplaceAllString(tool, " $0")))
+	words := strings.Fields(strings.ToLower(strings.Join(inName().FindAllString(tool, -1), " ")))
 	return len(words) > 0 && lookVerbs()[words[0]] && !slices.ContainsFunc(words, func(w string) bool { return changeVerbs()[w] })
 }
 
 var (
 	inName      = lazy.Pattern(`[A-Z]?[a-z]+`)
 	lookVerbs   = lazy.Words(`read list ls get search find look view show grep rg cat glob fetch head tail stat tree inspect describe count browse think todo`)
-	changeVerbs = lazy.Words(`write edit replace update delete remove create set send run exec execute move save apply make`)
+	changeVerbs = lazy.Words(`write edit replace update delete remove create set send run exec execute move save apply make and`)
 )
 
 // countRefusal counts a plan of the job that a person refused, or that a model took back in answer to one: they declined it in their own

@@ -76,6 +76,8 @@ func TestACallThatIsNotMadeIsOnRecord(t *testing.T) {
 		"one that sends":                 {"send_email", `{"to":"x"}`, false, nil, []string{"send_email: tool"}},
 		"one that finds and replaces":    {"find_and_replace", `{"path":"a.go"}`, false, nil, []string{"find_and_replace a.go: tool"}},
 		"one that reads":                 {"list_files", `{"path":"."}`, false, nil, nil},
+		"one that reads elsewhere":       {"read_database", `{}`, false, nil, nil},
+		"one that reads and more":        {"list_and_purge", `{}`, false, nil, []string{"list_and_purge: tool"}},
 		"another that reads":             {"ReadFile", `{"path":"a.go"}`, false, nil, nil},
 		"arguments that were cut":        {"write_file", lost, false, nil, []string{"write_file a.go: failed"}},
 		"arguments that are none":        {"write_file", `x`, false, nil, []string{"write_file: failed"}},
@@ -299,6 +301,19 @@ func TestDeedsAreChecked(t *testing.T) {
 	many := slices.Repeat([]job.Deed{readA}, 101)
 	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Did: many}); !errors.Is(err, job.ErrTold) {
 		t.Errorf("many: %v", err)
+	}
+}
+
+// TestWhoWatchesHearsOfACallOfNoTool, when it is called.
+func TestWhoWatchesHearsOfACallOfNoTool(t *testing.T) {
+	w := newJobWorld(t, llm.Reply{Calls: slices.Concat(calls("deploy_site", `{"path":"a.go"}`).Calls, calls("list_things", `{}`).Calls)}, text("He mirado la carpeta."), text("He mirado la carpeta."))
+	j := w.workAt(t)
+	events, err := w.Store.JobStore.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data := string(eventOf(t, events, job.EventAnswered).Data); !strings.Contains(data, `"did":[{"kind":"call","name":"deploy_site a.go","refused":"tool"}]`) {
+		t.Error(data)
 	}
 }
 
