@@ -286,3 +286,18 @@ func FuzzClassify(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatAWorkspaceMasksIsNotSafeToRead: the names of its list count here, too.
+func TestWhatAWorkspaceMasksIsNotSafeToRead(t *testing.T) {
+	for _, name := range []string{
+		"prod.tfvars", "terraform.tfstate", "deploy/client.ovpn", "rclone.conf", "db.passwd", "server.ppk", "wp-config.php", "redis.conf", "secrets/db", "smbcreds",
+		"kubeconfig", "htpasswd", "token.txt", "release.jks", "kaggle.json", "a/auth-user-pass.txt",
+	} {
+		if got := Classify("cat " + name); got.Class == Safe {
+			t.Errorf("cat %s is safe", name)
+		}
+	}
+	if got := Classify("cat main.go"); got.Class != Safe {
+		t.Error("cat main.go is not safe")
+	}
+}

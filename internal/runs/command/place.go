@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/lazy"
+	"piloto/internal/workspace"
 )
 
 // Places whose files all users may read, and places whose file names alone reveal people, other
@@ -98,7 +99,7 @@ func isConfidential(p string) bool {
 	}
 	bundle := strings.TrimSuffix(plain, path.Ext(plain))
 	switch {
-	case whole()[base], strings.HasPrefix(base, "env."), base == "login data", base == "web data", slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool { return wholeFolders()[part] }):
+	case hasSecrets(p), whole()[base], strings.HasPrefix(base, "env."), base == "login data", base == "web data", slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool { return wholeFolders()[part] }):
 		return true
 	case plain != base && settings()[plain], packed()[path.Ext(plain)] && settings()[bundle]: // the packed file
 		return true
@@ -118,6 +119,12 @@ func isConfidential(p string) bool {
 	}
 	first, _, _ := strings.Cut(strings.ReplaceAll(strings.ReplaceAll(stem, "_", "-"), ".", "-"), "-")
 	return known || (end != ".md" && !sourceEnds()[end] && settings()[first]) || strings.Contains(stem, "backup") && !sourceEnds()[end]
+}
+
+// hasSecrets reports whether a workspace hides a file, or masks what is in it because of its name.
+func hasSecrets(p string) bool {
+	none := workspace.Shown{}
+	return none.Hidden(p) || none.Secrets(p) != workspace.NoSecrets
 }
 
 // isConfidentialGlob is isConfidential for a pattern: a pattern that matches everything, or files
