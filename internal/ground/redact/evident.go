@@ -3,6 +3,8 @@ package redact
 import (
 	"encoding/base64"
 	"strings"
+
+	"piloto/internal/ground/lazy"
 )
 
 // A Depth says what of a text is taken for a secret.
@@ -65,8 +67,15 @@ func (s *scan) announces(i, to int, k kind) bool {
 	return true
 }
 
-// isSetting reports whether the word from i to to is in capitals, and begins a line or follows export or set.
+// isSetting reports whether the word from i to to is in capitals, and begins a line or follows export or set. What tools put
+// before a line that they show does not count; it may end with a dash in the word.
 func (s *scan) isSetting(i, to int) bool {
+	for j := to - 1; j >= i; j-- {
+		if s.sign(j) == '-' {
+			i = j + 1
+			break
+		}
+	}
 	for j := i; j < to; j++ {
 		if c := s.sign(j); !isUpperOrDigit(c) && c != '_' {
 			return false
@@ -80,11 +89,23 @@ func (s *scan) isSetting(i, to int) bool {
 	case c == '\n' || c == end:
 		return true
 	case j < i-1 && c == 't' && j >= 2:
-		word := s.lower(max(0, j-5), j+1)
-		return strings.HasSuffix(word, "export") || strings.HasSuffix(word, "set")
+		if word := s.lower(max(0, j-5), j+1); strings.HasSuffix(word, "export") || strings.HasSuffix(word, "set") {
+			return true
+		}
 	}
-	return false
+	from := i
+	for from > 0 && i-from <= mostFramed && s.sign(from-1) != '\n' {
+		from--
+	}
+	return i-from <= mostFramed && framed().MatchString(string(s.signs[from:i]))
 }
+
+// mostFramed is the most that tools put before a line, in characters: the name of its file, and who wrote it.
+const mostFramed = 300
+
+// framed is what tools put before a line that they show: the signs of a difference, the name of its file and its number, and
+// what git blame tells. A number or a name is followed by a colon, a dash or a blank.
+var framed = lazy.Pattern(`^(?:[|*\\/<>+\- \t]*|[ \t]*(?:[^\s"'` + "`" + `(){}\[\]=,;]+[:\-])?(?:\d+(?:[:\-]|[ \t]+))?[+\- \t]*|\^?[0-9a-f]{7,40} [^\n]*\d+\)[ \t]+)(?:export[ \t]+|set[ \t]+)?$`)
 
 // samples are parts of values that stand for a secret.
 var samples = []string{

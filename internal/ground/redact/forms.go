@@ -58,7 +58,7 @@ func (s *scan) keyEnd(i, to int) int {
 		for f.of(s.sign(j)) {
 			j++
 		}
-		if s.evident && (f.prefix == "AIDA" || f.prefix == "AROA" || s.sign(i) == 'A' && strings.HasSuffix(string(s.signs[i:j]), "EXAMPLE") || f.random && !s.hasDigits(from, j) || f.prefix == encodedPEM && !s.isEncodedKey(i)) {
+		if s.evident && (f.prefix == "AIDA" || f.prefix == "AROA" || s.sign(i) == 'A' && strings.HasSuffix(string(s.signs[i:j]), "EXAMPLE") || f.random && (!s.hasDigits(from, j) || strings.Contains(string(s.signs[from:j]), "---")) || f.prefix == encodedPEM && !s.isEncodedKey(i)) {
 			continue
 		}
 		return s.checkedEnd(i, j, f.prefix)

@@ -175,6 +175,30 @@ var shown = []string{
 	"SECRET_KEY_BASE=⟦29e0cb9d2806fdca2b532bd1f1136fdc44b4262b2a62d636a3a98edd0c3b7a3f⟧",
 }
 
+// TestSettingsInOutputs: what tools put before a line changes nothing of what it tells.
+func TestSettingsInOutputs(t *testing.T) {
+	for _, line := range []string{"GITHUB_PAT=Zq55Tr7Kp9wLm4Xv55", "DB_KEY = \"Zq58Tr7Kp9wLm4Xv58\"", "export HASH_SALT=Zq58Tr7Kp9wLm4Xv58", "AUTH: Zq58Tr7Kp9wLm4Xv58"} {
+		for _, before := range []string{
+			"", "+", "-", " ", "++", "- ", " +", "> ", "< ", "| +", "| * ", "app.py:", "./app.py:3:", ".Renviron:1:", ".Renviron-1-", "./a/app.py-", "a-b/x.go-12-", "12:", "12-", "     3\t",
+			"3  ", "HEAD:app.py:", "HEAD~1:a/b.py:3:", "Makefile:3:", "0123abcd (Ana María Ruiz 2026-01-02 03:04:05 +0100 12) ", "^0123abcd a/x.py (ana 2026-01-02 03:04:05 +0100  1) ",
+			"00000000 (Not Committed Yet 2026-01-02 03:04:05 +0100 1) ", "0123456789012345678901234567890123456789 1) ",
+		} {
+			text := "x\n" + before + line + "\ny\n"
+			if got, n := Lines(text, Evident); n != 1 || strings.Contains(got, "Tr7Kp9") {
+				t.Errorf("%q became %q", text, got)
+			}
+		}
+	}
+	for _, text := range []string{
+		"a call of KEY=Zq58Tr7Kp9wLm4Xv58", "f(x, KEY=Zq58Tr7Kp9wLm4Xv58)", "x.KEY = Zq58Tr7Kp9wLm4Xv58", "+  KEY = read_the_key(1)", "app.py:3:CACHE_KEY = \"users-by-id\"", "12:PRIMARY_KEY=id",
+		"<h1 id=\"----npm-install----11191\">npm install</h1>", "<a href=\"#sk-learn----install--2024-11\">",
+	} {
+		if got, n := Lines(text, Evident); n != 0 {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 // TestEvidentKeepsHonestTexts: what Lines takes of an ordinary file is a secret.
 func TestEvidentKeepsHonestTexts(t *testing.T) {
 	for _, text := range readable {
