@@ -34,19 +34,22 @@ var usual = map[Secrets][]string{
 		"local.settings.json", ".*_history", ".aws/**", ".docker/config.json", ".kube/**", ".azure/**", "gh/hosts.yml", "*.git/config", "gcloud/**", ".config/hub",
 		".m2/settings.xml", "settings-security.xml", ".gradle/gradle.properties", ".bundle/config", ".snowsql/config", ".subversion/auth/**", ".pulumi/**",
 		".condarc", ".mailrc", ".muttrc", ".esmtprc", ".ldaprc", ".rediscli", ".mongorc.js", ".dbshell", ".oci/config",
+		"wpa_supplicant*.conf", ".offlineimaprc", "offlineimaprc", "offlineimap/config", "authinfo2", "*.har",
 		"*.p12", "*.pfx", "*.jceks", "*.bks", "*.kdb", "*.jks", "*.keystore", "*.kdbx", "*.keytab", "*.keychain", "*.keychain-db",
 	},
 	EveryValue: {
 		".env*", "*.env", "*.env.*", "kaggle.json", ".smbcredentials", "vault.yml", "vault.yaml", "*.tfvars", "*.tfvars.json", "credentials", "credentials.*", "*-credentials.json", "*_credentials.json", ".secrets", "secrets.*", "secret.*",
+		".dev.vars", ".dev.vars.*", ".smbcreds", "smbcreds", "*.smbcredentials", ".httpie/sessions/**", "httpie/sessions/**",
 		"*.secrets.*", "*-secrets.*", "*_secrets.*", "*-secret.*", "*_secret.*", "passwords.*",
 	},
 	EveryLine: {
 		".vault-token", ".vault_pass", ".vault_pass.txt", "vault_pass.txt", ".vault-password", "*.ppk", "*.agekey", ".ssh/**", ".gnupg/**", ".password-store/**",
 		"token.txt", "password.txt", "secret.txt", "secrets.txt", "passwords.txt", "apikey.txt", "api_key.txt", "api-key.txt",
+		".erlang.cookie", ".cvspass", "shadow", "shadow-", "gshadow", "gshadow-", "auth-user-pass", "auth-user-pass.txt", "*.auth-user-pass", "openvpn.auth",
 		".token", ".password", "*.password", "*.passwd", "*.secret",
 	},
 	AfterColon:   {".pgpass", "pgpass.conf", ".htpasswd", "htpasswd", "*.htpasswd", ".passwd-s3fs"},
-	AfterKeyword: {".netrc", "_netrc", ".authinfo", "redis.conf"},
+	AfterKeyword: {".netrc", "_netrc", ".authinfo", "redis.conf", ".mbsyncrc", "mbsyncrc", ".pause"},
 }
 
 // data are the ends of names of files that can hold values and no code. The patterns secrets.* and others like it are for

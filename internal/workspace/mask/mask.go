@@ -68,7 +68,7 @@ func Content(shown workspace.Shown, name string, content []byte) (masked []byte,
 var (
 	line         = lazy.Pattern(`(?m)^([ \t]*)([^\s].*?)[ \t\r]*$`)
 	afterColon   = lazy.Pattern(`(?m)^([^#\n]*:)([^:\s][^:\r\n]*)`)
-	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|account|passwd|requirepass|masterauth)\s+)("[^"\n]*"|[^\s#]\S*)`)
+	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|pass|account|passwd|requirepass|masterauth)\s+)("[^"\n]*"|[^\s#]\S*)`)
 	assigned     = lazy.Pattern(`(?m)^([ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?["']?:?[^\s"'=:#]+["']?[ \t]*(?:=>|[:=])[ \t]*)([^\s|>&*{\[][^\r\n]*?)[ \t]*,?[ \t\r]*$`)
 	listed       = lazy.Pattern(`(?m)^([ \t]*-[ \t]+)([^\s|>&*{\[:][^:\r\n]*?)[ \t\r]*$`)
 	jsonString   = lazy.Pattern(`([:\[,][ \t\r\n]*")((?:[^"\\\n]|\\.)+)"`)

@@ -14,14 +14,18 @@ import (
 func isSettings(name string) bool {
 	name = workspace.Original(name)
 	ext := strings.ToLower(path.Ext(name))
-	return (slices.Contains(settings, ext) || slices.Contains(named, strings.ToLower(path.Base(name)))) && !isWording(name)
+	return (slices.Contains(settings, ext) || slices.Contains(named, strings.ToLower(path.Base(name))) || ext == "" && inventory()[path.Base(path.Dir(name))]) && !isWording(name)
 }
 
 // named are files of settings whose names have no end that says so, or that of code.
 var named = []string{
 	".flaskenv", "pip.conf", ".gitconfig", ".editorconfig", "nuget.config", "procfile", "pgbouncer.ini", "dockerfile",
 	"containerfile", "settings.py", "local_settings.py", "database.php",
+	"hosts", "inventory", "fstab",
 }
+
+// inventory are the folders in which Ansible has its hosts, in files whose names have no end.
+var inventory = lazy.Words("inventory inventories")
 
 // The folders and the names of files that have the texts of a program in some language, where a password is a label.
 var (
