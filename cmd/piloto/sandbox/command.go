@@ -221,7 +221,13 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 	}
 	c.maskSettings(shown, o)
 	c.shown = shown
-	c.known = cmp.Or(c.Known, &Known{}).of(c.Workspace, shown, c.telling)
+	var copies map[string][]byte
+	c.known, copies = cmp.Or(c.Known, &Known{}).of(c.Workspace, shown, c.telling)
+	for name, content := range copies {
+		if _, has := c.Masked[name]; !has && !shown.Hidden(name) {
+			c.copyOf(name, content)
+		}
+	}
 	c.ReadOnly = append(c.ReadOnly, o.closed()...)
 	return &Guard{o}, nil
 }

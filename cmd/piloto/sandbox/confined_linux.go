@@ -5,6 +5,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,10 +157,11 @@ func explain(r report, f facts) error {
 	return ErrNamespaces.Because(cause)
 }
 
-// copies writes the contents of Masked into files of a new folder, and returns their paths by name. remove deletes them.
+// copies writes the contents of Masked into files of a new folder, and returns their paths by name. The one of "" is an empty
+// file. remove deletes them.
 func (c *Command) copies() (paths map[string]string, remove func(), err error) {
 	paths, remove = map[string]string{}, func() {}
-	if len(c.Masked) == 0 {
+	if len(c.Masked) == 0 && len(c.Hidden) == 0 {
 		return paths, remove, nil
 	}
 	folder, err := os.MkdirTemp("", "piloto-masked-")
@@ -167,7 +169,12 @@ func (c *Command) copies() (paths map[string]string, remove func(), err error) {
 		return nil, remove, err
 	}
 	remove = func() { _ = os.RemoveAll(folder) }
-	for name, content := range c.Masked {
+	all := maps.Clone(c.Masked)
+	if all == nil {
+		all = map[string][]byte{}
+	}
+	all[""] = nil
+	for name, content := range all {
 		path := filepath.Join(folder, strconv.Itoa(len(paths)))
 		if err := os.WriteFile(path, content, 0o400); err != nil {
 			remove()

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/runs/command"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/mask"
 )
@@ -21,6 +20,8 @@ type knownFile struct {
 	size    int64
 	at      time.Time
 	secrets []mask.Secret
+	safe    []byte // its content with masks; nil: it has no secret
+	text    bool
 }
 
 // Limits of what is read for the secrets of a workspace before a command. What has no time is read before the next one.
@@ -29,10 +30,12 @@ const (
 	alwaysRead    = 200     // files: those that usually have secrets first, and then those nearest to the workspace
 	maxKnownTime  = 300 * time.Millisecond
 	mostKnownFile = 20_000
+	mostCopied    = 500 // files, the nearest, that have a masked copy because of their content: each is a mount
 )
 
-// of returns the secrets of files of a workspace, which are named by slashed names below it.
-func (k *Known) of(root string, shown workspace.Shown, names []string) *mask.Known {
+// of returns the secrets of files of a workspace, which are named by slashed names below it, and the masked copies of those
+// that have one.
+func (k *Known) of(root string, shown workspace.Shown, names []string) (known *mask.Known, copies map[string][]byte) {
 	far := make(map[string]int, len(names))
 	for _, name := range names {
 		if far[name] = strings.Count(name, "/"); shown.Secrets(name) == workspace.NoSecrets {
@@ -40,71 +43,40 @@ func (k *Known) of(root string, shown workspace.Shown, names []string) *mask.Kno
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
-	known, files, start := &mask.Known{}, map[string]knownFile{}, time.Now()
+	start := time.Now()
+	known, copies = &mask.Known{}, map[string][]byte{}
 	for i, name := range names[:min(len(names), mostKnownFile)] {
-		at := filepath.Join(root, filepath.FromSlash(name))
-		info, err := os.Lstat(at)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > maxKnownFile {
-			continue
-		}
-		f, ok := k.files[name]
-		if !ok || f.size != info.Size() || !f.at.Equal(info.ModTime()) {
-			if i >= alwaysRead && time.Since(start) > maxKnownTime {
-				continue
-			}
-			f = knownFile{size: info.Size(), at: info.ModTime()}
-			content, err := os.ReadFile(at) //nolint:gosec // a file of the workspace
-			if err == nil && !workspace.Binary(content) && mask.Mentions(shown, name, content) {
-				f.secrets = mask.Find(shown, name, content)
-			}
-		}
-		files[name] = f
+		f := k.read(root, name, shown, i < alwaysRead || time.Since(start) < maxKnownTime)
 		known.Add(f.secrets)
-	}
-	k.files = files
-	return known
-}
-
-// mostNamed is the most files that are read because a line names them.
-const mostNamed = 50
-
-// learn adds the secrets of the files that the line names, of whatever kind they are: a program may show the lines of a key
-// so that nothing shows what they are.
-func (c *Command) learn() {
-	if c.known == nil {
-		return
-	}
-	left := mostNamed
-	for _, word := range append(c.words(), c.Args...) {
-		found, err := filepath.Glob(filepath.Join(globbed(c.Dir), filepath.FromSlash(word)))
-		for _, at := range found[:min(len(found), left)] {
-			name, relErr := filepath.Rel(c.Workspace, at)
-			info, statErr := os.Stat(at) // also where a link leads
-			if err != nil || relErr != nil || statErr != nil || !info.Mode().IsRegular() || info.Size() > maxKnownFile || !filepath.IsLocal(name) {
-				continue
-			}
-			left--
-			if content, err := os.ReadFile(at); err == nil && !workspace.Binary(content) { //nolint:gosec // the line reads it, too
-				c.known.Add(mask.Find(c.shown, filepath.ToSlash(name), content))
-			}
+		if f.safe != nil && len(copies) < mostCopied {
+			copies[name] = f.safe
 		}
 	}
+	return known, copies
 }
 
-// words returns the words of the line, as far as they can be told apart.
-func (c *Command) words() (all []string) {
-	list, _ := command.Plains(c.Line)
-	for _, one := range list {
-		all = append(all, one.Words...)
+// read returns what is known of a file. It reads one that was changed, if there is time.
+func (k *Known) read(root, name string, shown workspace.Shown, hasTime bool) knownFile {
+	at := filepath.Join(root, filepath.FromSlash(name))
+	info, err := os.Stat(at)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxKnownFile {
+		return knownFile{}
 	}
-	for word := range strings.FieldsFuncSeq(c.Line, func(r rune) bool { return strings.ContainsRune(" \t\n<>|&;=(){}\"'`", r) }) {
-		all = append(all, word)
+	f, ok := k.files[name]
+	switch {
+	case ok && f.size == info.Size() && f.at.Equal(info.ModTime()):
+		return f
+	case !hasTime:
+		return knownFile{secrets: f.secrets}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// globbed returns a path as a pattern that stands for it.
-func globbed(path string) string {
-	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
+	f = knownFile{size: info.Size(), at: info.ModTime()}
+	if content, err := os.ReadFile(at); err == nil && !workspace.Binary(content) { //nolint:gosec // a file of the workspace
+		f.text = true
+		f.secrets, f.safe = mask.Find(shown, name, content)
+	}
+	if k.files == nil || len(k.files) >= 2*mostKnownFile { // many of them are gone
+		k.files = map[string]knownFile{}
+	}
+	k.files[name] = f
+	return f
 }

@@ -82,7 +82,7 @@ var systemFiles = []string{
 // devices are the devices that hold no data of the person.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// newOrder returns the order for a command. copies has, by slashed names, the files that stand for those of c.Masked.
+// newOrder returns the order for a command. copies are those of c.
 func newOrder(c Command, sh shell, copies map[string]string) order {
 	o := order{
 		Shell: sh.path, Args: c.arguments(sh), Dir: c.Dir, Env: c.environment(homeDir, tempDir),
@@ -108,12 +108,12 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 		o.add(readable, git)
 	}
 	for _, name := range c.Hidden {
-		o.hide(filepath.Join(c.Workspace, filepath.FromSlash(name)))
+		o.hide(filepath.Join(c.Workspace, filepath.FromSlash(name)), copies[""])
 	}
-	for name, from := range copies {
+	for name := range c.Masked {
 		path := filepath.Join(c.Workspace, filepath.FromSlash(name))
 		if real, err := filepath.EvalSymlinks(path); err == nil && real == path {
-			o.Mounts = append(o.Mounts, mount{Path: path, Kind: copied, From: from})
+			o.Mounts = append(o.Mounts, mount{Path: path, Kind: copied, From: copies[name]})
 		}
 	}
 	o.sortMounts()
@@ -180,9 +180,10 @@ func (o *order) addSystem(path string) {
 	}
 }
 
-// hide makes a path of the workspace empty. A symbolic link is left: what it points to is hidden under its own name,
+// hide makes a path of the workspace empty. A file of text or bytes becomes the empty one, because git compares no device with
+// what it has. A symbolic link is left: what it points to is hidden under its own name,
 // or does not exist in the sandbox.
-func (o *order) hide(path string) {
+func (o *order) hide(path, empty string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || real != path {
 		return
@@ -192,6 +193,8 @@ func (o *order) hide(path string) {
 	case err != nil:
 	case info.IsDir():
 		o.add(emptyDir, path)
+	case info.Mode().IsRegular() && empty != "":
+		o.Mounts = append(o.Mounts, mount{Path: path, Kind: copied, From: empty})
 	default:
 		o.add(emptyFile, path)
 	}

@@ -18,7 +18,7 @@ import (
 // mask adds an entry of the workspace to Masked, if its name is usual for secrets. What cannot be masked is hidden.
 func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
 	switch {
-	case !entry.Type().IsRegular() || !mask.Mentions(shown, name, nil):
+	case !entry.Type().IsRegular() || !mask.Mentions(shown, name):
 	case shown.Secrets(name) != workspace.NoSecrets && !shown.Hidden(name):
 		c.maskFile(shown, name, name)
 	default:
@@ -52,16 +52,30 @@ func (c *Command) maskFile(shown workspace.Shown, name, like string) {
 		return
 	}
 	if safe, secrets := mask.Content(shown, like, content); secrets > 0 {
-		if c.Masked == nil {
-			c.Masked = map[string][]byte{}
-		}
-		c.Masked[name] = safe
+		c.copyOf(name, safe)
 	}
+}
+
+// copyOf makes a line read a content in place of a file.
+func (c *Command) copyOf(name string, content []byte) {
+	if c.Masked == nil {
+		c.Masked = map[string][]byte{}
+	}
+	c.Masked[name] = content
 }
 
 // withoutSecrets returns an output with masks, and how many secrets they stand for. Without a sandbox a line reads the
 // files themselves, so that an output is taken for the content of each file that the line names.
 func (c *Command) withoutSecrets(output string) (masked string, secrets int) {
+	if strings.Contains(output, mask.Mark) { // of masked copies
+		masks, seen := c.masks(), map[string]bool{}
+		for line := range strings.Lines(output) {
+			if line = strings.TrimSpace(line); strings.Contains(line, mask.Mark) && !seen[line] && hasMasks([]byte(line), masks) {
+				seen[line] = true
+				secrets++
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		if redact.Name(name) {
 			known := string(redact.Known([]byte(output), c.Env[name]))
@@ -85,6 +99,20 @@ func (c *Command) withoutSecrets(output string) (masked string, secrets int) {
 		}
 	}
 	return masked, secrets
+}
+
+// masks returns the lines of masked copies that have a mask.
+func (c *Command) masks() map[string]bool {
+	all := map[string]bool{}
+	if c.Unconfined {
+		return all
+	}
+	for _, content := range c.Masked {
+		for _, line := range mask.Masks(content) {
+			all[line] = true
+		}
+	}
+	return all
 }
 
 // maskedNote tells a model what the masks of an output are.

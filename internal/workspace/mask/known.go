@@ -17,35 +17,17 @@ type Secret struct {
 	values       []string // what the masks stand for, if it is a secret wherever it stands
 }
 
-// Mentions reports whether Find can find in a file what Output does not find by itself: the file usually has secrets, or it
-// has settings of which one may be a secret. Without a content it judges by the name alone.
-func Mentions(shown workspace.Shown, name string, content []byte) bool {
-	switch {
-	case shown.Names(name):
-		return false
-	case shown.Secrets(name) != workspace.NoSecrets:
-		return true
-	case !isSettings(name):
-		return false
-	}
-	if content == nil {
-		return true
-	}
-	low := bytes.ToLower(content)
-	return slices.ContainsFunc(stems, func(part string) bool { return bytes.Contains(low, []byte(part)) })
+// Mentions reports whether the name of a file says that Find can find in it what Output does not find by itself: the file
+// usually has secrets, or it has settings of which one may be a secret.
+func Mentions(shown workspace.Shown, name string) bool {
+	return !shown.Names(name) && (shown.Secrets(name) != workspace.NoSecrets || isSettings(name))
 }
 
-// stems are parts of the names that announce a secret in a file of settings.
-var stems = []string{
-	"pass", "pwd", "secret", "token", "key", "cred", "auth", "clave", "contra", "senha", "wort", "parola", "llave",
-	"sign", "pin", "otp", "session", "sid", "jwt", "salt", "seed", "pat", "code",
-}
-
-// Find returns the lines of a text file that have secrets.
-func Find(shown workspace.Shown, name string, content []byte) []Secret {
+// Find returns the lines of a text file that have secrets, and its content with masks; nil if it has none.
+func Find(shown workspace.Shown, name string, content []byte) (list []Secret, safe []byte) {
 	safe, n := Content(shown, name, content)
 	if n == 0 {
-		return nil
+		return nil, nil
 	}
 	plain, masked := lines(content), lines(safe)
 	rest := map[string]bool{} // the words that are shown
@@ -54,7 +36,6 @@ func Find(shown workspace.Shown, name string, content []byte) []Secret {
 	}
 	kind := shown.Secrets(name)
 	declared := kind != workspace.EveryValue && kind != workspace.SomeValues || isSettings(name) && kindSecret().Match(content)
-	var list []Secret
 	for i := range min(len(plain), len(masked)) {
 		if plain[i] == masked[i] {
 			continue
@@ -67,7 +48,7 @@ func Find(shown workspace.Shown, name string, content []byte) []Secret {
 		}
 		list = append(list, s)
 	}
-	return list
+	return list, safe
 }
 
 func lines(content []byte) []string {
