@@ -3,6 +3,7 @@ package machine
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"piloto/cmd/piloto/sandbox"
 	"piloto/internal/chats/agent"
@@ -56,6 +57,42 @@ func TestMasksInFilesAreTold(t *testing.T) {
 		}
 		if m.content(t, ".npmrc") != secret {
 			t.Errorf("%s: it was changed", c.line)
+		}
+	}
+}
+
+// TestALostSecretIsTold: a script that writes a mask in the place of a secret fails, or is told.
+func TestALostSecretIsTold(t *testing.T) {
+	for _, unconfined := range []bool{false, true} {
+		if !unconfined && sandbox.Check(t.Context()) != nil {
+			continue
+		}
+		var told []string
+		m := newMachine(t, Options{
+			Mode: agent.Yolo, Commands: true, Unconfined: unconfined, Dev: []string{"bash", "cat"}, Tag: locale.Spanish, Tell: func(text string) { told = append(told, text) },
+		}, nil)
+		for name, text := range byContent {
+			m.put(t, name, text)
+		}
+		m.one(t.Context(), "run_command", args{"command": "cat src/x.py"})
+		for name, script := range map[string]string{
+			"conf.yml":               "cat > conf.yml <<'E'\ndb:\n  password: [redacted]\n  port: 81\nE\n",
+			"application.properties": "sed -i 's/=.*/=[redacted]/' application.properties\n",
+			"src/x.py":               "echo \"key = '[redacted]'\" > src/x.py\n",
+			"run.sh":                 "echo 'export GITHUB_TOKEN=[redacted]' > run.sh\n",
+		} {
+			told = nil
+			m.put(t, "up.sh", script)
+			time.Sleep(30 * time.Millisecond) // what was changed before
+			got := m.one(t.Context(), "run_command", args{"command": "bash up.sh"})
+			switch {
+			case m.content(t, name) == byContent[name]:
+				if unconfined || !strings.Contains(got, "masked copy") {
+					t.Errorf("%s was not written: %s", name, got)
+				}
+			case len(told) != 1 || !strings.Contains(told[0], name) || !strings.Contains(got, name+" had secrets") && name != "run.sh":
+				t.Errorf("%s (unconfined: %v): told %q: %s", name, unconfined, told, got)
+			}
 		}
 	}
 }

@@ -109,6 +109,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	result.Duration = time.Since(start)
 	result.Output, result.Secrets = c.withoutSecrets(out.text(c.Language))
 	result.Secrets += out.keys
+	result.Masks = c.written(start)
 	if blocked := c.blocked(result); blocked != nil {
 		result.Masks = cmp.Or(result.Masks, &Masks{})
 		result.Masks.Blocked = blocked

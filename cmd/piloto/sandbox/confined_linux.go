@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +37,6 @@ func runConfined(ctx context.Context, c Command, sh shell, out *output) (Result,
 	if !ready {
 		return Result{}, ErrSetup.With("step", "main").Because(errors.New("sandbox.Main was not called"))
 	}
-	begun := time.Now()
 	copies, remove, err := c.copies()
 	if err != nil {
 		return Result{}, ErrSetup.With("step", "files").Because(err)
@@ -69,15 +67,13 @@ func runConfined(ctx context.Context, c Command, sh shell, out *output) (Result,
 	var r report
 	switch err := gob.NewDecoder(reportIn).Decode(&r); {
 	case err == nil && r.Step == "":
-		return Result{Code: r.Code, Killed: r.Ended, Masks: c.copied(begun)}, nil
+		return Result{Code: r.Code, Killed: r.Ended}, nil
 	case err == nil:
 		return Result{}, explain(r, readFacts())
 	case !errors.Is(err, io.EOF) || sent != nil && ctx.Err() == nil:
 		return Result{}, ErrSetup.With("step", "order").Because(errors.Join(sent, err))
 	}
-	result := killed()
-	result.Masks = c.copied(begun)
-	return result, nil
+	return killed(), nil
 }
 
 // firstProcess returns this program as the first process of new namespaces.

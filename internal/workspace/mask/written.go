@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -119,9 +120,28 @@ func standsForSecret(shown workspace.Shown, name string, all []string, fresh map
 			all[i] = mark().ReplaceAllLiteralString(all[i], sampleSecret)
 		}
 	}
-	text := strings.Join(all, "\n")
+	return hasSample(shown, name, strings.Join(all, "\n"))
+}
+
+// hasSample reports whether a text has the sample where it is a secret.
+func hasSample(shown workspace.Shown, name, text string) bool {
 	safe, _ := Content(shown, name, []byte(text))
 	return strings.Count(string(safe), sampleSecret) < strings.Count(text, sampleSecret)
+}
+
+// Stands reports whether a mask of a file is where it has a secret.
+func Stands(shown workspace.Shown, name string, content []byte) bool {
+	return !shown.Names(name) && In(string(content)) &&
+		hasSample(shown, name, mark().ReplaceAllLiteralString(plainly(string(content)), sampleSecret))
+}
+
+// Lost reports whether a content has one of a file's secrets no more, and its line with a mask instead.
+func Lost(secrets []Secret, content []byte) bool {
+	if len(secrets) == 0 || !In(string(content)) {
+		return false
+	}
+	now := newLines(content)
+	return slices.ContainsFunc(secrets, func(s Secret) bool { return now[s.line] == 0 && now[s.masked] > 0 })
 }
 
 // loses reports whether a text has a secret less often than another one. Its lines are plain, and masked in safe.

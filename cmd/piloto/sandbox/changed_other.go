@@ -1,0 +1,13 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"io/fs"
+	"time"
+)
+
+// changedSince reports whether a file was changed since a time.
+func changedSince(info fs.FileInfo, since time.Time) bool {
+	return !info.ModTime().Before(since.Add(-tick))
+}
