@@ -15,9 +15,11 @@ type step struct {
 }
 
 func change(tool, name string) step { return step{tool, job.Deed{Kind: job.DeedChange, Name: name}} }
+
 func deletes(tool, name string) step {
 	return step{tool, job.Deed{Kind: job.DeedChange, Name: name, Deleted: true}}
 }
+
 func runs(line string) step  { return step{"run_command", job.Deed{Kind: job.DeedCommand, Name: line}} }
 func reads(name string) step { return step{"read_file", job.Deed{Kind: job.DeedRead, Name: name}} }
 
@@ -67,11 +69,22 @@ func TestACallOfNoToolStaysUntilTheSameIsDone(t *testing.T) {
 		then  step
 		stays bool
 	}{
-		{"write_files", change("write_file", "a"), false}, {"createFile", change("write_file", "a"), false}, {"str_replace", change("edit_file", "a"), false},
-		{"remove_file", deletes("delete_file", "a"), false}, {"remove_file", change("edit_file", "a"), true}, {"delete_file", change("write_file", "a"), true},
-		{"deploy_site", change("edit_file", "a"), true}, {"move_file", deletes("delete_file", "a"), true}, {"write_and_publish", change("write_file", "a"), true},
-		{"writeSQL", change("write_file", "a"), true}, {"write_s3", change("write_file", "a"), true}, {"bash", change("write_file", "a"), true}, {"bash", runs("a"), false},
-		{"write_files", deletes("delete_file", "a"), true}, {"write_files", change("write_file", "b"), true}, {"", change("write_file", "a"), true},
+		{"write_files", change("write_file", "a"), false},
+		{"createFile", change("write_file", "a"), false},
+		{"str_replace", change("edit_file", "a"), false},
+		{"remove_file", deletes("delete_file", "a"), false},
+		{"remove_file", change("edit_file", "a"), true},
+		{"delete_file", change("write_file", "a"), true},
+		{"deploy_site", change("edit_file", "a"), true},
+		{"move_file", deletes("delete_file", "a"), true},
+		{"write_and_publish", change("write_file", "a"), true},
+		{"writeSQL", change("write_file", "a"), true},
+		{"write_s3", change("write_file", "a"), true},
+		{"bash", change("write_file", "a"), true},
+		{"bash", runs("a"), false},
+		{"write_files", deletes("delete_file", "a"), true},
+		{"write_files", change("write_file", "b"), true},
+		{"", change("write_file", "a"), true},
 	} {
 		var r job.Record
 		r.Fail(c.tool, `{"path":"./a"}`, job.RefusedTool)
