@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"piloto/internal/ground/fold"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/lazy"
@@ -258,21 +256,36 @@ func textOf(content json.RawMessage) json.RawMessage {
 // says reports whether a value has anything: a number, a text that is not blank, true or false, or a member or an element
 // that says something. It reads the value once, however deep it is.
 func says(value json.RawMessage) bool {
-	in := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	in := json.NewDecoder(bytes.NewReader(value))
+	in.UseNumber()
+	var objects []bool // of the lists and objects that are open
+	inObject := func() bool { return len(objects) > 0 && objects[len(objects)-1] }
+	isName := false
 	for {
-		token, err := in.ReadToken()
+		token, err := in.Token()
 		if err != nil {
-			return !errors.Is(err, io.EOF) // what cannot be read may say something
+			return !errors.Is(err, io.EOF) || len(objects) > 0 // what cannot be read may say something
 		}
-		switch token.Kind() {
-		case '"':
-			of, n := in.StackIndex(in.StackDepth())
-			if isName := of == '{' && n%2 == 1; !isName && strings.TrimSpace(token.String()) != "" {
+		switch t := token.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				objects = append(objects, t == '{')
+			} else {
+				objects = objects[:len(objects)-1]
+			}
+			isName = inObject()
+			continue
+		case string:
+			if !isName && strings.TrimSpace(t) != "" {
 				return true
 			}
-		case 't', 'f', '0':
+			isName = inObject() && !isName
+			continue
+		case nil:
+		default:
 			return true
 		}
+		isName = inObject()
 	}
 }
 
