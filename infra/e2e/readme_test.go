@@ -39,7 +39,7 @@ func TestReadmeTranscriptRuns(t *testing.T) {
 	}
 	said := shell(t, "export PILOTO_DATA="+d.data+" LANG=en_US.UTF-8 XDG_CONFIG_HOME="+t.TempDir()+" PATH="+filepath.Dir(binary)+":$PATH\n"+script)
 	lines, at := strings.Split(said, "\n"), 0
-	for want := range strings.Lines(strings.ReplaceAll(string(answers[1]), "http://localhost:8080", d.url())) {
+	for want := range strings.Lines(strings.ReplaceAll(string(answers[1]), "http://127.0.0.1:8080", d.url())) {
 		if want = strings.TrimSpace(want); want == "…" {
 			continue
 		}
