@@ -89,6 +89,7 @@ func (s *scan) pemRests() (all []span) {
 			if from, to := s.pemRest(i, after); to > from {
 				all, after = append(all, span{from, to}), to
 			}
+			after = max(after, k) // no rest of a key has such a sign, and each is walked back once
 		}
 	}
 }

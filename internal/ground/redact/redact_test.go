@@ -104,7 +104,7 @@ func TestRedactionCostIsLinear(t *testing.T) {
 	}
 	units := []string{
 		"a", "=", ":", `"`, "'", `\`, `\"`, "%", "%25", "&", "&quot;", "://", "a://a:", "postgres://a:b ", "@", "a:a@", "-", "--", "-----BEGIN ",
-		"-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\"", "-----END ", "---- BEGIN SSH2 PRIVATE KEY ----", "---- END ", "Private-Lines: 2\n", "Private-Lines:\na\n", "eyJ", "eyJ_", "eyJaaaaaaaa.", "sk-", "sk-a", "hvs.",
+		"-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\"", "-----END ", ". -----END RSA PRIVATE KEY-----.", "---- BEGIN SSH2 PRIVATE KEY ----", "---- END ", "Private-Lines: 2\n", "Private-Lines:\na\n", "eyJ", "eyJ_", "eyJaaaaaaaa.", "sk-", "sk-a", "hvs.",
 		"AKIA", "AKIA_", "whsec_", "LS0tLS1CRUdJTi", "token=", "token: ", "token ", "token is ", "password", "password of a b c d e f g ",
 		`"password":"`, `"password":"a`, "password='", "password=[", "password: |\n", "<password>", "<password", "cookie: ", "cookie: \n",
 		"Authorization: ", "Authorization: digest ", "Bearer ", "basic aaaaaa ", "curl -u ", "curl -u a", "mysql -p", "--password ", "--password",
