@@ -10,6 +10,7 @@ import (
 const (
 	maxText   = 200 // a description
 	maxFormat = 40  // the name of a format
+	maxTitle  = 160 // a title
 )
 
 // converted is one schema as JSON Schema 2020-12, twice: with descriptions (full) and without (lean). deps lists
@@ -188,6 +189,9 @@ func (c *converter) types(n *node, w *members) {
 	}
 	if v := n.get("default"); v != nil && v.kind != list && v.kind != object && len(v.text) <= 100 {
 		w.raw("default", render(v))
+	}
+	if s := n.get("title").str(); s != "" && len(s) <= maxTitle {
+		w.fullOnly("title", s)
 	}
 	if s := n.get("description").str(); s != "" {
 		w.fullOnly("description", clip(s, maxText))
