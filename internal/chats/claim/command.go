@@ -75,7 +75,7 @@ func (r *Record) passed(of map[string]bool) bool {
 	return good
 }
 
-var tests = lazy.Words(`test tests testing spec specs check pytest jest vitest mocha rspec phpunit ctest tox nox verify prueba pruebas`)
+var tests = lazy.Words(`test tests testing spec specs check pytest unittest jest jasmine ava karma playwright cypress behave nose2 vitest mocha rspec phpunit ctest tox nox verify prueba pruebas`)
 
 var builds = lazy.Words(`build compile make tsc gradle gradlew mvn cargo webpack vite cmake ninja bazel compilar`)
 
