@@ -12,6 +12,7 @@ import (
 
 	"piloto/cmd/piloto/sandbox"
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
 )
 
 // evil makes a git folder $1 of the files in $2. Its settings and its hook mark the folder $MARK.
@@ -165,7 +166,8 @@ func TestFilesThatGitObeysAreMovedAwayAndTold(t *testing.T) {
 		{"run_command", "mkdir nothing", ""},
 	} {
 		told = nil
-		got := m.one(t.Context(), c.tool, args{"path": c.name, "content": "ref: refs/heads/main"})
+		call := m.told(t.Context(), c.tool, jsonOf(args{"path": c.name, "content": "ref: refs/heads/main"}))
+		got := call.Output
 		if c.tool == "run_command" {
 			got = m.one(t.Context(), c.tool, args{"command": c.name})
 		}
@@ -177,6 +179,9 @@ func TestFilesThatGitObeysAreMovedAwayAndTold(t *testing.T) {
 		}
 		if _, err := os.Lstat(filepath.Join(m.Root, c.moved)); err == nil {
 			t.Errorf("%s is still there", c.moved)
+		}
+		if taken := c.name == "x/HEAD"; taken && (len(call.Did) != 1 || call.Did[0].Refused != job.RefusedGit || call.Did[0].Added != 0) {
+			t.Errorf("%s was taken back, and its deed is %+v", c.name, call.Did)
 		}
 		_, back, _ := strings.Cut(strings.Join(told, ""), "Para devolverlo a su sitio: ")
 		if len(told) != 1 || !strings.HasPrefix(told[0], c.moved+" se ha apartado") || !strings.Contains(got, c.moved+" was moved away") || !strings.Contains(got, back) {

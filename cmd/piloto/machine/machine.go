@@ -18,6 +18,7 @@ import (
 	"iter"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -333,6 +334,14 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		return result{wrong: m.sentence(err)}
 	} else if len(moved) > 0 {
 		made.Output = strings.Join(append([]string{made.Output}, moved...), "\n")
+		for i, change := range set.Changes {
+			if d := &did[i]; d.Refused == "" && !d.Failed && !m.has(ctx, change) {
+				*d = job.Deed{Kind: job.DeedChange, Name: d.Name, Made: d.Made, Deleted: d.Deleted, Refused: job.RefusedGit}
+				refused = append(refused, change.Name+": it was taken back, because git would run it. "+strings.Join(moved, " "))
+				isIt := func(name string) bool { return name == change.Name }
+				written, edited = slices.DeleteFunc(written, isIt), slices.DeleteFunc(edited, isIt)
+			}
+		}
 	}
 	for _, name := range edited {
 		if outcome := m.afterEdit(ctx, name); outcome != "" {
@@ -347,6 +356,15 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		wrong += "\nThe other files of this call were changed: " + strings.Join(written, ", ")
 	}
 	return result{wrong: wrong, did: did}
+}
+
+// has reports whether a file is as a change left it.
+func (m *Machine) has(ctx context.Context, c overlay.Change) bool {
+	is, err := m.files.Stat(ctx, c.Name)
+	if c.After == "" {
+		return errors.Is(err, workspace.ErrNotFound)
+	}
+	return err == nil && is.Version == c.After
 }
 
 // change makes one change, after the person saw it. It returns what it came to, and why it was not made; "" when it was.

@@ -57,11 +57,15 @@ func newMachine(t *testing.T, o Options, who *person) *Machine {
 }
 
 func (m *Machine) one(ctx context.Context, name string, arguments any) string {
+	return m.told(ctx, name, jsonOf(arguments)).Output
+}
+
+func jsonOf(arguments any) string {
 	raw, err := json.Marshal(arguments)
 	if err != nil {
 		panic(err)
 	}
-	return m.told(ctx, name, string(raw)).Output
+	return string(raw)
 }
 
 func (m *Machine) told(ctx context.Context, name, arguments string) job.ToldCall {
