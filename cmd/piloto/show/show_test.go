@@ -132,3 +132,19 @@ func TestChangesOfFilesAreShownAsADiff(t *testing.T) {
 		}
 	}
 }
+
+// TestAPlanSaysWhatAnIDIs: the thing, with what its service says of it, as the document calls that.
+func TestAPlanSaysWhatAnIDIs(t *testing.T) {
+	var draft httpapi.Run
+	if err := json.Unmarshal([]byte(`{"status":"draft","steps":[{"id":"s1","title":"Book","method":"POST","base":"http://x.example","path":"/r","risk":"write"}],"taken":[
+		{"step_id":"s1","where":"body.room","value":"sur","label":"South Room","service":"Rooms","called":"GET /rooms","at":"2026-01-01T00:00:00Z",
+			"about":[{"name":"name","value":"South Room"},{"name":"price_per_hour","value":24},{"name":"free_from","value":"09:00"}],"names":[{"name":"price_per_hour","label":"Price per hour"}]},
+		{"step_id":"s2","where":"body.room","value":"norte","label":"North Room","service":"Rooms","called":"GET /rooms","at":"2026-01-01T00:00:00Z"}]}`), &draft); err != nil {
+		t.Fatal(err)
+	}
+	w := &show.Writer{Tag: locale.English}
+	w.Plan(draft)
+	if got := w.String(); !strings.Contains(got, "South Room · Price per hour 24 · free from 09:00\n") || strings.Contains(got, "North Room") {
+		t.Error(got)
+	}
+}

@@ -3,6 +3,8 @@ package openapi
 import (
 	"strings"
 	"testing"
+
+	"piloto/internal/tools/tool"
 )
 
 func TestADocumentSaysWhetherJSONIsAllThatAnOperationAnswers(t *testing.T) {
@@ -89,5 +91,21 @@ func TestADocumentGivesMembersOfAnAnswerTitles(t *testing.T) {
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+func TestATitleOfWhatIsSentIsItsLabel(t *testing.T) {
+	text := `{"openapi":"3.0.3","info":{"title":"t","version":"1"},"paths":{"/pay":{"post":{"requestBody":{"content":{"application/json":{"schema":{"type":"object","properties":{
+		"thing_id":{"type":"string","title":"Thing"},"n":{"type":"integer","description":"How many"},"both":{"type":"string","title":"Short","description":"Longer"},"none":{"type":"string"}}}}}},"responses":{}}}}}`
+	found, err := parseAt(t.Context(), []byte(text), "https://a.example/openapi.json")
+	if err != nil || len(found.Operations) != 1 {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range found.Operations[0].Labels(tool.Arguments{Method: "POST", Path: "/pay", Body: []byte(`{"thing_id":"a","n":1,"both":"b","none":"c"}`)}) {
+		got = append(got, l.Name+"="+l.Label)
+	}
+	if text := strings.Join(got, " "); text != "thing_id=Thing n=How many both=Short none=" {
+		t.Error(text)
 	}
 }
