@@ -100,8 +100,14 @@ func FitsArguments(calls []OpenCall) bool {
 	return n <= maxArguments
 }
 
-// AwaitsClient reports whether a job waits for answers of its client.
-func (j Job) AwaitsClient() bool { return j.Status == Waiting && len(j.OpenCalls()) > 0 }
+// AwaitsClient reports whether a job waits for answers of its client, or until it says that it is there.
+func (j Job) AwaitsClient() bool { return j.Status == Waiting && (j.Absent || len(j.OpenCalls()) > 0) }
+
+// WasLeft reports whether the only process, which began at a time, found a job in the middle of a round and has not heard of
+// its client, which was there before: it may have ended with the process before.
+func (j Job) WasLeft(began time.Time) bool {
+	return j.Status == Running && j.UpdatedAt.Before(began) && !j.Seen.IsZero() && j.Seen.Before(began)
+}
 
 // OpenCalls returns the calls that the client did not answer yet.
 func (j Job) OpenCalls() (list []OpenCall) {
@@ -130,9 +136,10 @@ func (j Job) ClientSilent(now time.Time) bool {
 // SeenText returns when the client of a job was there last, for a sentence.
 func (j Job) SeenText() string { return j.Seen.UTC().Format("2006-01-02 15:04 UTC") }
 
-// here notes that the client of a job is there, with or without calls to answer.
+// here notes that the client of a job is there, with or without calls to answer. A job that waited for that goes on.
 func (s *Service) here(ctx context.Context, account, user, id string) (Job, error) {
 	var j Job
+	back := false
 	err := retry.Do(ctx, func() (err error) {
 		switch j, err = s.Store.Job(ctx, account, id); {
 		case err != nil:
@@ -145,9 +152,13 @@ func (s *Service) here(ctx context.Context, account, user, id string) (Job, erro
 		if j.Seen = s.Now(); j.AwaitsClient() {
 			j.DueAt = j.Seen.Add(ClientSilence)
 		}
+		back, j.Absent = j.Absent, false
 		j, err = s.Store.SaveJob(ctx, j, nil)
 		return err
 	})
+	if err == nil && back {
+		s.resume(ctx, j)
+	}
 	return j, err
 }
 

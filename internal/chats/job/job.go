@@ -112,6 +112,7 @@ type Job struct {
 	Waited   time.Time     `json:"waited,omitzero"`    // since when it waits
 	Open     []OpenCall    `json:"open,omitempty"`     // that it waits for its client to answer
 	Seen     time.Time     `json:"seen,omitzero"`      // when its client was there last; zero: it never said so
+	Absent   bool          `json:"absent,omitempty"`   // it waits until its client says that it is there
 	Told     []ToldCall    `json:"told,omitempty"`     // the answers so far, until the next round has them
 	Record   Record        `json:"record,omitzero"`    // of what was done for it
 	Output   string        `json:"output,omitempty"`
@@ -141,7 +142,7 @@ type Changes struct {
 // WaitsForPerson reports whether a job waits until a person decided about its plan, or answered its question. One that
 // was asked to stop waits no longer.
 func (j Job) WaitsForPerson() bool {
-	return j.Status == Waiting && j.StopAt.IsZero() && j.Reply == "" && len(j.Open) == 0
+	return j.Status == Waiting && j.StopAt.IsZero() && j.Reply == "" && len(j.Open) == 0 && !j.Absent
 }
 
 // Awaits reports whether the agent of a job will hear what came of a run, and go on. A plan that a round proposed before

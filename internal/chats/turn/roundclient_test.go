@@ -185,6 +185,85 @@ func TestAClientThatFallsSilentEndsTheJob(t *testing.T) {
 	}
 }
 
+// TestAJobWhoseProcessEndedWaitsForItsClient: the client may have been a part of that process, and what goes on without it
+// asks the model of whoever comes next.
+func TestAJobWhoseProcessEndedWaitsForItsClient(t *testing.T) {
+	for name, c := range map[string]struct {
+		said    bool          // the client said that it is there, before the process ended
+		back    bool          // and says so again
+		between time.Duration // from the last sign to the next process
+		later   time.Duration // and from there to the next look
+		waits   bool
+		status  job.Status
+		reason  conversation.StopReason
+	}{
+		"it never said so":          {between: time.Second, status: job.Success},
+		"it comes back":             {said: true, back: true, between: time.Second, waits: true, status: job.Success},
+		"it comes back late":        {said: true, back: true, between: time.Second, later: 80 * time.Second, waits: true, status: job.Success},
+		"it does not come back":     {said: true, between: time.Second, later: 91 * time.Second, waits: true, status: job.Partial, reason: conversation.StopClient},
+		"it has been gone for long": {said: true, between: 91 * time.Second, status: job.Partial, reason: conversation.StopClient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t, text("Hecho."))
+			j := w.start(t, "build", job.Order{Tools: handTools})
+			here := func() {
+				if _, err := w.jobs.Tell(t.Context(), fixture.Account, "ana", j.ID, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.said {
+				here()
+			}
+			w.Pass(c.between)
+			w.service.AloneSince, w.jobs.AloneSince = w.Clock(), w.Clock()
+			w.Pass(time.Millisecond)
+			j = w.drive(t, j.ID)
+			if j.AwaitsClient() != c.waits || c.waits && (len(w.model.asked) > 0 || j.WaitsForPerson()) {
+				t.Fatalf("%+v, the model was asked %d times", j, len(w.model.asked))
+			}
+			w.Pass(c.later)
+			switch {
+			case c.back:
+				here()
+			case c.waits:
+				if swept, err := w.jobs.Sweep(t.Context()); swept.Woken != 1 || err != nil {
+					t.Errorf("%+v %v", swept, err)
+				}
+			}
+			if c.waits && len(w.woken) != 1 {
+				t.Errorf("woken %q", w.woken)
+			}
+			if j = w.drive(t, j.ID); j.Status != c.status || j.StopReason != c.reason {
+				t.Errorf("%+v", j)
+			}
+			if c.reason != "" && (len(w.model.asked) > 0 || !strings.Contains(w.last(t).Content, "no da señales desde")) {
+				t.Errorf("asked %d times: %s", len(w.model.asked), w.last(t).Content)
+			}
+		})
+	}
+}
+
+// TestAJobWhosePlanRanGoesOnWithoutItsClient: who ends the command leaves the plan to the page.
+func TestAJobWhosePlanRanGoesOnWithoutItsClient(t *testing.T) {
+	w := newJobWorld(t)
+	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("Reservada.")}
+	j := w.start(t, "build", job.Order{Tools: handTools})
+	if _, err := w.jobs.Tell(t.Context(), fixture.Account, "ana", j.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	j = w.drive(t, j.ID)
+	w.Pass(time.Hour)
+	w.service.AloneSince, w.jobs.AloneSince = w.Clock(), w.Clock()
+	r := w.Read(j.RunID)
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	w.Execute(r.ID)
+	if j = w.drive(t, j.ID); j.Status != job.Success || j.Output != "Reservada." {
+		t.Errorf("%+v", j)
+	}
+}
+
 // TestFilesOfAPersonGoIntoNoReadUnseen: what was read on the machine of the client may not leave by the query of a look.
 func TestFilesOfAPersonGoIntoNoReadUnseen(t *testing.T) {
 	w := newJobWorld(t)

@@ -176,7 +176,7 @@ func showJob(j job.Job) Job {
 	case j.Status == job.Waiting:
 		v.WaitsFor, v.Question, v.Options = j.RunID, j.Question, j.Options
 		v.Calls = j.OpenCalls()
-		if len(v.Calls) > 0 && !j.Seen.IsZero() {
+		if j.AwaitsClient() && !j.Seen.IsZero() {
 			v.ClientSeen = &j.Seen
 		}
 	case j.Status.Terminal():

@@ -1,0 +1,111 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// resume gives the outcome of the job's plan, or the answer to its question, to the call that waits for it. waits reports
+// that there is none yet, or that the job ends without it.
+func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error) {
+	wait := w.ended
+	switch {
+	case w.isBack():
+		w.job.Status, w.job.Token = job.Running, ""
+		return "", false, w.save(ctx, nil)
+	case w.job.Absent:
+		wait = func(context.Context) (string, map[string]any, error) { return "", nil, nil }
+	case w.job.Question != "":
+		wait = func(context.Context) (string, map[string]any, error) { return w.replied() }
+	case len(w.job.Open) > 0:
+		wait = func(context.Context) (string, map[string]any, error) { return w.told() }
+	}
+	told, data, err := wait(ctx)
+	switch {
+	case err != nil:
+		return "", false, err
+	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.service.Now()):
+		_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
+		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there who could decide
+			return job.NextClose, true, w.stop(ctx, conversation.StopBlocked)
+		}
+		return job.NextWait, true, err
+	case told == "":
+		reason := conversation.StopPerson
+		switch {
+		case !w.job.StopAt.IsZero():
+		case w.job.ClientSilent(w.service.Now()):
+			return job.NextClose, true, w.stopWithoutClient(ctx)
+		default:
+			reason = conversation.StopExpired
+		}
+		return job.NextClose, true, w.stop(ctx, reason)
+	}
+	last := w.last()
+	for i, result := range last.Results {
+		if result == "" {
+			last.Results[i] = told
+		}
+	}
+	e, err := job.NewEvent(w.service.Now(), job.EventResumed, data)
+	if err != nil {
+		return "", false, err
+	}
+	w.job.RunID, w.job.Question, w.job.Reply, w.job.Token, w.job.Status = "", "", "", "", job.Running
+	w.job.Options, w.job.Open, w.job.Told, w.job.Notes = nil, nil, nil, nil
+	if err := w.save(ctx, []job.Round{*last}, e); err != nil {
+		return "", false, err
+	}
+	return "", false, nil
+}
+
+// ended returns what the call is told of the end of the job's plan; "" when it has not ended.
+func (w *work) ended(ctx context.Context) (told string, data map[string]any, err error) {
+	r, err := w.service.Store.Bare(ctx, w.job.Account, w.job.RunID)
+	data = map[string]any{"run_id": w.job.RunID, "status": r.Status}
+	switch {
+	case errors.Is(err, plan.ErrRunNotFound):
+		return `{"status":"deleted"}`, data, nil
+	case err != nil || !r.Status.Terminal():
+		return "", nil, err
+	}
+	w.countRefusal(r)
+	told, err = outcomes([]plan.Run{r}, w.service.Now())
+	w.runs = []plan.Run{r}
+	w.addCircles(r.DataFrom()...)
+	if err != nil {
+		return "", nil, err
+	}
+	told = strings.TrimSpace(told)
+	if doubts := doubtsIn(&r, w.req.Locale); doubts != "" {
+		told += "\n" + doubts
+	}
+	files, err := w.filesResumed(ctx, r)
+	return told + files, data, err
+}
+
+// awaitClient has the job wait until its client says that it is there. A client that is silent for too long ends it.
+func (w *work) awaitClient(ctx context.Context) (job.Next, error) {
+	w.job.Status, w.job.Absent, w.job.Waited = job.Waiting, true, w.service.Now()
+	if w.job.ClientSilent(w.service.Now()) {
+		return job.NextClose, w.stopWithoutClient(ctx)
+	}
+	return job.NextWait, w.save(ctx, nil)
+}
+
+// isBack reports whether the job waited for nothing but its client, which is there again.
+func (w *work) isBack() bool {
+	return !w.job.Absent && w.job.RunID == "" && w.job.Question == "" && len(w.job.Open) == 0
+}
+
+// stopWithoutClient ends the job because its client is gone.
+func (w *work) stopWithoutClient(ctx context.Context) error {
+	w.job.Why = locale.Text(w.req.Locale, "job.client_gone", "at", w.job.SeenText())
+	return w.stop(ctx, conversation.StopClient)
+}
