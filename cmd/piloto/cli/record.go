@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
+	"piloto/internal/workspace"
 )
 
 // The end of a job is told from its record, and not from what its model says.
@@ -97,8 +98,11 @@ func (a *app) tellRecord(j httpapi.Job, t *jobTale) {
 }
 
 // undo returns the command that puts a file back as it was when the job began. It works from any folder of the machine; of a job that
-// another command works for, in the folder of that one.
+// another command works for, in the folder of that one. A name that leads out of the folder has none.
 func (t *jobTale) undo(c job.ChangedFile) string {
+	if workspace.CheckName(c.Name) != nil {
+		return ""
+	}
 	var where []string
 	root := ""
 	if t.machine != nil {

@@ -46,7 +46,8 @@ func TestACommandSaysThatItIsThere(t *testing.T) {
 	}
 }
 
-// TestNoUndoForWhatWasMovedAway: a file that git would have obeyed is no longer there.
+// TestNoUndoForWhatWasMovedAway: a file that git would have obeyed is no longer there. What a deployment names outside of the folder
+// is not deleted.
 func TestNoUndoForWhatWasMovedAway(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(root, "there"), nil, 0o600))
@@ -56,6 +57,7 @@ func TestNoUndoForWhatWasMovedAway(t *testing.T) {
 		name, want string
 	}{
 		{here, "there", "rm -- " + filepath.Join(root, "there")}, {here, "w1/HEAD", ""}, {&jobTale{}, "w1/HEAD", "rm -- w1/HEAD"},
+		{&jobTale{}, "../x", ""}, {&jobTale{}, "/etc/passwd", ""}, {here, "../there", ""},
 	} {
 		if got := c.t.undo(job.ChangedFile{Name: c.name, Made: true}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -19,7 +19,7 @@ var anID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/#\[\]-]{0,127}$`)
 // ofOthers are the members that end as an identifier does, and whose texts are of clients, services or people.
 var ofOthers = []string{"operation_id", "session_id", "user_id", "trace_id", "id_empresa"}
 
-// checkIDs returns an error if an identifier or a digest in an answer has another form than a deployment gives it.
+// checkIDs returns an error if an identifier, a digest or the version of a changed file in an answer has another form than a deployment gives it.
 func checkIDs(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -69,6 +69,9 @@ func checkMembers(v reflect.Value) error {
 			if text != "" && !anID.MatchString(text) {
 				return fmt.Errorf("%s: %q is no identifier", name, text)
 			}
+		}
+		if text := v.Field(i); name == "before" && text.Kind() == reflect.String && text.String() != "" && !plan.Digest(text.String()).Valid() {
+			return fmt.Errorf("%s: %q is no version of a file", name, text.String()) // a part of it stands in a command
 		}
 		if err := checkIDs(v.Field(i)); err != nil {
 			return err

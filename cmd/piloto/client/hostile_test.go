@@ -50,6 +50,22 @@ func TestAnIDThatNoneCanHaveIsRefused(t *testing.T) {
 	}
 }
 
+// TestAVersionThatNoFileHasIsRefused: a part of it stands in the command that takes a change back.
+func TestAVersionThatNoFileHasIsRefused(t *testing.T) {
+	version := strings.Repeat("0f", 32)
+	for before, good := range map[string]bool{
+		"": true, version: true, "ab": false, version[:63]: false, version + "0": false, "$(id)" + version: false, version[:63] + ";": false, strings.ToUpper(version): false,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_ = json.NewEncoder(w).Encode(map[string]any{"job_id": "01A", "changes": []any{map[string]any{"name": "a.go", "before": before}}})
+		}))
+		_, err := client.Get[httpapi.Job](t.Context(), client.New(s.URL, "", "es"), "/x", nil)
+		if s.Close(); (err == nil) != good {
+			t.Errorf("%q: %v", before, err)
+		}
+	}
+}
+
 // TestAnAnswerThatWouldFillTheMemoryIsRefused: many small values, depth, and size.
 func TestAnAnswerThatWouldFillTheMemoryIsRefused(t *testing.T) {
 	var body string
