@@ -180,8 +180,12 @@ func (k *Known) replace(text string) string {
 	}
 	text = k.made.Replace(b.String())
 	return words().ReplaceAllStringFunc(text, func(word string) string {
-		if k.words[word] {
+		inner := strings.Trim(word, "-_") // as a diff of words has it
+		switch {
+		case k.words[word]:
 			return Mark
+		case k.words[inner]:
+			return strings.Replace(word, inner, Mark, 1)
 		}
 		return word
 	})

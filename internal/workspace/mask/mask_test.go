@@ -210,3 +210,49 @@ func TestDiffHasNoSecret(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// known returns the secrets of a file of settings, and the lines of its masked copy that have a mask.
+func known(text string) (k *mask.Known, copies map[string]bool) {
+	k, copies = &mask.Known{}, map[string]bool{}
+	list, safe := mask.Find(workspace.Shown{}, "a.yml", []byte(text))
+	k.Add(list)
+	for _, line := range mask.Masks(safe) {
+		copies[line] = true
+	}
+	return k, copies
+}
+
+func TestADiffIsFolded(t *testing.T) {
+	k, copies := known("a:\n  password: tortuga\n  token: cigarra\n")
+	for _, c := range []struct{ diff, want string }{
+		{"@@ -1,3 +1,3 @@\n a:\n-  password: tortuga\n-  port: 80\n+  password: [redacted]\n+  port: 81\n", "@@ -1,3 +1,3 @@\n a:\n   password: [redacted]\n-  port: 80\n+  port: 81\n"},
+		{"-x: 1\n-  password: tortuga\n-  token: cigarra\n-y: 1\n+x: 2\n+  password: [redacted]\n+z: 1\n+  token: [redacted]\n", "-x: 1\n+x: 2\n   password: [redacted]\n+z: 1\n   token: [redacted]\n-y: 1\n"},
+		{"-  token: cigarra\n\\ No newline at end of file\n+  token: [redacted]\n\\ No newline at end of file\n", "   token: [redacted]\n\\ No newline at end of file\n"},
+		{"-  token: cigarra\n\\ No newline at end of file\n+  token: [redacted]\n", ""},
+		{"-  password: zebra\n+  password: [redacted]\n", ""},  // another secret was there
+		{"-  password: tortuga\n+    token: [redacted]\n", ""}, // another line
+		{"-  password: tortuga\n", ""},
+		{"-  password: tortuga\n-x\n+y\n+  password: [redacted]", "+y\n   password: [redacted]\n-x"},
+		{"+  password: [redacted]\n", ""},
+		{"--- a/x.yml\n+++ b/x.yml\n@@ -1 +1 @@\n-password: tortuga\n+password: [redacted]", "--- a/x.yml\n+++ b/x.yml"},
+		{"@@ -1 +1 @@ a\n-password: tortuga\n+password: [redacted]\n@@ -3 +3,2 @@\n+x\ndone", "@@ -3 +3,2 @@\n+x\ndone"},
+		{"@@ -1 +1 @@\n a\n-password: tortuga\n+password: [redacted]\n b\ndone\n@@ x", "done\n@@ x"},
+		{"-\n+\n[redacted]", ""},
+	} {
+		if c.want == "" {
+			c.want = c.diff
+		}
+		if got := k.Folded(c.diff, copies); got != c.want {
+			t.Errorf("%q: %q, want %q", c.diff, got, c.want)
+		}
+	}
+}
+
+func TestWordsOfADiffAreMasked(t *testing.T) {
+	k, _ := known("password: tortuga\n")
+	for _, diff := range []string{"password: [-tortuga-]{+zebra+}", "-tortuga\n+zebra", "--tortuga_"} {
+		if got, _ := k.Output(diff); strings.Contains(got, "tortuga") || strings.Contains(diff, "zebra") != strings.Contains(got, "zebra") {
+			t.Errorf("%q: %q", diff, got)
+		}
+	}
+}
