@@ -77,8 +77,8 @@ func TestASafeCommandEncodesNoSecret(t *testing.T) {
 	}
 }
 
-// TestGitComparesTheFilesThemselves: a masked copy, and an empty key store, are no changes.
-func TestGitComparesTheFilesThemselves(t *testing.T) {
+// TestGitShowsWhatWasChanged: a masked copy, and an empty key store, are no changes.
+func TestGitShowsWhatWasChanged(t *testing.T) {
 	if sandbox.Check(t.Context()) != nil {
 		t.Skip("this machine has no sandbox")
 	}

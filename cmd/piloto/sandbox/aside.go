@@ -40,6 +40,11 @@ func (g *Guard) Clear(to string, at time.Time) []Moved {
 		c.clear(true)
 	}
 	c.clear(false)
+	for path := range c.after.indexes { // of a folder that commands may write: see gitSight
+		if hasWithin(g.before.written, path) {
+			_ = changeIndex(path, true, (*index).restore)
+		}
+	}
 	return c.moved
 }
 

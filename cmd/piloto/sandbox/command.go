@@ -63,6 +63,10 @@ type Command struct {
 	known   *mask.Known // what an output is searched for
 	telling []string    // files that may tell a secret
 	shown   workspace.Shown
+	held    []string            // what git obeys in the workspace, by slashed names
+	stages  []string            // git folders and files that it can write
+	indexes map[string][]string // of git, as in obeyed
+	git     *gitSight
 
 	Unconfined bool       // run without a sandbox
 	Language   locale.Tag // of the sentence in Output; "" is Spanish
@@ -76,7 +80,7 @@ type Result struct {
 	Killed   bool   // a signal ended it: ours, or another
 	TimedOut bool   // its time was over
 	Duration time.Duration
-	Masks    *Masks // what became of masked copies; nil: nothing
+	Masks    Masks
 }
 
 // Run runs a command to its end, and ends it when ctx ends or its time is over. An error means that it was not
@@ -94,6 +98,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, ErrSetup.With("step", "descriptors").Because(err)
 	}
 	c.learn()
+	c.git = &gitSight{}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	out, start := &output{}, time.Now()
@@ -110,10 +115,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	result.Output, result.Secrets = c.withoutSecrets(out.text(c.Language))
 	result.Secrets += out.keys
 	result.Masks = c.written(start)
-	if blocked := c.blocked(result); blocked != nil {
-		result.Masks = cmp.Or(result.Masks, &Masks{})
-		result.Masks.Blocked = blocked
-	}
+	c.explain(&result)
 	return result, nil
 }
 
@@ -221,7 +223,7 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 		o.into(root)
 	}
 	c.maskSettings(shown, o)
-	c.shown = shown
+	c.shown, c.stages, c.indexes = shown, o.written, o.indexes
 	var copies map[string][]byte
 	c.known, copies = cmp.Or(c.Known, &Known{}).of(c.Workspace, shown, c.telling)
 	for name, content := range copies {
@@ -229,7 +231,13 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 			c.copyOf(name, content)
 		}
 	}
-	c.ReadOnly = append(c.ReadOnly, o.closed()...)
+	closed := o.closed()
+	for _, path := range closed {
+		if isWithin(path, c.Workspace) {
+			c.held = append(c.held, c.slashed(path))
+		}
+	}
+	c.ReadOnly = append(c.ReadOnly, closed...)
 	return &Guard{o}, nil
 }
 

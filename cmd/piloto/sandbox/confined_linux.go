@@ -5,6 +5,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -154,7 +156,7 @@ func explain(r report, f facts) error {
 }
 
 // copies writes the contents of Masked into files of a new folder, and returns their paths by name. The one of "" is an empty
-// file. remove deletes them.
+// file. The indexes of git that belong to them are there by their own paths. remove deletes them.
 func (c *Command) copies() (paths map[string]string, remove func(), err error) {
 	paths, remove = map[string]string{}, func() {}
 	if len(c.Masked) == 0 && len(c.Hidden) == 0 {
@@ -170,13 +172,38 @@ func (c *Command) copies() (paths map[string]string, remove func(), err error) {
 		all = map[string][]byte{}
 	}
 	all[""] = nil
+	if len(c.stages) > 0 {
+		all[""] = []byte("\n") // git always compares an empty file
+	}
 	for name, content := range all {
 		path := filepath.Join(folder, strconv.Itoa(len(paths)))
-		if err := os.WriteFile(path, content, 0o400); err != nil {
-			remove()
-			return nil, func() {}, err
+		if err = c.copyTo(path, name, content); err != nil {
+			break
 		}
 		paths[name] = path
 	}
+	if err == nil {
+		err = c.marked(folder, paths)
+	}
+	if err != nil {
+		remove()
+		return nil, func() {}, err
+	}
 	return paths, remove, nil
+}
+
+// copyTo writes the copy of a file. It can be run if the file can, and is as old. One that git could stage is older than any
+// index, because git compares what is not.
+func (c *Command) copyTo(path, name string, content []byte) error {
+	if err := os.WriteFile(path, content, 0o400); err != nil {
+		return err
+	}
+	at, mode := time.Unix(1e9, 0), fs.FileMode(0o400)
+	if info, err := os.Lstat(filepath.Join(c.Workspace, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+		mode |= info.Mode().Perm() & 0o111
+		if len(c.stages) == 0 {
+			at = info.ModTime()
+		}
+	}
+	return errors.Join(os.Chmod(path, mode), os.Chtimes(path, at, at))
 }

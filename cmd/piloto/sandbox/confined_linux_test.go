@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -251,7 +252,7 @@ func TestExitCodes(t *testing.T) {
 				}
 				got := run(t, Command{Line: line, Workspace: t.TempDir(), Unconfined: unconfined})
 				got.Duration = 0
-				if got != want {
+				if !reflect.DeepEqual(got, want) {
 					t.Errorf("got %+v, want %+v", got, want)
 				}
 			})

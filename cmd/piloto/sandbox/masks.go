@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/locale"
@@ -19,12 +21,27 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// Masks are the files that a command wrote masks into, at most 20, by slashed names: Lost had a secret before, and Written had
-// none that is known. Blocked are the masked copies that it could not write.
-type Masks struct{ Written, Lost, Blocked []string }
+// Masks tell what became of the masked copies of a command, and what it could not know of them. Each names at most 20 files.
+type Masks struct{ told, explained []about }
+
+// about is a sentence about a file, by its slashed name.
+type about struct{ sentence, name string }
 
 // mostMasked is the most files that a result names.
 const mostMasked = 20
+
+// Tell returns sentences about files that have masks now, or had them meanwhile. A person and a model are to read them.
+func (m Masks) Tell(tag locale.Tag) []string { return sentencesOf(tag, m.told) }
+
+// Explain returns sentences about what a command could not write, and about what git showed of it. A model is to read them.
+func (m Masks) Explain(tag locale.Tag) []string { return sentencesOf(tag, m.explained) }
+
+func sentencesOf(tag locale.Tag, list []about) (all []string) {
+	for _, a := range list {
+		all = append(all, locale.Text(tag, "sandbox.masked."+a.sentence, "name", visible.Line(a.name)))
+	}
+	return all
+}
 
 // locked is how programs say that a file cannot be written.
 var locked = regexp.MustCompile(`(?i)resource busy|text file busy|read-only file system|permission denied|not permitted|` +
@@ -33,22 +50,102 @@ var locked = regexp.MustCompile(`(?i)resource busy|text file busy|read-only file
 // busy is how programs say that a file cannot be replaced. They often name another one that was to stand there.
 var busy = lazy.Pattern(`(?i)resource busy|ocupado`)
 
-// blocked returns the masked copies that a command failed to write, as its line and its output name them. If they name none,
-// a script may have failed to replace any: a few are returned then.
-func (c *Command) blocked(r Result) (names []string) {
-	if r.Code == 0 || c.Unconfined || !locked.MatchString(r.Output) {
-		return nil
+// explain adds to a result what a model has to know of files that the line or the output name: why the command could not write
+// them, and what git says of them that is true of their copies only.
+func (c *Command) explain(r *Result) {
+	if c.Unconfined {
+		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Masked)) {
-		if strings.Contains(r.Output, path.Base(name)) || strings.Contains(c.Line, path.Base(name)) {
+	add := func(sentence string, names []string) {
+		names = slices.Compact(slices.Sorted(slices.Values(names)))
+		for _, name := range names[:min(len(names), mostBlocked)] {
+			r.Masks.explained = append(r.Masks.explained, about{sentence, name})
+		}
+	}
+	line := strings.Join(c.words(), "\n")
+	hidden := named(c.Hidden, line)
+	if r.Code != 0 && r.Output == "" && stash().MatchString(c.Line) { // it fails without a word
+		add("held", nearest(named(c.held, gitFolder), line))
+	}
+	if locked.MatchString(r.Output) && (r.Code != 0 || !c.onlyReads()) {
+		both := line + "\n" + r.Output
+		hidden = named(c.Hidden, both)
+		copies := slices.Sorted(maps.Keys(c.Masked))
+		blocked, held := named(copies, both), named(c.held, both)
+		if blocked == nil && held == nil && hidden == nil && named(c.above(), both) == nil && busy().MatchString(r.Output) {
+			blocked = copies // a script may have failed to replace any
+		}
+		add("locked", blocked)
+		if held == nil && busy().MatchString(r.Output) {
+			add("above", named(c.above(), both))
+		}
+		add("held", nearest(held, both))
+		hidden = nearest(hidden, both)
+	}
+	add("hidden", nearest(hidden, line))
+	c.explainGit(r.Output, add)
+	for _, name := range c.stagedOf() {
+		r.Masks.told = append(r.Masks.told, about{"staged", name})
+	}
+}
+
+var stash = lazy.Pattern(`\bgit\b.*\bstash\b`)
+
+// named returns those of some files that a text names, sorted; nil for none.
+func named(files []string, text string) (names []string) {
+	for _, name := range slices.Sorted(slices.Values(files)) {
+		if mentions(text, path.Base(name)) {
 			names = append(names, name)
 		}
 	}
-	if names == nil && busy().MatchString(r.Output) {
-		all := slices.Sorted(maps.Keys(c.Masked))
-		return all[:min(len(all), mostBlocked)]
-	}
 	return names
+}
+
+// above returns the folders of the workspace that have what is held.
+func (c *Command) above() (folders []string) {
+	for _, name := range c.held {
+		for name = path.Dir(name); name != "."; name = path.Dir(name) {
+			folders = append(folders, name)
+		}
+	}
+	return folders
+}
+
+// nearest returns those of files of one name that a text can mean: what it names with its folder, else what is in no folder.
+func nearest(files []string, text string) []string {
+	isDeep := func(name string) bool { return strings.Contains(name, "/") }
+	for _, is := range []func(name string) bool{
+		func(name string) bool { return isDeep(name) && strings.Contains(text, name) },
+		func(name string) bool { return !isDeep(name) },
+	} {
+		if i := slices.IndexFunc(files, is); i >= 0 {
+			return slices.DeleteFunc(slices.Clone(files), func(name string) bool { return !is(name) })
+		}
+	}
+	return files
+}
+
+// mentions reports whether a text has a word.
+func mentions(text, word string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:at+i])
+		at += i + len(word)
+		after, size := utf8.DecodeRuneInString(text[at:])
+		if after == '.' {
+			after, _ = utf8.DecodeRuneInString(text[at+size:])
+		}
+		if !isOfName(before) && before != '.' && !isOfName(after) {
+			return true
+		}
+	}
+}
+
+func isOfName(r rune) bool {
+	return r != utf8.RuneError && (r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
 const mostBlocked = 5
@@ -56,13 +153,12 @@ const mostBlocked = 5
 // tick is that of the clock of a file system.
 const tick = 10 * time.Millisecond
 
-// written returns the files of the workspace that were changed since a time, and have masks now; nil for none.
-func (c *Command) written(since time.Time) *Masks {
+// written looks at the files of the workspace that were changed since a time.
+func (c *Command) written(since time.Time) (m Masks) {
 	if c.known == nil || c.onlyReads() {
-		return nil
+		return m
 	}
 	masks := c.masks()
-	var m Masks
 	_ = filepath.WalkDir(c.Workspace, func(at string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() && isGitName(e.Name()) {
 			return filepath.SkipDir
@@ -76,26 +172,34 @@ func (c *Command) written(since time.Time) *Masks {
 		if _, masked := c.Masked[name]; masked && !c.Unconfined {
 			return nil
 		}
-		content, err := os.ReadFile(at) //nolint:gosec // a file of the workspace
-		switch had := c.secretsOf(name); {
-		case err != nil || workspace.Binary(content):
-		case mask.Lost(had, content):
-			m.Lost = append(m.Lost, name)
-		case !hasMasks(content, masks) && !mask.Stands(c.shown, name, content):
-		case had != nil:
-			m.Lost = append(m.Lost, name)
-		default:
-			m.Written = append(m.Written, name)
+		if what := c.look(name, masks); what != "" {
+			m.told = append(m.told, about{what, name})
 		}
-		if len(m.Written)+len(m.Lost) == mostMasked {
+		if len(m.told) == mostMasked {
 			return filepath.SkipAll
 		}
 		return nil
 	})
-	if m.Written == nil && m.Lost == nil {
-		return nil
+	return m
+}
+
+// look returns what is to be told of a file that was changed: "" if it has no mask.
+func (c *Command) look(name string, masks map[string]bool) (sentence string) {
+	root, err := os.OpenRoot(c.Workspace) // what a command leaves behind may exchange folders meanwhile
+	if err != nil {
+		return ""
 	}
-	return &m
+	defer func() { _ = root.Close() }()
+	content, err := root.ReadFile(filepath.FromSlash(name))
+	had := c.secretsOf(name)
+	lost := mask.Lost(had, content)
+	switch {
+	case err != nil || workspace.Binary(content) || !lost && !hasMasks(content, masks) && !mask.Stands(c.shown, name, content):
+		return ""
+	case !lost && had == nil:
+		return "copied"
+	}
+	return "lost"
 }
 
 // secretsOf returns the secrets that a file had before the line ran, as far as it was read.
@@ -124,28 +228,3 @@ func hasMasks(content []byte, masks map[string]bool) bool {
 
 // onlyReads reports whether a line is known to write no file.
 func (c *Command) onlyReads() bool { return command.Classify(c.Line).Class == command.Safe }
-
-// Tell returns a sentence for each file that has masks now. A person and a model are to read it.
-func (m *Masks) Tell(tag locale.Tag) (told []string) {
-	if m == nil {
-		return nil
-	}
-	for _, name := range m.Lost {
-		told = append(told, locale.Text(tag, "sandbox.masked.lost", "name", visible.Line(name)))
-	}
-	for _, name := range m.Written {
-		told = append(told, locale.Text(tag, "sandbox.masked.copied", "name", visible.Line(name)))
-	}
-	return told
-}
-
-// Explain returns a sentence for each masked copy that could not be written. A model is to read it.
-func (m *Masks) Explain(tag locale.Tag) (told []string) {
-	if m == nil {
-		return nil
-	}
-	for _, name := range m.Blocked {
-		told = append(told, locale.Text(tag, "sandbox.masked.locked", "name", visible.Line(name)))
-	}
-	return told
-}

@@ -12,7 +12,6 @@ import (
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/runs/command"
-	"piloto/internal/workspace"
 )
 
 // The most files of a workspace that a line is taken to name, and folders in which its words are looked up.
@@ -29,25 +28,19 @@ func (c *Command) learn() {
 		return
 	}
 	names := c.named()
-	switch {
-	case c.Unconfined || !c.onlyReads():
-	case c.compares():
-		c.Masked = nil
-		c.Hidden = slices.DeleteFunc(slices.Clone(c.Hidden), func(name string) bool {
-			return c.shown.Secrets(name) != workspace.NoSecrets && !c.shown.Hidden(name)
-		})
-	default:
-		c.Masked = maps.Clone(c.Masked)
-		for name, safe := range names {
-			if _, has := c.Masked[name]; has || c.shown.Hidden(name) || c.shown.Names(name) {
-				continue
-			}
-			if safe == nil {
-				safe, _ = os.ReadFile(filepath.Join(c.Workspace, filepath.FromSlash(name)))
-			}
-			if text, secrets := c.known.Output(string(safe)); secrets > 0 || names[name] != nil { // or it has a copy of another secret
-				c.copyOf(name, []byte(text))
-			}
+	if c.Unconfined || !c.onlyReads() {
+		return
+	}
+	c.Masked = maps.Clone(c.Masked)
+	for name, safe := range names {
+		if _, has := c.Masked[name]; has || c.shown.Hidden(name) || c.shown.Names(name) {
+			continue
+		}
+		if safe == nil {
+			safe, _ = os.ReadFile(filepath.Join(c.Workspace, filepath.FromSlash(name)))
+		}
+		if text, secrets := c.known.Output(string(safe)); secrets > 0 || names[name] != nil { // or it has a copy of another secret
+			c.copyOf(name, []byte(text))
 		}
 	}
 }
@@ -138,41 +131,6 @@ func (c *Command) namedPaths() (paths []string) {
 	}
 	return paths
 }
-
-// wholeLines are the options with which the looks of git show whole lines of files, and no parts of them.
-var wholeLines = lazy.Pattern(`^(?:-[sbpwzM]+|-U?\d+|-n|--(?:|short|branch|porcelain(?:=v[12])?|long|show-stash|ignored|untracked-files(?:=\w+)?|u(?:no|all|normal)|` +
-	`stat(?:=[\d,]+)?|numstat|shortstat|dirstat|summary|compact-summary|name-only|name-status|cached|staged|merge-base|check|quiet|exit-code|patch|raw|` +
-	`unified=\d+|no-color|no-ext-diff|no-renames|find-renames|minimal|patience|histogram|ignore-[\w-]+|diff-filter=\w+|relative|` +
-	`oneline|graph|decorate|all|no-merges|max-count=\d+))$`)
-
-// compares reports whether the line asks git what was changed, and nothing else reads files. Git takes a masked copy for a
-// change, and so it reads the files themselves. What it shows of them has masks.
-func (c *Command) compares() bool {
-	list, _ := command.Plains(c.Line)
-	asks := false
-	for _, one := range list {
-		words := one.Words
-		if len(words) > 2 && words[0] == "git" && words[1] == "--no-pager" {
-			words = slices.Delete(slices.Clone(words), 1, 2)
-		}
-		isOption := func(word string) bool { return strings.HasPrefix(word, "-") && !wholeLines().MatchString(word) }
-		switch {
-		case words[0] == "cd" || words[0] == "echo":
-		case words[0] == "head" || words[0] == "tail" || words[0] == "cat":
-			if !lineCount().MatchString(strings.Join(words[1:], " ")) {
-				return false
-			}
-		case len(words) < 2 || words[0] != "git" || !slices.Contains([]string{"status", "diff", "log", "branch", "show"}, words[1]) || slices.ContainsFunc(words[2:], isOption):
-			return false
-		default:
-			asks = true
-		}
-	}
-	return asks
-}
-
-// lineCount is what head and tail have that count lines of what another program writes.
-var lineCount = lazy.Pattern(`^(?:-n ?\d+|-\d+)?$`)
 
 // words returns the words of the line, as far as they can be told apart.
 func (c *Command) words() (all []string) {

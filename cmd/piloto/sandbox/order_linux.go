@@ -110,10 +110,13 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 	for _, name := range c.Hidden {
 		o.hide(filepath.Join(c.Workspace, filepath.FromSlash(name)), copies[""])
 	}
-	for name := range c.Masked {
-		path := filepath.Join(c.Workspace, filepath.FromSlash(name))
-		if real, err := filepath.EvalSymlinks(path); err == nil && real == path {
-			o.Mounts = append(o.Mounts, mount{Path: path, Kind: copied, From: copies[name]})
+	for name, from := range copies {
+		path := name // of an index
+		if !filepath.IsAbs(name) {
+			path = filepath.Join(c.Workspace, filepath.FromSlash(name))
+		}
+		if real, err := filepath.EvalSymlinks(path); name != "" && err == nil && real == path {
+			o.Mounts = append(o.Mounts, mount{Path: path, Kind: copied, From: from})
 		}
 	}
 	o.sortMounts()
@@ -198,9 +201,4 @@ func (o *order) hide(path, empty string) {
 	default:
 		o.add(emptyFile, path)
 	}
-}
-
-func exists(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&os.ModeSymlink == 0
 }

@@ -35,8 +35,10 @@ type obeyed struct {
 	folders map[string]fs.FileInfo // git folders: each .git, and what has the layout of one, by path
 	files   map[string]content     // what is obeyed beside them, by path
 
-	parsed map[string][]option // configurations that git reads, by path
-	seen   map[string]bool     // of git folders, folders of hooks and configurations, each for the files that it is about
+	parsed  map[string][]option // configurations that git reads, by path
+	indexes map[string][]string // of git folders, by path, each with the folders whose files it may have
+
+	seen map[string]bool // of git folders, folders of hooks and configurations, each for the files that it is about
 }
 
 // content tells what is in a file or a link. The zero one is that of nothing.
@@ -80,7 +82,7 @@ func newObeyed(workspace string, written []string) *obeyed {
 func (o *obeyed) empty() *obeyed {
 	return &obeyed{
 		roots: o.roots, written: o.written, folders: map[string]fs.FileInfo{}, files: map[string]content{},
-		parsed: map[string][]option{}, seen: map[string]bool{},
+		parsed: map[string][]option{}, indexes: map[string][]string{}, seen: map[string]bool{},
 	}
 }
 
@@ -127,6 +129,7 @@ func (o *obeyed) pointer(path string) {
 
 // gitFolder notes a git folder and its common folder. Work is the folder whose files it keeps.
 func (o *obeyed) gitFolder(path, work string) {
+	o.indexed(path, work)
 	o.note(path, work)
 	if text := readSmall(filepath.Join(path, "commondir")); text != "" {
 		o.note(o.follow(path, strings.TrimSpace(text)), work)
@@ -285,8 +288,18 @@ func (o *obeyed) follow(folder, path string) string {
 
 // mayChange reports whether a path is in a folder that commands write, and none that the person named for it.
 func (o *obeyed) mayChange(path string) bool {
-	within := func(folder string) bool { return isWithin(path, folder) }
-	return slices.ContainsFunc(o.roots, within) && !slices.ContainsFunc(o.written, within)
+	return hasWithin(o.roots, path) && !hasWithin(o.written, path)
+}
+
+// hasWithin reports whether a path is one of some folders, or below one.
+func hasWithin(folders []string, path string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return isWithin(path, folder) })
+}
+
+// exists reports whether there is something at a path that is no link.
+func exists(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSymlink == 0
 }
 
 // readSmall returns the content of a file, or "" when there is none, or it is large.

@@ -69,6 +69,7 @@ func (c *Command) copyOf(name string, content []byte) {
 func (c *Command) withoutSecrets(output string) (masked string, secrets int) {
 	if strings.Contains(output, mask.Mark) { // of masked copies
 		masks, seen := c.masks(), map[string]bool{}
+		output = c.known.Folded(output, masks)
 		for line := range strings.Lines(output) {
 			if line = strings.TrimSpace(line); strings.Contains(line, mask.Mark) && !seen[line] && hasMasks([]byte(line), masks) {
 				seen[line] = true

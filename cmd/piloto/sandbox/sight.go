@@ -1,0 +1,201 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piloto/internal/ground/lazy"
+	"piloto/internal/workspace/mask"
+)
+
+// A gitSight tells what git sees in a sandbox of files that have a copy, by slashed names: unlike are those that differ from what
+// git has, so that git compares the copy. unseen differ, too, and git takes them as unchanged: they are hidden, or git could
+// stage the copy.
+type gitSight struct {
+	unlike, unseen, tracked []string
+	staged                  []string // indexes that the command can write
+	blind                   bool     // an index could not be marked: all files of unlike may be unchanged
+}
+
+// marked adds to copies the indexes of the repositories that the command sees, by their paths. In these, files that have a copy
+// are marked as unchanged. An index that a command can write is marked itself, and the Guard takes the marks away.
+func (c *Command) marked(folder string, copies map[string]string) error {
+	for path, works := range c.indexes {
+		writes := hasWithin(c.stages, path)
+		if !writes && !isWithin(path, c.Workspace) && !hasWithin(c.ReadOnly, path) {
+			continue
+		}
+		for _, work := range works {
+			wanted, hidden := c.inPlace(work, copies)
+			if len(wanted) == 0 && len(hidden) == 0 {
+				continue
+			}
+			mark := func(x *index) bool { return c.mark(x, work, wanted, hidden, writes) }
+			err, done := error(nil), false
+			if writes {
+				c.git.staged = append(c.git.staged, path)
+				done = changeIndex(path, false, mark) == nil
+				err = c.exclude(path, folder, copies, wanted)
+			} else {
+				done, err = c.markCopy(path, folder, copies, mark)
+			}
+			switch {
+			case err != nil:
+				return err
+			case !done:
+				c.git.blind = true
+				c.git.unlike = slices.AppendSeq(append(c.git.unlike, c.Hidden...), maps.Keys(c.Masked))
+			}
+		}
+	}
+	return nil
+}
+
+// markCopy adds to copies that of an index with marks. It is not done if the index is not understood.
+func (c *Command) markCopy(path, folder string, copies map[string]string, mark func(*index) bool) (done bool, err error) {
+	x := readIndex(path)
+	if x == nil || c.Env["GIT_INDEX_FILE"] != "" {
+		return false, nil
+	}
+	if mark(x) {
+		copies[path] = filepath.Join(folder, strconv.Itoa(len(copies)))
+		err = errors.Join(os.WriteFile(copies[path], x.signed(), 0o400), os.Chtimes(copies[path], x.at, x.at)) // git compares what is not older
+	}
+	return true, err
+}
+
+// exclude adds to copies a list of what git leaves out, with the copies of files that it does not know. It could stage them.
+func (c *Command) exclude(index, folder string, copies, wanted map[string]string) error {
+	path := filepath.Join(filepath.Dir(index), "info", "exclude")
+	text, err := os.ReadFile(path) //nolint:gosec // of the repository
+	if err != nil {
+		return nil //nolint:nilerr // without the file there is no place for a copy
+	}
+	text = append(text, '\n')
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		text = append(text, "/"+globbed(name)+"\n"...)
+	}
+	copies[path] = filepath.Join(folder, strconv.Itoa(len(copies)))
+	return os.WriteFile(copies[path], text, 0o400)
+}
+
+// inPlace returns the copies that stand in place of files of a work tree, by slashed names below it, and its folders that are
+// hidden.
+func (c *Command) inPlace(work string, copies map[string]string) (wanted map[string]string, hidden []string) {
+	wanted = map[string]string{}
+	below := func(name string) string {
+		rel, err := filepath.Rel(work, filepath.Join(c.Workspace, filepath.FromSlash(name)))
+		if err != nil || !filepath.IsLocal(rel) {
+			return ""
+		}
+		return filepath.ToSlash(rel)
+	}
+	for _, name := range c.Hidden {
+		info, err := os.Lstat(filepath.Join(c.Workspace, filepath.FromSlash(name)))
+		switch at := below(name); {
+		case err != nil || at == "":
+		case info.IsDir():
+			hidden = append(hidden, at+"/")
+		default:
+			wanted[at] = copies[""]
+		}
+	}
+	for name := range c.Masked {
+		if at := below(name); at != "" {
+			wanted[at] = copies[name]
+		}
+	}
+	return wanted, hidden
+}
+
+// mark marks the entries of an index whose files have a copy, or are in a folder that is hidden. It reports whether it marked one.
+func (c *Command) mark(x *index, work string, wanted map[string]string, hidden []string, all bool) (marked bool) {
+	_, ok := x.each(func(e entry) {
+		at, has := wanted[string(e.name)]
+		isHidden := slices.ContainsFunc(hidden, func(folder string) bool { return strings.HasPrefix(string(e.name), folder) })
+		if !has && !isHidden || e.taken() {
+			return
+		}
+		path := filepath.Join(work, filepath.FromSlash(string(e.name)))
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			return
+		}
+		name := c.slashed(path)
+		_, masked := c.Masked[name]
+		if masked {
+			c.git.tracked = append(c.git.tracked, name)
+		}
+		if differs := e.conflict || e.isMeant; differs || !x.isOf(e, path, info) {
+			if masked && !all || differs {
+				c.git.unlike = append(c.git.unlike, name)
+				return
+			}
+			c.git.unseen = append(c.git.unseen, name)
+		}
+		var times []byte
+		if info, err := os.Stat(at); has && err == nil {
+			stat, _ := statOf(info)
+			times = stat[:]
+		}
+		e.take(times)
+		marked = true
+	})
+	return ok && marked
+}
+
+// stagedOf returns the files of which a repository that the command can write has the copy now.
+func (c *Command) stagedOf() (names []string) {
+	for _, path := range c.git.staged {
+		x := readIndex(path)
+		if x == nil {
+			continue
+		}
+		sums := map[string]bool{}
+		for _, content := range c.Masked {
+			sums[string(x.blob(bytes.NewReader(content), int64(len(content))))] = true
+		}
+		for _, work := range c.indexes[path] {
+			_, _ = x.each(func(e entry) {
+				name := c.slashed(filepath.Join(work, filepath.FromSlash(string(e.name))))
+				if _, masked := c.Masked[name]; masked && sums[string(e.sum)] {
+					names = append(names, name)
+				}
+			})
+		}
+	}
+	return names
+}
+
+// explainGit adds what is not true of a file in an output of git.
+func (c *Command) explainGit(output string, add func(sentence string, names []string)) {
+	asks := strings.Contains(c.Line, "git")
+	// those that the line or the output names; if they name none, all
+	of := func(names []string) []string {
+		if named := named(names, c.Line+"\n"+output); named != nil {
+			return named
+		}
+		return names
+	}
+	if asks && (c.git.blind || counts().MatchString(output)) {
+		add("unlike", of(c.git.unlike))
+	}
+	if asks {
+		add("unseen", c.git.unseen)
+	}
+	if uncommitted().MatchString(output) && strings.Contains(output, mask.Mark) {
+		add("blamed", slices.DeleteFunc(of(c.git.tracked), func(name string) bool { return slices.Contains(c.git.unlike, name) }))
+	}
+}
+
+// counts finds where an output of git has numbers of changed lines, or a mask in a line that is not shown as unchanged.
+var counts = lazy.Pattern(`(?m)\|\s+(?:\d|Bin)|^\d+\s+\d+\s|\d (?:insertion|deletion)|^\s*[\d.]+%?(?:\s|$)|^[^ \n].*\[redacted\]|\{\+`)
+
+// uncommitted is how git blame shows a line that no commit has.
+var uncommitted = lazy.Pattern(`(?m)Not Committed Yet|not\.committed\.yet|External file \(--contents\)|^0{7,} `)
