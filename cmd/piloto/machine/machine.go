@@ -242,6 +242,11 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 			if m.unread != "" && r.wrong != "" {
 				r.did = []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(m.unread)}}
 			}
+			if r.masked > 0 { // a command may write what the model read
+				for _, name := range job.Targets(c.Arguments) {
+					m.known.Learn(m.Root, name, m.shown)
+				}
+			}
 			return r
 		}
 	}

@@ -61,8 +61,9 @@ func TestMasksInFilesAreTold(t *testing.T) {
 	}
 }
 
-// TestALostSecretIsTold: a script that writes a mask in the place of a secret fails, or is told.
-func TestALostSecretIsTold(t *testing.T) {
+// TestALostSecretIsPutBack: a script that writes a mask in the place of a secret fails, or the secret is put back, or it is told
+// that it is lost.
+func TestALostSecretIsPutBack(t *testing.T) {
 	for _, unconfined := range []bool{false, true} {
 		if !unconfined && sandbox.Check(t.Context()) != nil {
 			continue
@@ -71,27 +72,37 @@ func TestALostSecretIsTold(t *testing.T) {
 		m := newMachine(t, Options{
 			Mode: agent.Yolo, Commands: true, Unconfined: unconfined, Dev: []string{"bash", "cat"}, Tag: locale.Spanish, Tell: func(text string) { told = append(told, text) },
 		}, nil)
-		for name, text := range byContent {
-			m.put(t, name, text)
-		}
-		m.one(t.Context(), "run_command", args{"command": "cat src/x.py"})
-		for name, script := range map[string]string{
-			"conf.yml":               "cat > conf.yml <<'E'\ndb:\n  password: [redacted]\n  port: 81\nE\n",
-			"application.properties": "sed -i 's/=.*/=[redacted]/' application.properties\n",
-			"src/x.py":               "echo \"key = '[redacted]'\" > src/x.py\n",
-			"run.sh":                 "echo 'export GITHUB_TOKEN=[redacted]' > run.sh\n",
+		const two = "A = 'ghp_Zq55Tr7Kp9wLm4Xv55Zq55Tr7Kp9wLm4Xv55'\nf('sk_live_51H8x2eZvKYlo2C0aBcDeFgHi')\nf('sk_live_61H8x2eZvKYlo2C0aBcDeFgHi')\n"
+		for _, c := range []struct{ name, was, script, is, says string }{
+			{"conf.yml", byContent["conf.yml"], "cat > conf.yml <<'E'\ndb:\n  password: [redacted]\n  port: 81\nE\n", "db:\n  password: tortugaverde\n  port: 81\n", "put back"},
+			{"application.properties", byContent["application.properties"], "sed -i 's/=.*/=[redacted]/' application.properties\n", byContent["application.properties"], "put back"},
+			{"src/x.py", byContent["src/x.py"], "printf \"import os\\nkey = '[redacted]'\\n\" > src/x.py\n", "import os\n" + byContent["src/x.py"], "put back"},
+			{"src/y.py", byContent["src/x.py"], "rm src/y.py; printf \"if 1:\\n\\tkey = '[redacted]'\" > src/y.py; chmod 700 src/y.py\n", "if 1:\n\tkey = 'sk_live_51H8x2eZvKYlo2C0aBcDeFgHi'", "put back"},
+			{"src/two.py", two, "printf \"A = '[redacted]'\\nf('[redacted]')\\nf('[redacted]')\\nb=1\\n\" > src/two.py\n", two + "b=1\n", "put back"},
+			{"src/few.py", two, "printf \"A = '[redacted]'\\nf('[redacted]')\\n\" > src/few.py\n", "", "are lost there"},
+			{"src/z.py", byContent["src/x.py"], "echo \"key = dict(key='[redacted]')\" > src/z.py\n", "", "are lost there"},
+			{"run.sh", byContent["run.sh"], "echo 'export GITHUB_TOKEN=[redacted]' > run.sh\n", byContent["run.sh"], "put back"},
+			{"new.sh", "", "echo 'export GITHUB_TOKEN=[redacted]' > new.sh\n", "export GITHUB_TOKEN=[redacted]\n", "new.sh has masks"},
 		} {
 			told = nil
-			m.put(t, "up.sh", script)
+			if c.was != "" {
+				m.put(t, c.name, c.was)
+			}
+			m.put(t, "up.sh", c.script)
 			time.Sleep(30 * time.Millisecond) // what was changed before
+			if strings.HasSuffix(c.name, ".py") {
+				m.one(t.Context(), "run_command", args{"command": "cat " + c.name})
+			} else if c.was != "" {
+				m.one(t.Context(), "read_file", args{"path": c.name})
+			}
 			got := m.one(t.Context(), "run_command", args{"command": "bash up.sh"})
+			is := m.content(t, c.name)
 			switch {
-			case m.content(t, name) == byContent[name]:
-				if unconfined || !strings.Contains(got, "masked copy") {
-					t.Errorf("%s was not written: %s", name, got)
+			case is == c.was && c.was != c.is && strings.Contains(got, "masked copy"):
+			case len(told) != 1 || !strings.Contains(told[0], c.name) || !strings.Contains(got, c.name) || !strings.Contains(got, c.says) || c.is != "" && is != c.is:
+				if !strings.Contains(got, "masked copy in the sandbox") {
+					t.Errorf("%s (unconfined: %v) has %q: told %q: %s", c.name, unconfined, is, told, got)
 				}
-			case len(told) != 1 || !strings.Contains(told[0], name) || !strings.Contains(got, name+" had secrets") && name != "run.sh":
-				t.Errorf("%s (unconfined: %v): told %q: %s", name, unconfined, told, got)
 			}
 		}
 	}

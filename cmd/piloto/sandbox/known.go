@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +33,13 @@ const (
 	mostKnownFile = 20_000
 	mostCopied    = 500 // files, the nearest, that have a masked copy because of their content: each is a mount
 )
+
+// Learn adds the secrets of a file of a workspace, by its slashed name.
+func (k *Known) Learn(root, name string, shown workspace.Shown) {
+	if name = path.Clean(name); workspace.CheckName(name) == nil {
+		k.read(root, name, shown, true)
+	}
+}
 
 // of returns the secrets of files of a workspace, which are named by slashed names below it, and the masked copies of those
 // that have one.

@@ -153,7 +153,8 @@ const mostBlocked = 5
 // tick is that of the clock of a file system.
 const tick = 10 * time.Millisecond
 
-// written looks at the files of the workspace that were changed since a time.
+// written looks at the files of the workspace that were changed since a time. A secret that was known and has a mask now is put
+// back, if it is plain where.
 func (c *Command) written(since time.Time) (m Masks) {
 	if c.known == nil || c.onlyReads() {
 		return m
@@ -198,6 +199,9 @@ func (c *Command) look(name string, masks map[string]bool) (sentence string) {
 		return ""
 	case !lost && had == nil:
 		return "copied"
+	}
+	if whole, ok := mask.Restored(c.shown, name, had, content); ok && root.WriteFile(filepath.FromSlash(name), whole, 0o600) == nil {
+		return "restored"
 	}
 	return "lost"
 }

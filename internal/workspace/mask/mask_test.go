@@ -256,3 +256,26 @@ func TestWordsOfADiffAreMasked(t *testing.T) {
 		}
 	}
 }
+
+func TestSecretsArePutBack(t *testing.T) {
+	const one, list = "a: 1\npassword: tortuga\n", "password: tortuga\nusers:\n- password: cigarra\n- password: hormiga\n"
+	for _, c := range []struct{ was, is, whole string }{
+		{one, "password: [redacted]\na: 2\n", "password: tortuga\na: 2\n"},
+		{one, "x:\n\tpassword: [redacted]\r\n\tpassword: [redacted]", "x:\n\tpassword: tortuga\r\n\tpassword: tortuga"},
+		{one, "password: \"[redacted]\"\n", ""},
+		{one, "password: [redacted] # old\n", ""},
+		{one, "a: 2\n", ""},
+		{list, "password: [redacted]\nusers:\n- password: [redacted]\n- password: [redacted]\nb: 1\n", list + "b: 1\n"},
+		{list, "users:\n- password: [redacted]\n- password: [redacted]\npassword: [redacted]\n", ""}, // in another order
+		{list, "password: [redacted]\nusers:\n- password: [redacted]\n", ""},
+		{"kind: Secret\ndata:\n  admin: cigarra\n", "kind: Secret\ndata:\n  admin: [redacted]\n  b: [redacted]\n", ""},
+		{"kind: Secret\ndata:\n  admin: cigarra\n", "kind: ConfigMap\ndata:\n  admin: [redacted]\n", ""}, // it would be shown there
+		{"-----BEGIN RSA PRIVATE KEY-----\nQUJD\n-----END RSA PRIVATE KEY-----\n", "[redacted]\n\n\n", ""},
+	} {
+		had, _ := mask.Find(workspace.Shown{}, "a.yml", []byte(c.was))
+		got, ok := mask.Restored(workspace.Shown{}, "a.yml", had, []byte(c.is))
+		if ok != (c.whole != "") || ok && string(got) != c.whole {
+			t.Errorf("%q of %q: %q, %v", c.is, c.was, got, ok)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unicode"
@@ -135,13 +136,55 @@ func Stands(shown workspace.Shown, name string, content []byte) bool {
 		hasSample(shown, name, mark().ReplaceAllLiteralString(plainly(string(content)), sampleSecret))
 }
 
-// Lost reports whether a content has one of a file's secrets no more, and its line with a mask instead.
+// Lost reports whether a content with masks has one of a file's secrets no more.
 func Lost(secrets []Secret, content []byte) bool {
 	if len(secrets) == 0 || !In(string(content)) {
 		return false
 	}
 	now := newLines(content)
-	return slices.ContainsFunc(secrets, func(s Secret) bool { return now[s.line] == 0 && now[s.masked] > 0 })
+	return slices.ContainsFunc(secrets, func(s Secret) bool {
+		stays := func(value string) bool { return strings.Contains(string(content), value) }
+		return now[s.line] == 0 && (now[s.masked] > 0 || !slices.ContainsFunc(s.values, stays))
+	})
+}
+
+// Restored returns the content of a file in which each mask of a line that had a secret is that secret again. It is not ok if it
+// is not plain which one: another line has the same mask, and the masks do not stand in the order of the secrets. The secrets
+// stay masked: what is returned is read as the content was.
+func Restored(shown workspace.Shown, name string, secrets []Secret, content []byte) (whole []byte, ok bool) {
+	of, order := map[string]string{}, []string{}
+	several := false
+	for _, s := range secrets {
+		if was, known := of[s.masked]; known && was != s.line {
+			several = true
+		}
+		if !strings.Contains(s.masked, Mark) { // a line of a longer secret
+			return nil, false
+		}
+		of[s.masked] = s.line
+		order = append(order, s.masked)
+	}
+	all := strings.Split(string(content), "\n")
+	var found []int
+	var masks []string
+	for i, line := range all {
+		if text := strings.TrimSpace(line); of[text] != "" {
+			found, masks = append(found, i), append(masks, text)
+		}
+	}
+	if several && !slices.Equal(masks, order) {
+		return nil, false
+	}
+	for n, i := range found {
+		line := of[masks[n]]
+		if several {
+			line = secrets[n].line
+		}
+		all[i] = strings.Replace(all[i], masks[n], line, 1)
+	}
+	whole = []byte(strings.Join(all, "\n"))
+	safe, _ := Content(shown, name, whole)
+	return whole, len(found) > 0 && bytes.Equal(safe, content) && !Lost(secrets, whole) && !Stands(shown, name, whole)
 }
 
 // loses reports whether a text has a secret less often than another one. Its lines are plain, and masked in safe.
