@@ -55,8 +55,8 @@ type Command struct {
 	Write     []string      // can be written beside Workspace. What a command leaves there, others may run: name no shared cache
 	Hidden    []string      // files and folders below Workspace, by slashed names, that are empty for the line: see Protect
 
-	// Masked has what a line reads in place of files below Workspace, by slashed names: their contents with masks. It
-	// cannot write them. Without a sandbox it reads the files.
+	// Masked has what a line reads in place of files below Workspace, by slashed names: their contents with masks. What it
+	// writes there is carried over to the files, unless a mask is lost. Without a sandbox it reads the files.
 	Masked map[string][]byte
 
 	Known   *Known      // of the workspace; Protect fills it. Nil: its files are read anew
@@ -67,6 +67,8 @@ type Command struct {
 	stages  []string            // git folders and files that it can write
 	indexes map[string][]string // of git, as in obeyed
 	git     *gitSight
+
+	carrying *carrying
 
 	Unconfined bool       // run without a sandbox
 	Language   locale.Tag // of the sentence in Output; "" is Spanish
@@ -98,7 +100,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, ErrSetup.With("step", "descriptors").Because(err)
 	}
 	c.learn()
-	c.git = &gitSight{}
+	c.git, c.carrying = &gitSight{}, &carrying{writes: !c.onlyReads()}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	out, start := &output{}, time.Now()

@@ -66,6 +66,7 @@ func runConfined(ctx context.Context, c Command, sh shell, out *output) (Result,
 	}
 	sent := gob.NewEncoder(orderOut).Encode(newOrder(c, sh, copies)) // fails when the process died: the report tells why
 	_ = first.Wait()
+	c.carry(copies)
 	var r report
 	switch err := gob.NewDecoder(reportIn).Decode(&r); {
 	case err == nil && r.Step == "":
@@ -201,6 +202,9 @@ func (c *Command) copyTo(path, name string, content []byte) error {
 	at, mode := time.Unix(1e9, 0), fs.FileMode(0o400)
 	if info, err := os.Lstat(filepath.Join(c.Workspace, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
 		mode |= info.Mode().Perm() & 0o111
+		if c.carries(name) {
+			mode |= info.Mode().Perm() & 0o200
+		}
 		if len(c.stages) == 0 {
 			at = info.ModTime()
 		}

@@ -7,7 +7,8 @@
 //   - The folder of the workspace can be written, except its .git. Command.Protect hides its secrets, has masked copies
 //     read in place of the files that usually have some, closes all that git obeys in it, and returns a Guard, which moves
 //     away what the command left for git to obey. The folders above what is closed cannot be renamed or removed. The same
-//     holds for what git obeys in the folders of Command.Write. Git takes a file that has a copy as unchanged.
+//     holds for what git obeys in the folders of Command.Write. Git takes a file that has a copy as unchanged, and what a
+//     command writes into a copy is carried over to the file.
 //   - Programs and libraries of the system, and what Command.ReadOnly names, can be read.
 //   - HOME and TMPDIR are in memory, at most 2 GiB, and vanish with the command.
 //   - Nothing else exists there: no home folder, no socket of a daemon, no process of the person.

@@ -83,6 +83,7 @@ func (c *Command) explain(r *Result) {
 		hidden = nearest(hidden, both)
 	}
 	add("hidden", nearest(hidden, line))
+	add("left", c.carrying.left)
 	c.explainGit(r.Output, add)
 	for _, name := range c.stagedOf() {
 		r.Masks.told = append(r.Masks.told, about{"staged", name})

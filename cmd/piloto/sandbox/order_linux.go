@@ -37,6 +37,7 @@ const (
 	scratch               // a new folder in memory, which can be written
 	shared                // the same, for shared memory
 	copied                // another file, which can be read
+	carried               // another file, which can be read and written
 	emptyFile             // nothing
 	emptyDir              // nothing
 	proc                  // the processes of the sandbox
@@ -116,7 +117,11 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 			path = filepath.Join(c.Workspace, filepath.FromSlash(name))
 		}
 		if real, err := filepath.EvalSymlinks(path); name != "" && err == nil && real == path {
-			o.Mounts = append(o.Mounts, mount{Path: path, Kind: copied, From: from})
+			how := copied
+			if c.carries(name) {
+				how = carried
+			}
+			o.Mounts = append(o.Mounts, mount{Path: path, Kind: how, From: from})
 		}
 	}
 	o.sortMounts()
@@ -136,7 +141,7 @@ func (o *order) listHeld() {
 	for i, h := range o.Held {
 		above := map[string]bool{}
 		for _, m := range o.Mounts {
-			if m.Kind == emptyFile || m.Kind == copied || m.Path == h.Root || !isWithin(m.Path, h.Root) {
+			if m.Kind == emptyFile || m.Kind == copied || m.Kind == carried || m.Path == h.Root || !isWithin(m.Path, h.Root) {
 				continue
 			}
 			for folder := filepath.Dir(m.Path); folder != h.Root; folder = filepath.Dir(folder) {

@@ -32,6 +32,7 @@ func (c *Command) maskSettings(shown workspace.Shown, o *obeyed) {
 		name, err := filepath.Rel(c.Workspace, path)
 		if err == nil && filepath.IsLocal(name) && !shown.Names(filepath.ToSlash(name)) {
 			c.maskFile(shown, filepath.ToSlash(name), ".git/config")
+			c.held = append(c.held, filepath.ToSlash(name))
 		}
 	}
 }

@@ -187,7 +187,7 @@ func (c *Command) explainGit(output string, add func(sentence string, names []st
 		add("unlike", of(c.git.unlike))
 	}
 	if asks {
-		add("unseen", c.git.unseen)
+		add("unseen", slices.Concat(c.git.unseen, c.carrying.done))
 	}
 	if uncommitted().MatchString(output) && strings.Contains(output, mask.Mark) {
 		add("blamed", slices.DeleteFunc(of(c.git.tracked), func(name string) bool { return slices.Contains(c.git.unlike, name) }))

@@ -182,8 +182,8 @@ func TestGitShowsWhatWasChanged(t *testing.T) {
 	write(t, filepath.Join(folder, ".env.example"), "A=2\n")
 	write(t, filepath.Join(folder, "a.txt"), "two\n")
 	for _, c := range []struct{ line, has, hasNot, why string }{
-		{"git status -s", " M .npmrc\n M a.txt\n M conf.yml", "x.py", ".env.example was changed"},
-		{"git diff", "   password: [redacted]\n-  port: 80\n+  port: 81", "-  password", ".env.example was changed"},
+		{"git status -s", " M .npmrc\n M a.txt\n M conf.yml", "x.py", ".env.example differs"},
+		{"git diff", "   password: [redacted]\n-  port: 80\n+  port: 81", "-  password", ".env.example differs"},
 		{"git -C . diff --color=always HEAD | cat", " //r.example.org/:_authToken=[redacted]\n always-auth=true\n+save=true", "-//r", ""},
 		{"git diff --stat", "conf.yml", "", "conf.yml: git compares"},
 		{"git diff | wc -l", "", "", "conf.yml: git compares"},
@@ -197,7 +197,7 @@ func TestGitShowsWhatWasChanged(t *testing.T) {
 		{"git add -A || true", "Read-only", "", ".git cannot be written"},
 		{"cat .env.example", "", "A=", ".env.example is hidden"},
 		{"echo x >> .env.example", "", "", ".env.example is hidden"},
-		{"echo x >> conf.yml", "", "", "conf.yml is a masked copy in the sandbox"},
+		{"mv conf.yml x", "", "", "conf.yml is a masked copy in the sandbox"},
 		{"cat a.txt", "two", "", ""},
 	} {
 		before := list(t, folder)
@@ -210,6 +210,18 @@ func TestGitShowsWhatWasChanged(t *testing.T) {
 			t.Errorf("%s changed files", c.line)
 		}
 	}
+}
+
+// What a command writes into a copy is not seen by git until the next one, and that is told.
+func TestGitDoesNotSeeWhatIsCarriedOver(t *testing.T) {
+	needSandbox(t)
+	folder := t.TempDir()
+	newKept(t, folder)
+	r := protected(t, Command{Workspace: folder}, "echo 'x: 1' >> conf.yml; git status -s")
+	if why := strings.Join(r.Masks.Explain(locale.English), ""); r.Output != "" || !strings.HasPrefix(why, "conf.yml differs from what git has") {
+		t.Error(r.Output, why)
+	}
+	wantOutput(t, protected(t, Command{Workspace: folder}, "git diff -U0 --no-prefix | tail -n +5"), "@@ -3,0 +4 @@ db:", "+x: 1")
 }
 
 // Each file is explained once, where several have its name.

@@ -137,6 +137,8 @@ func (m mount) open() (int, error) {
 		return openMemory("4k", unix.MOUNT_ATTR_RDONLY)
 	case copied:
 		return openPath(m.From, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV)
+	case carried:
+		return openPath(m.From, unix.MOUNT_ATTR_NODEV)
 	case emptyFile:
 		return openPath("/dev/null", unix.MOUNT_ATTR_RDONLY)
 	case proc:

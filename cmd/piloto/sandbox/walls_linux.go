@@ -110,7 +110,7 @@ func (o *order) restrict() error {
 		if err != nil {
 			return err
 		}
-		switch write := m.Kind == writable || m.Kind == scratch || m.Kind == shared || m.Kind == device; {
+		switch write := m.Kind == writable || m.Kind == carried || m.Kind == scratch || m.Kind == shared || m.Kind == device; {
 		case write && info.IsDir():
 			rules = append(rules, landlock.RWDirs(m.Path).WithRefer())
 		case write:

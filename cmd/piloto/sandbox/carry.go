@@ -1,0 +1,79 @@
+package sandbox
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/mask"
+)
+
+// A command may write the masked copy of a file. What it wrote is carried over to the file, with the secrets in the place of
+// their masks. The copy is a mount, so that it cannot be replaced, renamed or removed.
+
+// carries reports whether what the command writes into the copy of a file is carried over.
+func (c *Command) carries(name string) bool {
+	_, masked := c.Masked[name]
+	return masked && c.carrying.writes && !slices.ContainsFunc(c.held, func(folder string) bool { return isWithin(name, folder) })
+}
+
+// A carrying tells of which files the copies were written, by slashed names, and of which of them that was not carried over.
+type carrying struct {
+	writes     bool // the command may write
+	done, left []string
+}
+
+// carry carries over what was written into copies, when all processes of the command are dead.
+func (c *Command) carry(copies map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Masked)) {
+		info, err := os.Stat(copies[name])
+		if err != nil || !c.carries(name) {
+			continue
+		}
+		content := []byte(nil)
+		if info.Size() <= maxKnownFile {
+			content, err = os.ReadFile(copies[name])
+		}
+		switch {
+		case err == nil && bytes.Equal(content, c.Masked[name]):
+		case err == nil && c.carryOne(name, content) == nil:
+			c.carrying.done = append(c.carrying.done, name)
+		default:
+			c.carrying.left = append(c.carrying.left, name)
+		}
+	}
+}
+
+// carryOne writes a file as its copy was written. It has to be the file that was copied, with the same masks, and each mask one
+// secret.
+func (c *Command) carryOne(name string, content []byte) error {
+	root, err := os.OpenRoot(c.Workspace)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	at := filepath.Join(c.Workspace, filepath.FromSlash(name))
+	if real, err := filepath.EvalSymlinks(at); err != nil || real != at { // a folder above it was renamed
+		return fs.ErrInvalid
+	}
+	was, err := root.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		return err
+	}
+	secrets, safe := mask.Find(c.shown, name, was)
+	whole, ok := mask.Restored(c.shown, name, secrets, content)
+	before, after := mask.Masks(safe), mask.Masks(content)
+	slices.Sort(before)
+	slices.Sort(after)
+	if !ok || !bytes.Equal(safe, c.Masked[name]) || !slices.Equal(before, after) {
+		return fs.ErrInvalid
+	}
+	if len(whole) > maxKnownFile || workspace.Binary(whole) { // it would get no copy any more
+		return fs.ErrInvalid
+	}
+	return root.WriteFile(filepath.FromSlash(name), whole, 0o600)
+}
