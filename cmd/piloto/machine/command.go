@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"piloto/cmd/piloto/sandbox"
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
@@ -93,6 +94,9 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	head := fmt.Sprintf("exit code %d, %.1f s", got.Code, got.Duration.Seconds())
 	if got.TimedOut {
 		head += ", ended because its time was over"
+	} else if (claim.Command{Line: c.Command, Code: got.Code}).Checks().Unproved() {
+		head += ", which does not say how its tests or its build ended: it may be the code of another program of the line. " +
+			"The record counts them only where their own code is that of the line, as alone, or after set -o pipefail"
 	}
 	if got.Secrets > 0 {
 		head += fmt.Sprintf(", %d masked: %s stands for a secret, and is not to be written", got.Secrets, mask.Mark)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/lazy"
+	"piloto/internal/runs/command"
 )
 
 // Command is a command that the client of a job ran on its machine.
@@ -49,35 +50,32 @@ func (r *Record) needed(a Act) bool {
 		case anyCommand:
 			return len(r.commands) == 0
 		case tested:
-			return !r.passed(tests())
+			return !r.passed(thatTest)
 		case built:
-			return !r.passed(builds())
+			return !r.passed(thatBuild)
 		}
-		return !slices.ContainsFunc(r.commands, func(c Command) bool {
-			words := namesIn(c.Line)
-			return c.Code == 0 && slices.ContainsFunc(strings.Split(need, "|"), func(w string) bool { return slices.Contains(words, w) })
-		})
+		return !slices.ContainsFunc(r.commands, func(c Command) bool { return c.tells(withWord, calls(strings.Split(need, "|"))) == command.Passed })
 	})
 }
 
-// passed reports whether the last command with one of some words ended well; if none has one, whether any did that is not known to only
-// read.
-func (r *Record) passed(of map[string]bool) bool {
+// passed reports whether the last command whose exit code tells of programs of a sort ended well; if none runs one, whether a program that
+// nobody knows did.
+func (r *Record) passed(sort command.Sorts) bool {
 	known, good := false, false
 	for _, c := range r.commands {
-		switch {
-		case has(namesIn(c.Line), of):
-			known, good = true, c.Code == 0
-		case !known && !c.Safe:
-			good = good || c.Code == 0
+		switch c.tells(sort, sorts) {
+		case command.Absent:
+			good = good || !known && !c.Safe && c.tells(unknownSort, sorts) == command.Passed
+		case command.Unproved:
+			known, good = true, known && good
+		case command.Passed:
+			known, good = true, true
+		case command.Broken:
+			known, good = true, false
 		}
 	}
 	return good
 }
-
-var tests = lazy.Words(`test tests testing spec specs check pytest unittest jest jasmine ava karma playwright cypress behave nose2 vitest mocha rspec phpunit ctest tox nox verify prueba pruebas`)
-
-var builds = lazy.Words(`build compile make tsc gradle gradlew mvn cargo webpack vite cmake ninja bazel compilar`)
 
 // needs returns what the act of a verb needs of commands: «he hecho el commit», «he subido el push», “I ran the tests”.
 func needs(words []string, at int) (list []string) {
@@ -115,35 +113,4 @@ var (
 	making  = lazy.Words(`hecho hice hecha hechos creado creada realizado realizada lanzado subido made created done completed finished`)
 	running = lazy.Words(`ejecutado ejecute ejecuté ejecutada ejecutadas ejecutados lanzado lanzada lanzadas lancé corrido pasado run ran executed`)
 	runs    = lazy.Words(`test tests prueba pruebas suite comando comandos command commands`)
-)
-
-// Checks reports whether a command line tests, and whether it builds: one of its commands has a word for it, and is none that only looks
-// at files or handles them. A text in quotes is no command, but after -c.
-func Checks(line string) (does struct{ Tests, Builds bool }) {
-	if at := strings.Index(line, "<<"); at >= 0 { // what follows that line is a text
-		head, _, _ := strings.Cut(line[at:], "\n")
-		line = line[:at] + head
-	}
-	line = quoted().ReplaceAllString(line, "$1; $2$3")
-	for one := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("&|;\n(){}`", r) }) {
-		words := strings.Fields(one)
-		for len(words) > 0 && (strings.Contains(words[0], "=") || before()[words[0]] || strings.Trim(words[0], "0123456789smh") == "") {
-			words = words[1:]
-		}
-		if len(words) == 0 || plain()[words[0]] || len(words) > 1 && prepares()[words[1]] {
-			continue
-		}
-		names := namesIn(strings.Join(words, " "))
-		does.Tests, does.Builds = does.Tests || has(names, tests()), does.Builds || has(names, builds())
-	}
-	return does
-}
-
-var (
-	quoted = lazy.Pattern(`(-c\s+)(?:"([^"]*)"|'([^']*)')|"[^"]*"|'[^']*'`)
-	before = lazy.Words(`if then else elif do while until ! time env sudo nice nohup exec timeout xargs`)
-	plain  = lazy.Words(`cd pushd popd echo printf cat head tail less more grep egrep fgrep rg ag find fd ls tree wc sort uniq cut tr sed awk diff cmp comm test [ [[
-mkdir rmdir rm cp mv ln touch chmod chown stat file which type du df ps kill sleep export source . set unset true false pwd basename dirname date read
-git gh glab curl wget tar zip unzip gzip tee jq yq man apt apt-get brew pip pip3 fi done for case`)
-	prepares = lazy.Words(`install i ci add get uninstall remove init create fmt clean search list ls login publish version help doc`)
 )

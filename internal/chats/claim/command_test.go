@@ -1,6 +1,11 @@
 package claim
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"piloto/internal/runs/command"
+)
 
 // TestClaimsOfAMachineAreComparedWithItsCommands: a text says what only a command does, or shows.
 func TestClaimsOfAMachineAreComparedWithItsCommands(t *testing.T) {
@@ -167,14 +172,87 @@ func TestChecksAreKnown(t *testing.T) {
 		"npm test": {true, false}, "CI=1 npx jest --ci": {true, false}, "go test ./... 2>&1 | tail": {true, false}, "python -m pytest -q": {true, false},
 		"cd web && npm run build": {false, true}, "make": {false, true}, "cargo test": {true, true}, "timeout 60 make check": {true, true}, "npx tsc --noEmit": {false, true},
 		"npm run build && npm test": {true, true}, `bash -c "npm test"`: {true, false}, "sh -c 'make'": {false, true}, "./scripts/run_tests.sh": {true, false},
-		"if true; then go build ./...; fi": {false, true}, "(cd a; pytest)": {true, false},
+		"if true; then go build ./...; fi": {false, true}, "(cd a; pytest)": {true, false}, "npm t": {true, false}, "npm run test:unit": {true, false}, "npm --prefix web run test": {true, false},
+		"yarn workspace web test": {true, false}, "./gradlew testDebugUnitTest": {true, true}, "mvn clean verify": {true, true}, "mvn -q install": {false, true}, "make -C web clean test": {true, true},
+		"python3.12 -W error -m unittest discover": {true, false}, "python manage.py test": {true, false}, "node test/all.js": {true, false}, "python tests/run.py": {true, false},
+		"bash scripts/test.sh": {true, false}, "docker compose run --rm web npm test": {true, false}, "docker build .": {false, true}, "poetry run pytest -q": {true, false}, "uv run python -m pytest": {true, false},
+		"bundle exec rspec": {true, false}, "bin/rails test": {true, false}, "php artisan test": {true, false}, "./manage.py test": {true, false}, "xvfb-run -a npm test": {true, false},
+		"npx playwright test": {true, false}, "turbo run lint test": {true, false}, "cmake --build out --target test": {true, true}, "find . | xargs npx jest": {true, false}, "npm test\\\n -- --watch=false": {true, false},
+		"for d in a b; do (cd $d && npm test); done": {true, false}, "nose2 -v": {true, false}, "tox -e py": {true, false}, "command npm test": {true, false}, "(npm test": {true, false}, "$RUN test": {true, false},
+		"./test": {true, false}, "gcc -o test a.c && ./test": {true, true}, "node --test": {true, false}, ". ./test.sh": {true, false}, "source run_tests.sh": {true, false}, "bats t": {true, false},
+		"npm run test:e2e": {true, false}, "zig build test": {true, true}, "until npm test; do sleep 1; done": {true, false}, "npm test; [ $? -eq 0 ] || exit 1": {true, false},
 
-		"grep -rn test .": {}, "diff a test": {}, "mkdir build": {}, "git commit -m 'test'": {}, `git commit -m "x && npm test"`: {}, "test -f a": {}, "[ -f build ]": {},
+		"grep -rn test .": {}, "diff a test": {}, "mkdir build": {}, "git commit -m 'test'": {}, `git commit -m "x && npm test"`: {}, "test -f a": {}, "[ -f build ]": {}, "[[ -f test ]]": {},
 		"cat > a.md <<EOF\nnpm test\nEOF": {}, "find . -name '*test*' | xargs grep build": {}, "cd test && npm run lint": {}, "npm install jest": {}, "ls tests": {}, "": {},
-		"timeout 5 grep test a": {}, "rm -rf build": {}, "echo make": {}, "pip install pytest": {},
+		"timeout 5 grep test a": {}, "rm -rf build": {}, "echo make": {}, "pip install pytest": {}, "command -v pytest": {}, "command -V make": {}, "which jest": {}, "type -a pytest": {}, "hash jest": {},
+		`python3 -c "import test_missing"`: {}, `python3 -W error -c "import test_missing"`: {}, `node -e "require('./test')"`: {}, `node -p "require('./package.json').scripts.test"`: {}, "ls test": {},
+		"python3 -m pip install pytest": {}, "python -m venv test": {}, "python3 - <<EOF\nimport test\nEOF": {}, "pytest --version": {}, "pytest --collect-only": {}, "npx jest --listTests": {}, "make -n test": {},
+		"make clean": {}, "npm ls jest": {}, "npm view jest": {}, "npx playwright install": {}, "uv pip install pytest": {}, "npx prettier --check test": {}, "npx eslint test": {}, "eslint tests/": {}, "ps aux | grep jest": {},
+		"cat test.log | tail": {}, "jq .scripts.test package.json": {}, "node rename.js test": {true, false}, "go vet ./test/...": {}, "go run ./cmd/test": {}, "go build -o test .": {false, true}, "docker ps": {},
+		"f() { npm test; }": {}, "TEST=1 ./a": {}, "env | grep TEST": {}, "npm run lint -- test": {}, "./a --test": {}, "source venv/bin/activate": {}, "/usr/bin/test -f a": {}, "/bin/ls test": {}, "sudo apt-get install -y pytest": {}, "poetry add pytest": {}, "black --check tests": {},
 	} {
-		if does := Checks(line); does.Tests != want[0] || does.Builds != want[1] {
+		does := Command{Line: line}.Checks()
+		if tests, builds := does.Tests != command.Absent, does.Builds != command.Absent; tests != want[0] || builds != want[1] {
 			t.Errorf("%q: %+v", line, does)
 		}
 	}
+}
+
+// TestOnlyTheCodeOfTheTestsSaysHowTheyEnded: not that of what stands beside them.
+func TestOnlyTheCodeOfTheTestsSaysHowTheyEnded(t *testing.T) {
+	const no, pass, fail = command.Unproved, command.Passed, command.Broken
+	for line, want := range map[string][2]command.Verdict{ // after 0, and after 1
+		"npm test": {pass, fail}, "npm test || true": {no, no}, "npm test; echo done": {no, no}, "npm test | tail -5": {no, no}, "go test ./... ; true": {no, no}, "make test || echo failed": {no, no},
+		"(npm test) && true; ls": {no, no}, "npm test &": {no, no}, "timeout 5 npm test | cat": {no, no}, "set -o pipefail; npm test | tail": {pass, fail}, "cd web && npm test": {pass, fail},
+		"npm test > log 2>&1; code=$?; tail log; exit $code": {pass, fail}, `bash -c "npm test || true"`: {no, no}, "npm run build && npm test": {pass, fail}, "npm test && npm run build": {pass, no},
+		"npm run lint && npm test": {pass, fail}, "npm install && npm test": {pass, fail}, "npm test && git push": {pass, fail}, "npm ci; npm test": {pass, fail}, "(npm test": {no, no},
+	} {
+		for code, want := range want {
+			c := Command{Line: line, Code: code}
+			if does := c.Checks(); does.Tests != want {
+				t.Errorf("%q → %d: %v, want %v", line, code, does.Tests, want)
+			}
+			r := NewRecord()
+			r.OnMachine(Command{Line: "./deploy"}, c)
+			if lacks := claimLacks(r, "All tests pass."); lacks != (want != pass) {
+				t.Errorf("%q → %d: the claim lacks its command: %v", line, code, lacks)
+			}
+		}
+	}
+}
+
+// TestTestsOfWhichNobodyKnowsChangeNothing of what was known before.
+func TestTestsOfWhichNobodyKnowsChangeNothing(t *testing.T) {
+	for _, c := range []struct {
+		ran   []Command
+		lacks bool
+	}{
+		{[]Command{{Line: "npm test"}, {Line: "npm test | tail"}}, false},
+		{[]Command{{Line: "npm test", Code: 1}, {Line: "npm test || true"}}, true},
+		{[]Command{{Line: "./ci"}, {Line: "npm test | tail"}}, true},
+		{[]Command{{Line: "npm test | tail"}, {Line: "./ci"}}, true},
+		{[]Command{{Line: "./ci | tail"}}, true},
+		{[]Command{{Line: "npm install"}}, true},
+		{[]Command{{Line: "git commit -am x"}}, true},
+		{[]Command{{Line: "command -v pytest"}}, true},
+		{[]Command{{Line: "npm test"}, {Line: "which jest", Code: 1}, {Line: "grep -r test .", Code: 1}}, false},
+	} {
+		r := NewRecord()
+		r.OnMachine(c.ran...)
+		if claimLacks(r, "All tests pass.") != c.lacks {
+			t.Errorf("%+v", c)
+		}
+	}
+	for line, lacks := range map[string]bool{
+		"git commit -am x || true": true, "git commit -am x | cat": true, "git add . && git commit -m x": false, `git commit --allow-empty -m "a b"`: false, "echo commit": true, "grep commit a": true,
+	} {
+		r := NewRecord()
+		if r.OnMachine(Command{Line: line}); claimLacks(r, "He hecho el commit.") != lacks {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+func claimLacks(r *Record, text string) bool {
+	return slices.ContainsFunc(Read(text).Acts, func(a Act) bool { return r.Lacks(a, false) })
 }

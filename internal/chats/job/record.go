@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/ground/fault"
+	"piloto/internal/runs/command"
 )
 
 // The record of a job says what was done for it, whatever its model says: each call's client reports its deeds beside the
@@ -143,7 +144,7 @@ type Record struct {
 	Plans    int           `json:"plans,omitempty"`    // that changed something
 	More     int           `json:"more,omitempty"`     // that had no room
 
-	TestsFail  bool `json:"tests_fail,omitempty"`  // the last command that tests did not end well, listed or not
+	TestsFail  bool `json:"tests_fail,omitempty"`  // the last command that tests, and whose exit code says how that ended, did not end well, listed or not
 	BuildFails bool `json:"build_fails,omitempty"` // the last one that builds
 }
 
@@ -163,6 +164,7 @@ type RanCommand struct {
 	ExitCode int    `json:"exit_code"`
 	TimedOut bool   `json:"timed_out,omitempty" doc:"it was ended because its time was over"`
 	Safe     bool   `json:"safe,omitempty" doc:"it is known to change nothing"`
+	Unproved bool   `json:"unproved,omitempty" doc:"it tests or builds, and how that ended is not in its exit code, which may be that of another program"`
 }
 
 // Refusal is what was refused or could not be done, and was not done since.
@@ -219,9 +221,9 @@ func (r *Record) Add(tool string, deeds ...Deed) {
 		case DeedChange:
 			r.change(ChangedFile{name, d.AllAdded, d.AllRemoved, d.Made, d.Deleted, d.Before})
 		case DeedCommand:
-			r.check(d)
+			unproved := r.check(d)
 			if r.fits(commandsRoom, name, len(r.Commands), func(i int) string { return r.Commands[i].Command }) {
-				r.Commands = append(r.Commands, RanCommand{name, d.ExitCode, d.TimedOut, d.Safe})
+				r.Commands = append(r.Commands, RanCommand{name, d.ExitCode, d.TimedOut, d.Safe, unproved})
 			}
 		}
 	}
@@ -256,15 +258,28 @@ func (r *Record) Done(tool string, targets ...string) {
 	}
 }
 
-// check notes whether a command that tests or builds ended well.
-func (r *Record) check(d Deed) {
-	bad, does := d.ExitCode != 0 || d.TimedOut, claim.Checks(d.Name)
-	if does.Tests {
-		r.TestsFail = bad
+// check notes whether the tests and the build of a command ended well. It returns whether nobody knows.
+func (r *Record) check(d Deed) (unproved bool) {
+	does := d.checks()
+	note := func(of command.Verdict, fails *bool) {
+		if of == command.Passed || of == command.Broken {
+			*fails = of == command.Broken
+		}
 	}
-	if does.Builds {
-		r.BuildFails = bad
+	note(does.Tests, &r.TestsFail)
+	note(does.Builds, &r.BuildFails)
+	return does.Unproved()
+}
+
+// checks returns what the exit code of a command tells of its tests and its build. Those that had no time did not end well.
+func (d Deed) checks() claim.Checks {
+	does := claim.Command{Line: d.Name, Code: d.ExitCode}.Checks()
+	for _, of := range []*command.Verdict{&does.Tests, &does.Builds} {
+		if d.TimedOut && *of != command.Absent {
+			*of = command.Broken
+		}
 	}
+	return does
 }
 
 // change notes what became of a file. One that was made and is gone again did not change.

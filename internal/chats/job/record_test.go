@@ -123,3 +123,51 @@ func TestAPatchSaysWhatItDeletes(t *testing.T) {
 		t.Error("it is read wrong")
 	}
 }
+
+// TestOnlyTheCodeOfItsTestsBreaksAJob: a job that changed files ends as its last tests did, whose exit code is known. Of others the record
+// says that their code is of another program.
+func TestOnlyTheCodeOfItsTestsBreaksAJob(t *testing.T) {
+	ran := func(line string, code int) job.Deed {
+		return job.Deed{Kind: job.DeedCommand, Name: line, ExitCode: code}
+	}
+	late := job.Deed{Kind: job.DeedCommand, Name: "npm test | tail", ExitCode: 137, TimedOut: true}
+	for _, c := range []struct {
+		ran      []job.Deed
+		broken   bool
+		unproved int
+	}{
+		{[]job.Deed{ran("npm test", 1)}, true, 0},
+		{[]job.Deed{ran("npm test", 1), ran("npm test", 0)}, false, 0},
+		{[]job.Deed{ran("npm test", 1), ran("npm test || true", 0)}, true, 1},
+		{[]job.Deed{ran("npm test", 1), ran("npm test | tail", 0), ran("npm test", 0)}, false, 1},
+		{[]job.Deed{ran("npm test || true", 0), ran("npm test; echo done", 0), ran("npm test | tail -5", 0)}, false, 3},
+		{[]job.Deed{ran("npm test; ls missing", 2)}, false, 1},
+		{[]job.Deed{ran("set -o pipefail; npm test | tail", 1)}, true, 0},
+		{[]job.Deed{ran("cd web && npm test", 1)}, true, 0},
+		{[]job.Deed{ran("npm run build && npm test", 1), ran("npm test", 0)}, false, 0},
+		{[]job.Deed{ran("command -v pytest", 1), ran("which jest", 1), ran(`python3 -c "import test_missing"`, 1), ran("grep -r test .", 1), ran("ls test", 2)}, false, 0},
+		{[]job.Deed{late}, true, 0},
+	} {
+		var r job.Record
+		r.Add("edit_file", job.Deed{Kind: job.DeedChange, Name: "a"})
+		r.Add("run_command", c.ran...)
+		unproved := 0
+		for _, o := range r.Commands {
+			if o.Unproved {
+				unproved++
+			}
+		}
+		if r.Broken() != c.broken || r.Ended(job.Success) == job.Partial != c.broken || unproved != c.unproved {
+			t.Errorf("%+v: broken %v, %d unproved", c.ran, r.Broken(), unproved)
+		}
+	}
+	var r job.Record
+	d := ran("npm test | tail", 0)
+	r.Add("run_command", d)
+	if got := r.Phrases()[0].In("es"); got != "Ejecutado: npm test | tail → 0, que no dice cómo acabaron sus pruebas o su compilación" {
+		t.Error(got)
+	}
+	if got := d.Phrase().In("en"); got != "Runs npm test | tail → 0, which does not say how its tests or its build ended" {
+		t.Error(got)
+	}
+}

@@ -28,6 +28,8 @@ func (d Deed) phrase() locale.Phrase {
 		return locale.Say("job.deed.lines", "what", what, "added", d.Added, "removed", d.Removed)
 	case d.Kind == DeedCommand && d.TimedOut:
 		return locale.Say("job.deed.late", "what", what)
+	case d.Kind == DeedCommand && d.checks().Unproved():
+		return locale.Say("job.deed.unproved", "what", what, "code", d.ExitCode)
 	case d.Kind == DeedCommand:
 		return locale.Say("job.deed.ended", "what", what, "code", d.ExitCode)
 	}
@@ -80,8 +82,11 @@ func (r Record) Phrases() (list []locale.Phrase) {
 	}
 	for _, c := range r.Commands {
 		key := "job.record.command"
-		if c.TimedOut {
+		switch {
+		case c.TimedOut:
 			key = "job.record.late"
+		case c.Unproved:
+			key = "job.record.unproved"
 		}
 		list = append(list, locale.Say(key, "name", short(c.Command), "code", c.ExitCode))
 	}
