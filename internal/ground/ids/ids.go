@@ -77,6 +77,14 @@ func Derive(parts ...string) string {
 	return u.String()
 }
 
+// Following returns a ULID that sorts after another, the same for the same parts. It identifies what was written after that one.
+func Following(id string, parts ...string) string {
+	at, _ := Time(id[:min(len(id), ulid.EncodedSize)])
+	u := ulid.MustParseStrict(Derive(append(parts, id)...))
+	_ = u.SetTime(ulid.Timestamp(at) + 1) // it fails in the year 10889
+	return u.String()
+}
+
 // Secret returns 256 random bits as 43 URL-safe characters.
 func Secret() string {
 	var b [32]byte

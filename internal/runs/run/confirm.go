@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -89,6 +90,9 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 			return nil
 		}
 		if err := s.checkConfirmation(ctx, r, chat, c); err != nil {
+			if denied, ok := errors.AsType[*deniedError](err); ok {
+				s.noteDenied(ctx, r, denied, c.Locale)
+			}
 			return err
 		}
 		if c.For != "" {

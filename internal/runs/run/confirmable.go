@@ -104,7 +104,8 @@ func (s *Service) checkBindings(ctx context.Context, r plan.Run) error {
 				return err
 			}
 			if v := rules.Judge(rule.CallOf(call, server.Name)); v.Effect == rule.Deny {
-				return unboundError(fault.Reason("run.changed_denied").With("called", call.Called()).With("reason", v.Rule.Reason).With("rule", v.Rule.ID))
+				why := fault.Reason("run.changed_denied").With("called", call.Called()).With("reason", v.Rule.Reason).With("rule", v.Rule.ID)
+				return &deniedError{unboundError(why), v.Rule, call}
 			}
 		}
 	}

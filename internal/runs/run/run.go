@@ -65,8 +65,12 @@ type Store interface {
 	plan.RevisionReader
 	plan.EventReader
 	conversation.ChatReader
+	conversation.MessageReader
 	Proposer
 	Mover
+
+	// AddMessages appends messages to a chat, unless they were before.
+	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
 
 	// Confirm moves a draft to queued and its chat from pending to active. by is the id of the
 	// confirmation, and user is the user who confirmed. r already holds the further owners. If the
