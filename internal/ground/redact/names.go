@@ -28,14 +28,14 @@ var names = sync.OnceValue(func() map[string]kind {
 		cookie: "cookie setcookie",
 		password: `password passwords passwd pwd passphrase passcode contrasena contrasenas contrasenya clave claves
 			clavedeacceso clavesecreta frasedepaso palabradepaso codigodeacceso pgpassword mysqlpwd
-			passwort kennwort motdepasse senha palavrapasse contrasenia contrasenias parola wachtwoord identifiedby psk presharedkey remotepass`,
+			passwort kennwort motdepasse senha palavrapasse contrasenia contrasenias parola wachtwoord identifiedby psk presharedkey remotepass bindpw rootpw`,
 		token: `token apikey apikeys accesstoken refreshtoken idtoken sessiontoken authtoken accesskey secret secrets
 			clientsecret secretkey secretkeybase secretaccesskey privatekey signingkey encryptionkey masterkey accountkey
 			sharedaccesskey sharedaccesssignature storagekey hmackey subscriptionkey licensekey credential credentials
 			signature pilotosession claveapi clavedeapi claveprivada tokendeacceso tokenacceso secreto secretos
 			secretodelcliente secretocliente credencial credenciales llaveprivada llaveapi llavedeapi phpsessid jsessionid
 			connectsid apisecret`,
-		short: "pass pin otp smtppass dbpass",
+		short: "pass pw pin otp smtppass dbpass",
 		weak:  "key code auth session sessionid sid sig jwt salt seed pat",
 	} {
 		for name := range strings.FieldsSeq(list) {

@@ -32,7 +32,7 @@ func (s *scan) wordKind(i, to int, k kind) kind {
 		return none
 	}
 	name := strings.NewReplacer("-", "", "_", "").Replace(s.lower(i, to))
-	if k == short && !strings.HasSuffix(name, "pass") {
+	if k == short && !strings.HasSuffix(name, "pass") && !strings.HasSuffix(name, "pw") {
 		return none
 	}
 	for _, part := range noPhrase {
@@ -63,6 +63,10 @@ func (s *scan) isKey(i, to int) bool {
 		return s.sign(j-1) != '-'
 	case isSpace(c) || strings.IndexByte("{,<:[(&?;!=", c) >= 0:
 		return true
+	case isAlnum(c) && s.sign(s.skipBlanks(to)) == '=': // ldap admin password = X
+		for ; i-j < maxName && (isWord(s.sign(j)) || isBlank(s.sign(j))); j-- {
+		}
+		return isSpace(s.sign(j))
 	case c == 't' || c == 'T' || c == 'V':
 		word := s.lower(max(0, j-5), j+1)
 		return strings.HasSuffix(word, "export") || strings.HasSuffix(word, "set") || strings.HasSuffix(word, "env")

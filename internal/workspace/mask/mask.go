@@ -38,9 +38,14 @@ func Content(shown workspace.Shown, name string, content []byte) (masked []byte,
 	secrets = n
 	text, n = shapes(text)
 	secrets += n
-	if isSettings(name) {
+	if isSettings(name) || kind != workspace.NoSecrets {
 		text, n = kubernetes(text)
 		secrets += n
+		text, n = pairs(text)
+		secrets += n
+	}
+	if kind == workspace.NoSecrets && isPasswordList(text) {
+		kind = workspace.AfterColon
 	}
 	switch kind {
 	case workspace.EveryLine:

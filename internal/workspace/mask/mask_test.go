@@ -1,6 +1,7 @@
 package mask_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -81,6 +82,33 @@ func TestSettingsHaveSecretsOfWords(t *testing.T) {
 		{"jar.txt", "example.org\tFALSE\t/\tTRUE\t0\tsid\tzorro\n", "zorro"},
 		{"notes.md", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: \"x\"\nP2/56wAAAgIAAAAmZGwtbW9kcHtzaWdue2\n---- END SSH2 ENCRYPTED PRIVATE KEY ----\n", "P2/56wAAAgIAAAAmZGwtbW9kcHtzaWdue2"},
 		{"notes.md", "PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 2\nAAAAIBQ7sQ0bZ3VS5JJ\nzorro=\nPrivate-MAC: 1\n", "zorro="},
+		{"smb.conf", "  ldap admin pw = hunter22\n", "hunter22"},
+		{"smb.conf", "  ldap password = zorro\n", "zorro"},
+		{"smb.conf", "admin password = zorro\n", "zorro"},
+		{"smb.conf", "\tpassdb Password\t= zorro\n", "zorro"},
+		{"smb.conf", "ldap admin passwd = Zx9kk\n", "Zx9kk"},
+		{"a.ini", "root pw = zorro\n", "zorro"},
+		{"a.ini", "bindpw: hunter22\n", "hunter22"},
+		{"a.conf", "bindpw zorro22\n", "zorro22"},
+		{"a.conf", "rootpw = zorro\n", "zorro"},
+		{"a.ini", "admin_pw = hunter22\n", "hunter22"},
+		{"a.env", "PW=hunter22\n", "hunter22"},
+		{"proxychains.conf", "socks4 1.2.3.4 1080\nsocks5 192.168.67.78 1080 lamer zorro\n", "zorro"},
+		{"etc/pc.list", "http\t10.0.0.1\t3128\tana\tzorro\n", "zorro"},
+		{"a.har", `{"cookies":[{"name":"lang","value":"zorro","path":"/"}]}`, "zorro"},
+		{"state.json", "{\n \"cookies\": [\n  {\n   \"name\": \"x[0]\",\n   \"value\": \"zorro\"\n  }\n ]\n}\n", "zorro"},
+		{"a.har", `{"headers":[{"value":"Basic zorro","comment":"","name":"authorization"}]}`, "zorro"},
+		{"a.har", `{"headers":[{"name":"Cookie","comment":"","value":"a=zorro"}]}`, "zorro"},
+		{"a.har", `{"queryString":[{"name":"access_token","x":1,"value":"zorro"}]}`, "zorro"},
+		{"a.json", `[{"value":"zorro","name":"password"}]`, "zorro"},
+		{"task.json", `[{"Name":"DB_PASSWORD","ValueType":"plain","Value":"zorro"}]`, "zorro"},
+		{"postman.json", `[{"key":"password","type":"text","value":"zorro"}]`, "zorro"},
+		{"db-access.txt", "# hosts\ndb.example.com:5432:app:ana:zorro\nlocalhost:*:*:postgres:zorro2\n", "zorro"},
+		{"smb.conf", "unix password sync = yes\npasswd program = /usr/bin/passwd %u\npassword server = dc1\nmachine password timeout = 604800\npassdb backend = tdbsam\nnull passwords = no\nmin password length = 5\n", ""},
+		{"a.conf", "# the admin password = what ana chose\n", ""},
+		{"postman.json", `[{"key":"password","type":"text","value":"{{password}}"},{"value":"","name":"token"},{"name":"page","value":"two"},{"name":"x-signature","value":"v1,{{ $json.s }}"}]`, ""},
+		{"a.txt", "main.go:10:5:error:unused\na.go:1200:5:x:y\nhttp server 80 is up now\n1:2:3:4:5\n", ""},
+		{"cookies.json", `{"cookies":["a","b"],"value":"zorro"}`, ""},
 		{"app.yml", "url: postgres://postgres:postgres@db/x\n", ""},
 		{"es.json", `{"password":"Contraseña","token":"Ficha"}`, ""},
 		{"locales/x.yml", "password: Kennwort\n", ""},
@@ -93,6 +121,21 @@ func TestSettingsHaveSecretsOfWords(t *testing.T) {
 		got, n := mask.Content(workspace.Shown{}, c.name, []byte(c.text))
 		if c.secret == "" && n != 0 || c.secret != "" && (n == 0 || strings.Contains(string(got), c.secret)) || strings.Contains(c.text, "libre") && !strings.Contains(string(got), "libre") {
 			t.Errorf("%s: %q became %q (%d)", c.name, c.text, got, n)
+		}
+	}
+}
+
+// TestWhatBeginsAgainAndAgainIsMasked: a rule that looks back over a large text, or that never finds an end, would not get through.
+func TestWhatBeginsAgainAndAgainIsMasked(t *testing.T) {
+	for _, unit := range []string{
+		`{"`, `{"name":"password"`, `{"name":"password","value":"`, `"cookies":[`, `"cookies":["`, `"value":"a",{"{}`, `"value" {"x{}`, "http a 1 b ", "socks5 a 1 b c\n", "h:5432:d:u:p\n", "h:5432:d:u:", "#\n",
+		"a b ", "a b pw = c ", "pw ", "pw = ",
+	} {
+		text := []byte(`"value" ` + strings.Repeat(unit, 200_000/len(unit)))
+		for _, name := range []string{"a.json", "a.har", "a.conf", "a"} {
+			if got, _ := mask.Content(workspace.Shown{}, name, text); bytes.Count(got, []byte("\n")) != bytes.Count(text, []byte("\n")) {
+				t.Errorf("%s of %q loses lines", name, unit)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package mask
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,6 +51,11 @@ func shapes(text string) (masked string, secrets int) {
 	if strings.Contains(text, "TRUE") || strings.Contains(text, "FALSE") {
 		text, secrets = each(cookie(), text)
 	}
+	if strings.Contains(text, "http") || strings.Contains(text, "socks") {
+		n := 0
+		text, n = each(proxy(), text)
+		secrets += n
+	}
 	if strings.Contains(text, "</key>") {
 		n := 0
 		text, n = replace(member(), text, func(before, _ string) bool { return redact.Name(before) })
@@ -57,6 +63,45 @@ func shapes(text string) (masked string, secrets int) {
 	}
 	return text, secrets
 }
+
+// proxy is a line of proxychains, with a user and a password.
+var proxy = lazy.Pattern(`(?m)^([ \t]*(?:https?|socks[45]|raw)[ \t]+[\w.:\[\]-]+[ \t]+\d{1,5}[ \t]+\S+[ \t]+)(\S+)[ \t\r]*$`)
+
+// isPasswordList reports whether each line of a text is one of the passwords of PostgreSQL: host:port:database:user:password.
+func isPasswordList(text string) bool { return passwordLines().MatchString(text) }
+
+var passwordLines = lazy.Pattern(`^(?:[ \t]*(?:#.*)?\r?\n|[^\s:#]+:(?:\d{4,5}|\*):[^\s:]+:[^\s:]+:\S+[ \t\r]*(?:\n|$))+$`)
+
+// pairs puts masks in the place of the values of JSON whose name is another member, and of the cookies of a browser.
+func pairs(text string) (masked string, secrets int) {
+	if !strings.Contains(text, `"value"`) && !strings.Contains(text, `"Value"`) {
+		return text, 0
+	}
+	inner := func(of *regexp.Regexp, wanted func(part string) bool) {
+		text = of.ReplaceAllStringFunc(text, func(part string) string {
+			if !wanted(part) {
+				return part
+			}
+			safe, n := replace(valueOf(), part, func(_, value string) bool { return !plain().MatchString(value) && !strings.Contains(value, "{{") && !strings.Contains(value, "${") })
+			secrets += n
+			return safe
+		})
+	}
+	inner(cookiesOf(), func(string) bool { return true })
+	inner(object(), func(part string) bool {
+		name := nameOf().FindStringSubmatch(part)
+		return name != nil && redact.Name(name[1])
+	})
+	return text, secrets
+}
+
+// Parts of JSON: an object without others in it, its members name and value, and the list of the cookies of a browser.
+var (
+	object    = lazy.Pattern(`\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*")*\}`)
+	nameOf    = lazy.Pattern(`"(?:[nN]ame|[kK]ey)"\s*:\s*"([^"\\\n]{1,64})"`)
+	valueOf   = lazy.Pattern(`("[vV]alue"\s*:\s*")((?:[^"\\\n]|\\.)+)`)
+	cookiesOf = lazy.Pattern(`"cookies"\s*:\s*\[(?:[^\[\]"]|"(?:[^"\\\n]|\\.)*")*\]`)
+)
 
 // member is one of a property list.
 var member = lazy.Pattern(`<key>([^<\n]*)</key>\s*<string>([^<\n]+)</string>`)
