@@ -34,6 +34,7 @@ import (
 	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/filetool"
 	"piloto/internal/workspace/folder"
+	"piloto/internal/workspace/mask"
 	"piloto/internal/workspace/overlay"
 )
 
@@ -82,6 +83,7 @@ type Machine struct {
 	began  map[string]string // versions of what was changed, as they were before; "": there was no such file
 	own    string            // the folder of its history
 	known  sandbox.Known     // secrets of its files
+	copied *mask.Known       // the same, as they are at the call under way
 }
 
 // Open opens a workspace. The error names what is wrong with the options or the folder.
@@ -122,7 +124,7 @@ func Open(o Options) (*Machine, error) {
 func limits() workspace.Limits { return workspace.Limits{Files: most, Bytes: 2 << 30} }
 
 func (m *Machine) tools() filetool.Options {
-	return filetool.Options{AllowDelete: m.AllowDelete, Shown: m.shown, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
+	return filetool.Options{AllowDelete: m.AllowDelete, Shown: m.shown, Known: func() *mask.Known { return m.copied }, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
 }
 
 // Claim makes this the only job that works on the folder, until Close. It moves away what a command left for git to obey
@@ -228,6 +230,7 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 	if c.Name == runCommand.Name && m.Commands {
 		return m.run(ctx, c.Arguments)
 	}
+	m.copied = m.known.In(m.Root, m.shown)
 	for _, t := range m.look.Tools() {
 		switch {
 		case t.Name != c.Name:

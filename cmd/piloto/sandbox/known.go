@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -39,6 +40,25 @@ func (k *Known) Learn(root, name string, shown workspace.Shown) {
 	if name = path.Clean(name); workspace.CheckName(name) == nil {
 		k.read(root, name, shown, true)
 	}
+}
+
+// In returns the secrets of the files of a workspace. What it cannot read has none.
+func (k *Known) In(root string, shown workspace.Shown) *mask.Known {
+	var names []string
+	_ = filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
+		name, outside := filepath.Rel(root, at)
+		name = filepath.ToSlash(name)
+		switch {
+		case err != nil || outside != nil || name == ".":
+		case e.IsDir() && (isGitName(e.Name()) || !shown.Enters(name)):
+			return fs.SkipDir
+		case e.Type().IsRegular() && mask.Mentions(shown, name):
+			names = append(names, name)
+		}
+		return nil
+	})
+	known, _ := k.of(root, shown, names)
+	return known
 }
 
 // of returns the secrets of files of a workspace, which are named by slashed names below it, and the masked copies of those

@@ -11,7 +11,15 @@ import (
 
 // masked returns the content of a file as a model may read it, and how many of its secrets have a mask.
 func (f *Files) masked(name string, content []byte) ([]byte, int) {
-	return mask.Content(f.options.Shown, name, content)
+	return f.known().Content(f.options.Shown, name, content)
+}
+
+// known returns the secrets of the other files; nil: none is known.
+func (f *Files) known() *mask.Known {
+	if f.options.Known == nil {
+		return nil
+	}
+	return f.options.Known()
 }
 
 func (f *Files) hasSecrets(name string, content []byte) bool {
@@ -67,7 +75,7 @@ func (m maskRefused) Unwrap() error { return m.error }
 
 // mayWrite returns an error if a file would get a mask. was and is are its contents.
 func (f *Files) mayWrite(name string, was, is []byte) error {
-	if mask.Harms(f.options.Shown, name, was, is) {
+	if f.known().Harms(f.options.Shown, name, was, is) {
 		return errMasked(name)
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
+	"piloto/internal/workspace/mask"
 )
 
 // MaxOutput is the maximum size of a result in bytes: about 2,000 tokens.
@@ -56,6 +57,10 @@ type Options struct {
 	// AskSecrets asks the person whether the model may read a file with its secrets, and returns why not; "" if it may.
 	// secrets is how many are known. nil: nobody is asked, and masks stand for the secrets.
 	AskSecrets func(ctx context.Context, name string, secrets int) (refused string)
+
+	// Known returns the secrets of the workspace, which are masked in whatever file they are; nil: none is known. It is called for
+	// each file, also at the same time.
+	Known func() *mask.Known
 
 	Log *slog.Logger // nil: the default one. It gets the panic of a tool
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/redact"
@@ -121,11 +122,16 @@ type Known struct {
 	lines map[string]string // a line of a file, as it is masked
 	words map[string]bool
 	texts map[string]bool
-	made  *strings.Replacer // of the texts, in each of their forms
+
+	mu   sync.Mutex        // guards made
+	made *strings.Replacer // of the texts, in each of their forms
 }
 
-// maxKnown is the most secrets that are known.
-const maxKnown = 20_000
+// Limits of what is known.
+const (
+	maxKnown     = 20_000 // secrets
+	longestKnown = 1_000  // bytes of a line of a file that is found as it is
+)
 
 // Add makes secrets known.
 func (k *Known) Add(list []Secret) {
@@ -164,7 +170,23 @@ func (k *Known) Output(text string) (masked string, secrets int) {
 	return text, secrets + n + more
 }
 
-func (k *Known) replace(text string) string {
+// Content is the function Content for a file that may have copies of secrets that are known. A nil Known knows none.
+func (k *Known) Content(shown workspace.Shown, name string, content []byte) (masked []byte, secrets int) {
+	masked, secrets = Content(shown, name, content)
+	if k == nil || len(k.lines) == 0 || shown.Names(name) {
+		return masked, secrets
+	}
+	text := k.replace(string(masked))
+	if more := strings.Count(text, Mark) - bytes.Count(masked, []byte(Mark)); more > 0 {
+		return []byte(text), secrets + more
+	}
+	return masked, secrets
+}
+
+// replacer returns what replaces the texts.
+func (k *Known) replacer() *strings.Replacer {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.made == nil {
 		var pairs []string
 		for _, v := range slices.SortedFunc(maps.Keys(k.texts), func(a, b string) int { return len(b) - len(a) }) {
@@ -174,11 +196,15 @@ func (k *Known) replace(text string) string {
 		}
 		k.made = strings.NewReplacer(pairs...)
 	}
+	return k.made
+}
+
+func (k *Known) replace(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		b.WriteString(k.line(line))
 	}
-	text = k.made.Replace(b.String())
+	text = k.replacer().Replace(b.String())
 	return words().ReplaceAllStringFunc(text, func(word string) string {
 		inner := strings.Trim(word, "-_") // as a diff of words has it
 		switch {
@@ -194,7 +220,7 @@ func (k *Known) replace(text string) string {
 // line returns a line of an output, whose end may be a line of a file: programs write names, numbers and signs before it.
 func (k *Known) line(line string) string {
 	end := len(strings.TrimRight(line, " \t\r\n$"))
-	for i := 0; i < end; i++ {
+	for i := max(0, end-longestKnown); i < end; i++ {
 		if line[i] == ' ' || i > 0 && isAlnum(line[i-1]) && isAlnum(line[i]) {
 			continue
 		}

@@ -82,7 +82,9 @@ func pairs(text string) (masked string, secrets int) {
 			if !wanted(part) {
 				return part
 			}
-			safe, n := replace(valueOf(), part, func(_, value string) bool { return !plain().MatchString(value) && !strings.Contains(value, "{{") && !strings.Contains(value, "${") })
+			safe, n := replace(valueOf(), part, func(_, value string) bool {
+				return !plain().MatchString(value) && !strings.Contains(value, "{{") && !strings.Contains(value, "${")
+			})
 			secrets += n
 			return safe
 		})

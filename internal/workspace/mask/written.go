@@ -73,6 +73,11 @@ func Like(text string) bool {
 // a secret goes. In any other file a mask is a text as another, except in settings, where one in the place of a secret was
 // copied from a masked file.
 func Harms(shown workspace.Shown, name string, was, is []byte) bool {
+	return (*Known)(nil).Harms(shown, name, was, is)
+}
+
+// Harms is the function Harms for a file that may have copies of secrets that are known.
+func (k *Known) Harms(shown workspace.Shown, name string, was, is []byte) bool {
 	if shown.Names(name) {
 		return false
 	}
@@ -89,7 +94,7 @@ func Harms(shown workspace.Shown, name string, was, is []byte) bool {
 	if !marked && !alike {
 		return false
 	}
-	safe, secrets := Content(shown, name, was)
+	safe, secrets := k.Content(shown, name, was)
 	switch {
 	case secrets == 0:
 		return marked && standsForSecret(shown, name, after, fresh)
