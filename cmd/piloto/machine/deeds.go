@@ -118,7 +118,7 @@ func (m *Machine) made(ctx context.Context, c overlay.Change) job.Deed {
 	}
 	d := job.Deed{
 		Kind: job.DeedChange, Name: c.Name, Added: c.Added, Removed: c.Removed, AllAdded: c.Added, AllRemoved: c.Removed,
-		Made: before == "", Deleted: c.After == "", Before: before,
+		Made: before == "", Deleted: c.After == "", Before: before, Same: again && c.After == before,
 	}
 	if again {
 		if added, removed, err := m.since(ctx, c, before); err == nil {

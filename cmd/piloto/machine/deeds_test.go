@@ -29,7 +29,7 @@ func (m *Machine) deeds(t *testing.T, name string, arguments any) string {
 		for _, flag := range []struct {
 			name string
 			set  bool
-		}{{"made", d.Made}, {"deleted", d.Deleted}, {"failed", d.Failed}, {"was " + string(d.Refused), d.Refused != ""}} {
+		}{{"made", d.Made}, {"deleted", d.Deleted}, {"failed", d.Failed}, {"same", d.Same}, {"was " + string(d.Refused), d.Refused != ""}} {
 			if flag.set {
 				text += " " + flag.name
 			}
@@ -60,6 +60,7 @@ func TestEachCallTellsWhatItCameTo(t *testing.T) {
 		{"edit_file", args{"path": "b.txt", "old_str": "2\n", "new_str": ""}, "change b.txt +0 -1 (+1 -0) made"},
 		{"apply_patch", args{"patch": patch}, "change a.txt +1 -1 (+2 -2), change c.txt +1 -0 (+1 -0) made"},
 		{"delete_file", args{"path": "a.txt"}, "change a.txt +0 -2 (+0 -2) deleted"},
+		{"write_file", args{"path": "a.txt", "content": "uno\ndos\n"}, "change a.txt +2 -0 (+0 -0) same"},
 		{"write_file", args{"path": ".env", "content": "x"}, "change .env +0 -0 (+0 -0) was hidden"},
 		{"write_file", args{"path": "../x", "content": "x"}, "change ../x +0 -0 (+0 -0) was outside"},
 		{"run_command", args{"command": "sh -c 'exit 3'"}, "command sh -c 'exit 3' 3"},

@@ -70,6 +70,7 @@ type Deed struct {
 	Made       bool   `json:"made,omitempty" doc:"the file was not there when the job began"`
 	Deleted    bool   `json:"deleted,omitempty" doc:"the file is not there any more"`
 	Before     string `json:"before,omitempty" doc:"the version of the file when the job began, SHA-256 in hexadecimal"`
+	Same       bool   `json:"same,omitempty" doc:"the file is again as it was when the job began"`
 
 	ExitCode int  `json:"exit_code,omitempty" doc:"of a command"`
 	TimedOut bool `json:"timed_out,omitempty" doc:"the command was ended because its time was over"`
@@ -219,7 +220,7 @@ func (r *Record) Add(tool string, deeds ...Deed) {
 		r.done(tool, actOf(d), d.Name)
 		switch d.Kind {
 		case DeedChange:
-			r.change(ChangedFile{name, d.AllAdded, d.AllRemoved, d.Made, d.Deleted, d.Before})
+			r.change(ChangedFile{name, d.AllAdded, d.AllRemoved, d.Made, d.Deleted, d.Before}, d.Same || d.Made && d.Deleted)
 		case DeedCommand:
 			unproved := r.check(d)
 			if r.fits(commandsRoom, name, len(r.Commands), func(i int) string { return r.Commands[i].Command }) {
@@ -282,10 +283,9 @@ func (d Deed) checks() claim.Checks {
 	return does
 }
 
-// change notes what became of a file. One that was made and is gone again did not change.
-func (r *Record) change(c ChangedFile) {
+// change notes what became of a file. One that is as it was did not change.
+func (r *Record) change(c ChangedFile, same bool) {
 	i := slices.IndexFunc(r.Changes, func(o ChangedFile) bool { return o.Name == c.Name })
-	same := c.Made && c.Deleted
 	switch {
 	case i < 0 && same:
 	case i >= 0 && same:

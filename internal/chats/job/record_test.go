@@ -171,3 +171,17 @@ func TestOnlyTheCodeOfItsTestsBreaksAJob(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAFileThatIsAsItWasDidNotChange: what failed meanwhile does not make the job partial then.
+func TestAFileThatIsAsItWasDidNotChange(t *testing.T) {
+	var r job.Record
+	r.Add("edit_file", job.Deed{Kind: job.DeedChange, Name: "a", Added: 1, AllAdded: 1})
+	r.Add("run_command", job.Deed{Kind: job.DeedCommand, Name: "npm test", ExitCode: 1})
+	if r.Ended(job.Success) != job.Partial {
+		t.Errorf("%+v", r)
+	}
+	r.Add("edit_file", job.Deed{Kind: job.DeedChange, Name: "a", Removed: 1, Same: true})
+	if len(r.Changes) != 0 || r.Ended(job.Success) != job.Success {
+		t.Errorf("%+v", r)
+	}
+}
