@@ -19,10 +19,24 @@ var settings = []string{
 	".yml", ".yaml", ".toml", ".ini", ".cfg", ".cnf", ".conf", ".config", ".properties", ".tf", ".hcl", ".json", ".xml", ".plist", ".env",
 }
 
+// mostReads is how often a text is read for secrets. A mask may show that a word beside it is one.
+const mostReads = 4
+
 // Content returns a text file as a model may read it, and how many of its secrets have a mask. Each line stays on its line.
 // The name is that of the file, and says with the configuration what of it is a secret; of a file that the configuration
 // shows, nothing is.
 func Content(shown workspace.Shown, name string, content []byte) (masked []byte, secrets int) {
+	for range mostReads {
+		more := 0
+		if content, more = readOnce(shown, name, content); more == 0 {
+			break
+		}
+		secrets += more
+	}
+	return content, secrets
+}
+
+func readOnce(shown workspace.Shown, name string, content []byte) (masked []byte, secrets int) {
 	text := string(content)
 	kind := shown.Secrets(name)
 	depth := redact.Evident
@@ -72,8 +86,8 @@ func Content(shown workspace.Shown, name string, content []byte) (masked []byte,
 // The last group of each is the secret, and the first is kept.
 var (
 	line         = lazy.Pattern(`(?m)^([ \t]*)([^\s].*?)[ \t\r]*$`)
-	afterColon   = lazy.Pattern(`(?m)^([^#\n]*:)([^:\s][^:\r\n]*)`)
-	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|pass|account|passwd|requirepass|masterauth)\s+)("[^"\n]*"|[^\s#]\S*)`)
+	afterColon   = lazy.Pattern(`(?m)^([ \t]*(?::|(?:[^#\s\\]|\\.)(?:[^\n\\]|\\.)*:))((?:[^:\s\\]|\\.)(?:[^:\r\n\\]|\\.)*)`)
+	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|pass|account|passwd|requirepass|masterauth)\s+)("[^"\n]*"\S*|[^\s#]\S*)`)
 	assigned     = lazy.Pattern(`(?m)^([ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?["']?:?[^\s"'=:#]+["']?[ \t]*(?:=>|[:=])[ \t]*)([^\s|>&*{\[][^\r\n]*?)[ \t]*,?[ \t\r]*$`)
 	listed       = lazy.Pattern(`(?m)^([ \t]*-[ \t]+)([^\s|>&*{\[:][^:\r\n]*?)[ \t\r]*$`)
 	jsonString   = lazy.Pattern(`([:\[,][ \t\r\n]*")((?:[^"\\\n]|\\.)+)"`)

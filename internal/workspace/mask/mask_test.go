@@ -322,3 +322,19 @@ func TestSecretsArePutBack(t *testing.T) {
 		}
 	}
 }
+
+// TestAPasswordBehindColonsIsWhole: a number sign in a line begins no comment, and an escaped colon ends no field.
+func TestAPasswordBehindColonsIsWhole(t *testing.T) {
+	for text, want := range map[string]string{
+		"h:5432:d:us#er:tortuga":    "h:5432:d:us#er:" + mask.Mark,
+		`h:5432:d:u:pa\:ss`:         "h:5432:d:u:" + mask.Mark,
+		`h:5432:d:u:\:pass`:         "h:5432:d:u:" + mask.Mark,
+		"  # h:5432:d:u:tortuga":    "  # h:5432:d:u:tortuga",
+		"*:*:*:u:#tortuga":          "*:*:*:u:" + mask.Mark,
+		"h:5432:d:u:\nx:1:d:u:gato": "h:5432:d:" + mask.Mark + ":\nx:1:d:u:" + mask.Mark,
+	} {
+		if got, _ := mask.Content(workspace.Shown{}, ".pgpass", []byte(text)); string(got) != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
