@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 )
 
@@ -59,5 +60,34 @@ func TestCardOffersToLookAgain(t *testing.T) {
 	run.Taken[0].Call, run.Taken[1].Call = nil, nil
 	if c := newCard(run, nil, locale.Spanish, at.Add(time.Hour-1)); c.Rereads {
 		t.Error("it offers to look where nothing can be read")
+	}
+}
+
+// TestASentenceEscapesAValueOnce: between tags and in an attribute, whether the value is text or HTML.
+func TestASentenceEscapesAValueOnce(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	w := words{tag: locale.Spanish, now: func() time.Time { return at }}
+	for value, want := range map[any]any{
+		"<a> & b":                         "leído en <a> & b a las", // the template escapes it
+		render.HTML("&lt;a&gt; <i>b</i>"): render.HTML("leído en &lt;a&gt; <i>b</i> a las"),
+		3:                                 "leído en 3 a las",
+	} {
+		if got, err := w.text("page.step.taken.of", "service", value); err != nil || got != want {
+			t.Errorf("%v: %#v, want %#v, %v", value, got, want, err)
+		}
+	}
+	run := plan.Run{Status: plan.Draft, Plan: plan.Plan{ExpiresAt: at.Add(time.Hour), Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "<t> & \"u\""}}}}
+	for _, gone := range []bool{false, true} {
+		run.Taken = append(run.Taken, plan.Taken{StepID: plan.EffectOf("s1"), Value: "<v> & w", Service: "<b>Salas</b> & \"más\"", Called: "<c>", At: at, Gone: gone})
+	}
+	for _, tag := range locale.Tags() {
+		var b bytes.Buffer
+		if err := loadViews(loadAssets(), func() time.Time { return at }).render(&b, tag, "card", newCard(run, nil, tag, at)); err != nil {
+			t.Fatal(err)
+		}
+		shown := b.String()
+		if strings.Contains(shown, "&amp;lt;") || strings.Contains(shown, "&amp;amp;") || strings.Contains(shown, "&amp;#") || strings.Contains(shown, "<b>Salas") || strings.Count(shown, "&lt;b&gt;Salas&lt;/b&gt; &amp; ") != 2 {
+			t.Errorf("%s: the card is\n%s", tag, shown)
+		}
 	}
 }

@@ -97,14 +97,21 @@ type words struct {
 	now   func() time.Time
 }
 
-// text is locale.Text for values of any type.
-func (w words) text(key string, pairs ...any) (string, error) {
+// text is locale.Text for values of any type. With a value that is HTML the sentence is HTML, too, so that no value is escaped twice.
+func (w words) text(key string, pairs ...any) (any, error) {
 	if _, ok := locale.Lookup(w.tag, key); !ok {
 		return "", fmt.Errorf("no sentence %q", key)
 	}
-	said := make([]string, len(pairs))
+	said, parts, markup := make([]string, len(pairs)), make([]any, len(pairs)), false
 	for i, p := range pairs {
 		said[i] = fmt.Sprint(p)
+		parts[i] = said[i]
+		if html, ok := p.(render.HTML); ok {
+			parts[i], markup = html, true
+		}
+	}
+	if markup {
+		return fill(w.tag, key, parts...), nil
 	}
 	return locale.Text(w.tag, key, said...), nil
 }
