@@ -35,7 +35,7 @@ func (a *api) documents() {
 		return &page{ContentType: "application/openapi+json", Policy: "default-src 'none'", Body: document}, nil
 	})
 	register(a, operation{
-		method: http.MethodGet, path: "/docs", id: "docs", access: withChat, summary: "This document, to be read",
+		method: http.MethodGet, path: "/docs", id: "docs", access: withChat, page: true, summary: "This document, to be read",
 	}, func(context.Context, *nothing) (*page, error) {
 		return &page{ContentType: "text/html; charset=utf-8", Policy: docsPolicy(), Body: docsPage}, nil
 	})

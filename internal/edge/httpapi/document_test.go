@@ -14,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
+	"piloto/internal/access/auth"
 	"piloto/internal/live/hook"
 )
 
@@ -119,5 +120,23 @@ func TestDocumentIsServed(t *testing.T) {
 	raw := Document()
 	if !bytes.Equal(w.Body.Bytes(), raw) || w.Header().Get("Content-Type") != "application/openapi+json" {
 		t.Errorf("%d %s", w.Code, w.Header())
+	}
+}
+
+// TestABrowserWithoutASessionIsLedToTheSignIn from a page; a program, and every other route, answers with a problem.
+func TestABrowserWithoutASessionIsLedToTheSignIn(t *testing.T) {
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for _, c := range []struct {
+		path, accept string
+		want         int
+	}{
+		{"/docs", browser, 303}, {"/docs?lang=en", browser, 303},
+		{"/docs", "", 401}, {"/docs", "*/*", 401}, {"/docs", "application/json", 401},
+		{"/openapi.json", browser, 401}, {"/api/chats", browser, 401},
+	} {
+		w := newSite().do(ask(auth.Principal{}, "GET", c.path, "", "Accept", c.accept))
+		if w.Code != c.want || (c.want == 303) != (w.Header().Get("Location") == "/") || c.want == 401 && !strings.Contains(w.Body.String(), "auth_required") {
+			t.Errorf("%s for %q: %d to %q, %s", c.path, c.accept, w.Code, w.Header().Get("Location"), w.Body)
+		}
 	}
 }

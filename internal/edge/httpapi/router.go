@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -38,6 +39,7 @@ type route struct {
 	segments []string
 	function Function
 	access   access
+	page     bool
 	signed   bool           // a webhook's signature is accepted, too
 	class    rate.Class     // rate class
 	long     bool           // may be answered asynchronously
@@ -89,7 +91,7 @@ type router struct {
 // not change data that another reads. answer is the type of its successful answer; nil for one without a body.
 func (t *router) add(function Function, op operation, bind func(huma.API), answer reflect.Type) {
 	t.routes = append(t.routes, &route{
-		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed, long: op.long, bytes: op.bytes,
+		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed, page: op.page, long: op.long, bytes: op.bytes,
 		class: cmp.Or(op.class, classOf(op.method)),
 		bind:  bind,
 		describe: func(h huma.API) {
@@ -129,6 +131,10 @@ func (t *router) serve(w http.ResponseWriter, r *http.Request) {
 		r.SetPathValue(name, value)
 	}
 	admitted, err := t.admit(w, r, to)
+	if to.page && errors.Is(err, auth.ErrRequired) && wantsPage(r) {
+		http.Redirect(w, r, "/", http.StatusSeeOther) // where a person signs in
+		return
+	}
 	if err != nil {
 		t.config.render(w, r, err)
 		return
@@ -138,6 +144,11 @@ func (t *router) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to.bound().serve(w, admitted)
+}
+
+// wantsPage reports whether a browser shows the answer to a person: it accepts a page by its name.
+func wantsPage(r *http.Request) bool {
+	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
 }
 
 // admit runs the checks of a route: principal, scope, rate, idempotency key and body, in this order. A turn is counted where it is
