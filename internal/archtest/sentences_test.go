@@ -17,7 +17,7 @@ import (
 // speakers maps the functions that name a sentence to the position of its key. The values of its placeholders follow
 // in pairs.
 var speakers = map[string]int{
-	"locale.Say": 0, "locale.Text": 1, "fault.Reason": 0, "failure": 1, "Because": 0, "tool.Because": 0, "c.tell": 2, "j.tell": 1, "j.tellOfAll": 1, "pathError": 0, "notUsable": 0,
+	"locale.Say": 0, "locale.Text": 1, "fault.Reason": 0, "failure": 1, "Because": 0, "tool.Because": 0, "c.tell": 2, "j.tell": 1, "j.tellOfAll": 1, "pathError": 0, "notUsable": 0, "refusal": 0,
 }
 
 // renderers lists the packages of the domain that render a text, each with the reason.
@@ -50,7 +50,7 @@ func TestEverySentenceOfTheCodeExists(t *testing.T) {
 				t.Errorf("%s: no sentence begins with %q", f.at(n), prefix)
 			}
 			key, ok := literal(call.Args[at])
-			if !ok {
+			if !ok || key == "" {
 				return true
 			}
 			seen++
@@ -59,6 +59,9 @@ func TestEverySentenceOfTheCodeExists(t *testing.T) {
 				t.Errorf("%s: there is no sentence %q", f.at(n), key)
 			}
 			names, known := pairNames(call.Args[at+1:])
+			if nameOf(call.Fun) == "refusal" { // who tells it gives these
+				names = append(names, "why", "program", "piloto")
+			}
 			for _, p := range placeholders.FindAllStringSubmatch(sentence, -1) {
 				if known && !call.Ellipsis.IsValid() && nameOf(call.Fun) != "fault.Reason" && !slices.Contains(names, p[1]) {
 					t.Errorf("%s: %q has no value for {%s}", f.at(n), key, p[1])
@@ -144,6 +147,20 @@ func TestDomainRendersInFewPlaces(t *testing.T) {
 	for dir := range renderers {
 		if !found[dir] {
 			t.Errorf("%s renders no text any more: take it off the list", dir)
+		}
+	}
+}
+
+// TestEachLanguageHasItsQuotationMarks: a value stands in those of the language.
+func TestEachLanguageHasItsQuotationMarks(t *testing.T) {
+	for tag, others := range map[locale.Tag]*regexp.Regexp{
+		locale.English: regexp.MustCompile(`[«»]|"\{[a-z_]+\}"`),
+		locale.Spanish: regexp.MustCompile(`[“”]|"\{[a-z_]+\}"`),
+	} {
+		for _, key := range locale.Keys("") {
+			if text, _ := locale.Lookup(tag, key); others.MatchString(text) {
+				t.Errorf("%s %s: %s", tag, key, text)
+			}
 		}
 	}
 }

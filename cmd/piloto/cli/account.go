@@ -62,7 +62,7 @@ func (a *app) agentsCommand() *cobra.Command {
 		}
 		var rows [][]string
 		for _, g := range got.Agents {
-			rows = append(rows, []string{g.Name, string(g.Kind), string(g.Mode), fmt.Sprint(g.MaxSteps), cut(g.Description, 70)})
+			rows = append(rows, []string{g.Name, a.word("cli.agent_kind.", string(g.Kind)), string(g.Mode), fmt.Sprint(g.MaxSteps), cut(g.Description, 70)})
 		}
 		return a.list(got, []string{"cli.name", "cli.kind", "cli.mode", "cli.steps", "cli.about"}, rows)
 	})
@@ -122,7 +122,7 @@ func (a *app) jsonFile(name string) (json.RawMessage, error) {
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if !json.Valid(text) {
-		return nil, usage(fmt.Errorf("%s is no JSON: %w", name, json.Unmarshal(text, new(any))))
+		return nil, usage(notJSON(name, json.Unmarshal(text, new(any))))
 	}
 	return text, nil
 }
@@ -205,7 +205,7 @@ func (a *app) creditsCommand() *cobra.Command {
 		defer a.tellNext(got.Cursor)
 		var rows [][]string
 		for _, e := range got.Entries {
-			rows = append(rows, []string{e.ID, moment(e.At), string(e.Kind), fmt.Sprint(e.Amount), cut(e.Reason, 60)})
+			rows = append(rows, []string{e.ID, moment(e.At), a.word("cli.movement.", string(e.Kind)), fmt.Sprint(e.Amount), cut(e.Reason, 60)})
 		}
 		return a.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.amount", "cli.reason"}, rows)
 	})
@@ -252,7 +252,7 @@ func (a *app) hooksCommand() *cobra.Command {
 		}
 		var rows [][]string
 		for _, d := range got.Deliveries {
-			rows = append(rows, []string{d.ID, moment(d.CreatedAt), d.Type, d.State, fmt.Sprint(len(d.Attempts))})
+			rows = append(rows, []string{d.ID, moment(d.CreatedAt), d.Type, a.word("page.hook.state.", d.State), fmt.Sprint(len(d.Attempts))})
 		}
 		return a.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.status", "cli.attempts"}, rows)
 	})

@@ -13,7 +13,7 @@ import (
 
 // person returns who reads what a start prints.
 func (a *app) person() process.Person {
-	p := process.Person{Terminal: a.isTerm, Lang: a.tag, Command: a.name}
+	p := process.Person{Terminal: a.isTerm, Lang: a.tag, Command: a.name, At: a.atAddress}
 	if origin, _, err := a.target(); err != nil || origin != here {
 		p.Elsewhere = true
 	}

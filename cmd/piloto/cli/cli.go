@@ -122,7 +122,7 @@ func (a *app) run(args []string) Code {
 	}
 	out.end()
 	if lost := out.err; lost != nil && code == Success {
-		err, code = fmt.Errorf("the result could not be written: %w", lost), Failed
+		err, code = refusal("cli.wrong.not_written").Because(lost), Failed
 	}
 	if err != nil {
 		_ = a.settle() // arguments are refused before the language is known
@@ -146,7 +146,7 @@ func (a *app) tell(ctx context.Context, err error) {
 	if err == nil || err.Error() == "" || ended {
 		return
 	}
-	fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.worded(err).Error())))
+	fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.told(err))))
 }
 
 // root returns the tree of commands.
@@ -165,9 +165,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.errOut)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w; write -- before an argument that begins with -", err))
-	})
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(flagError(err)) })
 	f := root.PersistentFlags()
 	f.StringVar(&a.global.at, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
 	f.StringVar(&a.global.profile, "profile", "", "`name` of a deployment that login stored")
@@ -188,8 +186,7 @@ func (a *app) root() *cobra.Command {
 	a.addTalk(root)
 	a.addRuns(root)
 	a.addAccount(root)
-	root.SetHelpCommandGroupID("machine")
-	root.SetCompletionCommandGroupID("machine")
+	a.addHelp(root)
 	root.SetVersionTemplate("{{.Version}}\n")
 	return root
 }

@@ -53,6 +53,7 @@ func TestFlagsComeBeforeEnvironmentBeforeFile(t *testing.T) {
 
 func TestConfigurationIsStrict(t *testing.T) {
 	a, _, _ := newApp(nil, "")
+	a.tag = locale.English
 	for text, says := range map[string]string{
 		"max_steps: 3\nagent: build\n": "",
 		"":                             "",
@@ -72,7 +73,7 @@ func TestConfigurationIsStrict(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := readConfig(a.root(), "f.yaml", true)
-		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(a.told(err), says) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -83,7 +83,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 			value, from = s.value, fmt.Sprintf("%s:%d: %s", file, s.line, key)
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil {
-			wrong = append(wrong, fmt.Errorf("%s: %w", from, err))
+			wrong = append(wrong, valueError(from, value, f.Value.Type()))
 		}
 		if a.origins == nil {
 			a.origins = map[string]string{}
@@ -148,7 +148,7 @@ func readHooks(s setting, file string) ([]sandbox.Hook, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(raw))
 	dec.KnownFields(true)
 	if err := dec.Decode(&hooks); err != nil {
-		return nil, fmt.Errorf("%s:%d: post_edit: %w", file, s.line, err)
+		return nil, refusal("cli.config.hooks", "at", fmt.Sprintf("%s:%d: post_edit", file, s.line)).Because(err)
 	}
 	return hooks, nil
 }
@@ -165,14 +165,14 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, refusal("cli.config.yaml", "file", file).Because(err)
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil
 	}
 	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%s:%d: write settings, such as agent: build", file, top.Line)
+		return nil, refusal("cli.config.settings", "at", fmt.Sprintf("%s:%d", file, top.Line))
 	}
 	known := configurable(root)
 	settings, wrong := map[string]setting{}, []error{}
@@ -185,11 +185,11 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 		ok = ok || flag == hooksKey
 		switch {
 		case flag != hooksKey && !known[key.Value]:
-			wrong = append(wrong, fmt.Errorf("%s: there is no such setting", at))
+			wrong = append(wrong, refusal("cli.config.unknown", "at", at))
 		case twice:
-			wrong = append(wrong, fmt.Errorf("%s: it is there twice", at))
+			wrong = append(wrong, refusal("cli.config.twice", "at", at))
 		case !ok:
-			wrong = append(wrong, fmt.Errorf("%s: write one value, or a list of values", at))
+			wrong = append(wrong, refusal("cli.config.value", "at", at))
 		default:
 			settings[key.Value] = setting{text, key.Line, value}
 		}
@@ -259,7 +259,7 @@ func (a *app) validate(root *cobra.Command, file string) error {
 				continue
 			}
 			if err := f.Value.Set(s.value); err != nil {
-				wrong = append(wrong, fmt.Errorf("%s:%d: %s: %w", file, s.line, key, err))
+				wrong = append(wrong, valueError(fmt.Sprintf("%s:%d: %s", file, s.line, key), s.value, f.Value.Type()))
 			}
 			break
 		}

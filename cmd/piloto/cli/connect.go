@@ -207,7 +207,7 @@ func (a *app) ownLog() (io.Writer, error) {
 func (a *app) needsOwnFolder() error {
 	for name, value := range map[string]string{"api-base": a.global.apiBase, "log-level": a.global.logLevel, "log-file": a.global.logFile} {
 		if value != "" {
-			return usage(errors.New(a.text("cli.own_folder", "flag", "--"+name)))
+			return usage(refusal("cli.own_folder", "flag", "--"+name))
 		}
 	}
 	return nil

@@ -89,6 +89,27 @@ func (a *app) again(flags ...string) string {
 	return strings.Join(words, " ")
 }
 
+// atAddress returns this command, up, as it was called and with another --addr.
+func (a *app) atAddress(addr string) string {
+	words, skip := []string{os.Args[0]}, false
+	for _, arg := range a.args {
+		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		switch is := name == "addr" && strings.HasPrefix(arg, "-"); {
+		case skip:
+			skip = false
+		case is:
+			skip = !joined
+		default:
+			words = append(words, arg)
+		}
+	}
+	words = append(words, "--addr", addr)
+	for i, w := range words {
+		words[i] = visible.Word(w)
+	}
+	return strings.Join(words, " ")
+}
+
 // ownEngines checks the usual folder of the command engines in the same way, and makes and notes a new one.
 func (a *app) ownEngines(folder string) error {
 	if err := a.checkOwned(folder, "", false); err != nil || !isNew(folder) {

@@ -66,7 +66,7 @@ func (a *app) decideCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || len(args) > mostDecided+1 || !slices.Contains([]string{"confirm", "reject", "approve", "refuse"}, args[0]) {
-				return usage(fmt.Errorf("write %s, with 1 to %d runs", cmd.Use, mostDecided))
+				return usage(refusal("cli.wrong.decide", "usage", usageOf(cmd), "most", fmt.Sprint(mostDecided)))
 			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				return a.decideMany(ctx, c, args[0], args[1:])
@@ -158,12 +158,12 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 	}
 	words := strings.Fields(editor)
 	if len(words) == 0 {
-		return r, usage(errors.New("EDITOR is empty"))
+		return r, usage(refusal("cli.wrong.no_editor"))
 	}
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...) //nolint:gosec // the person's own editor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, unscreened(a.errOut), unscreened(a.errOut)
 	if err := cmd.Run(); err != nil {
-		return r, fmt.Errorf("%s: %w", editor, err)
+		return r, refusal("cli.wrong.editor", "name", editor).Because(err)
 	}
 	text, err := os.ReadFile(file.Name())
 	if err != nil {
@@ -175,12 +175,12 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 	}
 	var body httpapi.EditRequest
 	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &body); err != nil {
-		return r, usage(fmt.Errorf("%s is no JSON: %w", file.Name(), err))
+		return r, usage(notJSON(file.Name(), err))
 	}
 	body.Digest = r.Digest
 	got, err := client.Send[httpapi.RunAnswer](ctx, c, client.Call{Method: http.MethodPatch, Path: runPath(r.RunID, "plan"), Body: body})
 	if err != nil {
-		return r, fmt.Errorf("%w\n%s", err, a.text("cli.kept", "file", file.Name()))
+		return r, errors.Join(err, refusal("cli.kept", "file", file.Name()))
 	}
 	_ = os.Remove(file.Name())
 	return got.Run, nil

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +59,7 @@ func (a *app) doctorCommand() *cobra.Command {
 				}
 			}
 			if bad {
-				return &exitError{code: Failed, text: errFound.Error()}
+				return refusal("cli.doctor.found")
 			}
 			return nil
 		},
@@ -172,7 +174,7 @@ func (a *app) examineDeployment(ctx context.Context, c *client.Client) []finding
 	if err != nil {
 		return []finding{{What: "health", Text: a.worded(err).Error(), Do: "is the address right, and can this machine reach it?"}}
 	}
-	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + healthText(health)}}
+	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + a.healthText(health)}}
 	if health.Version != Version {
 		list = append(list, finding{What: "version", Text: fmt.Sprintf("%s has %s, and this command is %s", c.Origin, visible.Line(health.Version), Version), Do: "use the same version on both sides"})
 	}
@@ -190,11 +192,11 @@ func (a *app) examineDeployment(ctx context.Context, c *client.Client) []finding
 	return list
 }
 
-func healthText(h httpapi.Health) string {
-	text := h.Status
-	for name, state := range h.Checks {
-		if state != "ok" {
-			text += ", " + name + ": " + state
+func (a *app) healthText(h httpapi.Health) string {
+	text := a.word("cli.health.", h.Status)
+	for _, name := range slices.Sorted(maps.Keys(h.Checks)) {
+		if state := h.Checks[name]; state != "ok" {
+			text += ", " + name + ": " + a.word("cli.health.", state)
 		}
 	}
 	return visible.ScreenLine(text)

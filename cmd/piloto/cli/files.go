@@ -87,7 +87,7 @@ func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.C
 	case f.project != "" && f.chat != "":
 		return usage(refusal("cli.wrong.two_places"))
 	case !f.remote():
-		return usage(errors.New(a.text("cli.files.place")))
+		return usage(refusal("cli.files.place"))
 	}
 	return a.connect(ctx, func(ctx context.Context, c *client.Client) error {
 		chat, err := chatOf(ctx, c, f.chat)
@@ -225,7 +225,7 @@ func (a *app) catFile(ctx context.Context, files openFiles, args []string) error
 	}
 	if a.isTerm { // no control character reaches a terminal
 		if workspace.Binary(content) {
-			return usage(errors.New(a.text("cli.files.binary", "name", args[0])))
+			return usage(refusal("cli.files.binary", "name", args[0]))
 		}
 		content = []byte(visible.Lines(string(content)))
 	}

@@ -22,9 +22,9 @@ func (a *app) jobsCommand() *cobra.Command {
 		defer a.tellNext(got.Cursor)
 		var rows [][]string
 		for _, j := range got.Jobs {
-			state := string(j.Status)
+			state := a.word("cli.job_state.", string(j.Status))
 			if j.StopReason != "" {
-				state += " (" + string(j.StopReason) + ")"
+				state += " (" + a.word("job.stopped.", string(j.StopReason)) + ")"
 			}
 			if seen := j.ClientSeen; seen != nil && time.Since(*seen) > job.ClientSilence {
 				state += " (" + a.text("cli.job.gone", "at", moment(*seen)) + ")"
@@ -63,7 +63,7 @@ func (a *app) jobsCommand() *cobra.Command {
 		if a.global.json {
 			return a.printJSON(got)
 		}
-		return a.print(got.JobID + "  " + string(got.Status))
+		return a.print(got.JobID + "  " + a.word("cli.job_state.", string(got.Status)))
 	})
 	return group("jobs", "List, show, follow and stop the work of agents", list, show, watch, events, stop)
 }

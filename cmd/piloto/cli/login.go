@@ -77,7 +77,7 @@ func (a *app) logoutCommand() *cobra.Command {
 				name = args[0]
 			}
 			if _, ok := known.Known[name]; !ok {
-				return usage(errors.New(a.text("cli.no_profile", "name", name)))
+				return usage(refusal("cli.no_profile", "name", name))
 			}
 			delete(known.Known, name)
 			if known.Current == name {
@@ -98,7 +98,7 @@ func (a *app) profilesCommand() *cobra.Command {
 			}
 			if len(args) == 1 {
 				if _, ok := known.Known[args[0]]; !ok && args[0] != here {
-					return usage(errors.New(a.text("cli.no_profile", "name", args[0])))
+					return usage(refusal("cli.no_profile", "name", args[0]))
 				}
 				if known.Current = args[0]; known.Current == here {
 					known.Current = ""
@@ -132,7 +132,7 @@ func (a *app) healthCommand() *cobra.Command {
 				if a.global.json {
 					err = a.printJSON(h)
 				} else {
-					err = a.print(fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, healthText(h)))
+					err = a.print(fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, a.healthText(h)))
 				}
 				if err == nil && h.Status == "unavailable" {
 					err = exit(Unreachable)

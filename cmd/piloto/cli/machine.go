@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"localaws/alone"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,13 +44,16 @@ func between(least int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usage(refusal("cli.wrong.missing", "name", names[len(args)], "usage", cmd.UseLine()))
+			return usage(refusal("cli.wrong.missing", "name", names[len(args)], "usage", usageOf(cmd)))
 		case len(args) > len(names):
-			return usage(refusal("cli.wrong.too_many", "name", args[len(names)], "usage", cmd.UseLine()))
+			return usage(refusal("cli.wrong.too_many", "name", args[len(names)], "usage", usageOf(cmd)))
 		}
 		return nil
 	}
 }
+
+// usageOf returns how a command is written, without its flags.
+func usageOf(cmd *cobra.Command) string { return strings.TrimSuffix(cmd.UseLine(), " [flags]") }
 
 func (a *app) upCommand() *cobra.Command {
 	o := process.Options{}
@@ -63,7 +67,7 @@ Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Person = a.person()
 			if o.AWS != "" && !process.OnThisMachine(o.AWS) {
-				return usage(fmt.Errorf("--aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS))
+				return usage(refusal("cli.wrong.loopback", "name", "--aws", "value", o.AWS))
 			}
 			settings, err := process.SettingsFrom(a.getenv)
 			if err != nil {
@@ -100,7 +104,18 @@ func (a *app) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return process.Backup(cmd.Context(), data, args[0], a.out)
+			held, err := process.Backup(cmd.Context(), data, args[0])
+			if err != nil {
+				return err
+			}
+			lines := []string{a.text("cli.backup.made", "folder", data, "file", args[0])}
+			for _, f := range held.Files {
+				lines = append(lines, "  "+a.text("cli.backup.file", "name", fmt.Sprintf("%-24s", f.Name), "n", fmt.Sprint(f.Size)))
+			}
+			if held.Objects > 0 {
+				lines = append(lines, "  "+a.text("cli.backup.objects", "name", fmt.Sprintf("%-24s", "objects/"), "n", fmt.Sprint(held.Size), "objects", fmt.Sprint(held.Objects)))
+			}
+			return a.printLines(append(lines, "  "+a.text("cli.backup.secrets"))...)
 		},
 	}
 }
@@ -113,11 +128,12 @@ func (a *app) restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := process.Restore(cmd.Context(), args[0], data, a.out); err != nil {
+			held, err := process.Restore(cmd.Context(), args[0], data)
+			if err != nil {
 				return err
 			}
 			a.keepData(data)
-			return nil
+			return a.printLines(a.text("cli.restored", "folder", data, "file", args[0], "at", moment(held.At)), "  "+a.text("cli.restored.runs"))
 		},
 	}
 }
@@ -143,11 +159,12 @@ func (a *app) rotateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := process.RotateKey(data, a.out); err != nil {
+			key, err := process.RotateKey(data)
+			if err != nil {
 				return err
 			}
 			a.keepData(data)
-			return nil
+			return a.printLines(a.text("cli.rotated", "file", key))
 		},
 	}
 }
@@ -160,7 +177,11 @@ func (a *app) olderCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return process.AcceptOlder(data, a.out)
+			file, err := process.AcceptOlder(data)
+			if err != nil {
+				return err
+			}
+			return a.printLines(a.text("cli.older", "file", file))
 		},
 	}
 }
@@ -178,7 +199,7 @@ func (a *app) enginesCommand() *cobra.Command {
 				}
 			}
 			if err := o.Check(); err != nil {
-				return usage(err)
+				return usage(refusal("cli.wrong.loopback", "name", "--listen", "value", o.Listen))
 			}
 			return alone.Serve(cmd.Context(), o, a.out, a.errOut)
 		},
@@ -215,9 +236,6 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// errFound ends doctor when something is wrong; each fault was told.
-var errFound = errors.New("something is wrong; see above")
-
 // readInput reads a file, or stdin when the name is "-".
 func (a *app) readInput(name string, most int64) ([]byte, error) {
 	var from io.Reader = a.in
@@ -231,7 +249,7 @@ func (a *app) readInput(name string, most int64) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = usage(fmt.Errorf("%s has more than %d bytes", name, most))
+		err = usage(errFileTooBig.With("name", name).With("max", strconv.FormatInt(most, 10)))
 	}
 	return text, err
 }

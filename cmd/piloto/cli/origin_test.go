@@ -17,7 +17,7 @@ func TestAWrongValueIsNamedByItsOrigin(t *testing.T) {
 		{"timeout: 900h\n", "", "", "piloto.yaml:1: timeout 900h0m0s:"},
 		{"mode: todo\n", "", "", "piloto.yaml:1: mode todo:"},
 		{"lang: fr\n", "", "", "piloto.yaml:1: lang fr:"},
-		{"max_steps: x\n", "", "", "piloto.yaml:1: max_steps: "},
+		{"max_steps: x\n", "", "", "piloto.yaml:1: max_steps x:"},
 		{"", "", "PILOTO_MAX_STEPS", "PILOTO_MAX_STEPS 9999:"},
 		{"max_steps: 9999\n", "--max-steps=7777", "", "--max-steps 7777:"},
 	} {

@@ -32,6 +32,12 @@ func (a *app) print(line string) error {
 	return err
 }
 
+// printLines writes lines to stdout.
+func (a *app) printLines(lines ...string) error {
+	_, err := io.WriteString(a.out, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
 // table writes rows to stdout: the keys of the titles, then the cells. Cells are values of others, so every character
 // of them is visible.
 func (a *app) table(titles []string, rows [][]string) error {

@@ -48,7 +48,7 @@ func (a *app) ruleFile(name string) (httpapi.RulesRequest, error) {
 	}
 	var read httpapi.RuleSet // as get prints them
 	if err := json.Unmarshal(raw, &read); err != nil {
-		return body, usage(fmt.Errorf("%s: %w", name, err))
+		return body, usage(notJSON(name, err))
 	}
 	body.Version = read.Version
 	for _, r := range read.Rules {
@@ -104,7 +104,7 @@ func (a *app) rulesTest() *cobra.Command {
 // try judges the steps of the last plans by rules, as a turn would.
 func (a *app) try(ctx context.Context, c *client.Client, set rule.Set, last int) ([]tried, error) {
 	if last < 1 || last > 200 {
-		return nil, usage(fmt.Errorf("--last %d: write 1 to 200", last))
+		return nil, usage(refusal("cli.wrong.steps", "name", "--last", "value", fmt.Sprint(last)))
 	}
 	page, err := client.Get[httpapi.RunList](ctx, c, "/api/runs", url.Values{"limit": {fmt.Sprint(last)}})
 	if err != nil {

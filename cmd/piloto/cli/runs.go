@@ -291,7 +291,7 @@ func (a *app) runsCancel(name, about string) *cobra.Command {
 				}
 				if isDraft := r.Status == plan.Draft; isDraft != (name == "reject") && !r.Status.Terminal() {
 					other := map[string]string{"reject": "cancel", "cancel": "reject"}[name]
-					return usage(fmt.Errorf("%s: %s; piloto runs %s %s", r.RunID, a.text("page.status."+string(r.Status)), other, r.RunID))
+					return usage(refusal("cli.wrong.not_"+name, "id", r.RunID, "status", a.text("page.status."+string(r.Status)), "other", other))
 				}
 				body := httpapi.CancelRequest{Reason: reason}
 				if name == "reject" {

@@ -24,7 +24,7 @@ func (a *app) servicesCommand() *cobra.Command {
 		}
 		var rows [][]string
 		for _, s := range got.MCPs {
-			state := string(s.Status)
+			state := a.word("page.server.", string(s.Status))
 			if !s.Active {
 				state = a.text("cli.off")
 			}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -16,67 +14,102 @@ import (
 )
 
 func (a *app) tokensCommand() *cobra.Command {
-	list := a.tokenTask("list", "list", "List the tokens of the process that has the data folder", none, nil)
-	revoke := a.tokenTask("revoke", "revoke ID", "Take a token back, with everything that was signed in with it", exactly("ID"), nil)
-	return group("tokens", "Tokens of people and programs", list, a.tokensMake(), revoke)
-}
-
-// tokenTask returns a command that asks the process of the data folder.
-func (a *app) tokenTask(do, use, about string, args cobra.PositionalArgs, task *process.TokenTask) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: about, Args: args,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t := process.TokenTask{}
-			if task != nil {
-				t = *task
-			}
-			t.Do = do
-			if len(args) == 1 {
-				t.ID = args[0]
-			}
-			if origin, _, err := a.target(); err != nil {
-				return err
-			} else if origin != here {
-				return usage(errors.New(a.text("cli.tokens_here", "url", origin)))
-			}
-			data, err := a.dataFolder()
+	list := &cobra.Command{
+		Use: "list", Short: "List the tokens of the process that has the data folder", Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			data, err := a.tokensFolder()
 			if err != nil {
 				return err
 			}
-			return process.Tokens(cmd.Context(), data, t, a.out)
+			all, err := process.ListTokens(cmd.Context(), data)
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for _, t := range all {
+				user, ends := t.User, a.text("cli.never")
+				if t.Owner {
+					user += " " + a.text("cli.tokens.owner")
+				}
+				if !t.Ends.IsZero() {
+					ends = moment(t.Ends)
+				}
+				rows = append(rows, []string{t.ID, user, t.Scopes, moment(t.Made), ends})
+			}
+			return a.list(map[string]any{"tokens": all}, []string{"cli.id", "cli.user", "cli.scopes", "cli.made", "cli.due"}, rows)
 		},
 	}
+	revoke := &cobra.Command{
+		Use: "revoke ID", Short: "Take a token back, with everything that was signed in with it", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, err := a.tokensFolder()
+			if err != nil {
+				return err
+			}
+			gone, err := process.RevokeToken(cmd.Context(), data, args[0])
+			if err != nil {
+				return err
+			}
+			if a.global.json {
+				return a.printJSON(gone)
+			}
+			return a.print(a.text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
+		},
+	}
+	return group("tokens", "Tokens of people and programs", list, a.tokensMake(), revoke)
+}
+
+// tokensFolder returns the data folder whose process has the tokens. Those of a deployment elsewhere are not reached from here.
+func (a *app) tokensFolder() (string, error) {
+	if origin, _, err := a.target(); err != nil {
+		return "", err
+	} else if origin != here {
+		return "", usage(refusal("cli.tokens_here", "url", origin))
+	}
+	return a.dataFolder()
 }
 
 func (a *app) tokensMake() *cobra.Command {
-	var t process.TokenTask
-	var table, account string
-	cmd := a.tokenTask("make", "make", "Make a token; it is printed once", none, &t)
-	local := cmd.RunE
-	cmd.Long = `Make a token in the process that has the data folder. With --table it is for a deployment on AWS, and the command prints
-what stores it there: the first token of a deployment is made so.`
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		switch given := cmd.Flags().Changed; {
-		case table == "" && (given("account") || given("table")): // here there is one account, and the token would be of that
-			return usage(errors.New(a.text("cli.tokens_account")))
-		case table == "":
-			return local(cmd, args)
-		}
-		return a.tokenRow(table, account, t)
+	var user, scopes, table, account string
+	var life time.Duration
+	cmd := &cobra.Command{
+		Use: "make", Short: "Make a token; it is printed once", Args: none,
+		Long: `Make a token in the process that has the data folder. With --table it is for a deployment on AWS, and the command prints
+what stores it there: the first token of a deployment is made so.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch given := cmd.Flags().Changed; {
+			case table != "":
+				return a.tokenRow(table, account, user, scopes, life)
+			case given("account") || given("table"): // here there is one account, and the token would be of that
+				return usage(refusal("cli.tokens_account"))
+			}
+			data, err := a.tokensFolder()
+			if err != nil {
+				return err
+			}
+			made, err := process.MakeToken(cmd.Context(), data, user, scopes, life)
+			if err != nil {
+				return usage(err)
+			}
+			if a.global.json {
+				return a.printJSON(made)
+			}
+			return a.printLines(made.Secret, "", a.text("cli.tokens.made", "user", made.User, "scopes", made.Scopes, "id", made.ID))
+		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&t.User, "user", "", "who will have it: a person or a program")
-	f.StringVar(&t.Scopes, "scopes", "chat", auth.ScopesText)
-	f.DurationVar(&t.Life, "life", 0, "how long it is good for (720h); 0: for ever")
+	f.StringVar(&user, "user", "", "who will have it: a person or a program")
+	f.StringVar(&scopes, "scopes", "chat", auth.ScopesText)
+	f.DurationVar(&life, "life", 0, "how long it is good for (720h); 0: for ever")
 	f.StringVar(&table, "table", "", "`name` of the table of a deployment on AWS (its output TableName)")
 	f.StringVar(&account, "account", "default", "only with --table: the account it belongs to")
 	return cmd
 }
 
 // tokenRow makes a token, and prints the request that stores it in a table.
-func (a *app) tokenRow(table, account string, t process.TokenTask) error {
+func (a *app) tokenRow(table, account, user, scopes string, life time.Duration) error {
 	secret := ids.Secret()
-	token, err := auth.NewToken(secret, account, t.User, t.Scopes, time.Now(), t.Life)
+	token, err := auth.NewToken(secret, account, user, scopes, time.Now(), life)
 	if err != nil {
 		return usage(err)
 	}
@@ -84,8 +117,8 @@ func (a *app) tokenRow(table, account string, t process.TokenTask) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "token: %s\n\nIt is shown once. Store its hash with:\n\naws dynamodb put-item --table-name %s --item %s\n", secret, visible.Word(table), visible.Word(string(item)))
-	return err
+	return a.printLines("token: "+secret, "", a.text("cli.tokens.store"), "",
+		"aws dynamodb put-item --table-name "+visible.Word(table)+" --item "+visible.Word(string(item)))
 }
 
 type attribute map[string]any

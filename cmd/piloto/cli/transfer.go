@@ -49,7 +49,7 @@ func (a *app) getFileCommand(f *fileFlags) *cobra.Command {
 // save writes a file of this machine, whole or not at all.
 func (a *app) save(name string, content []byte, force bool) error {
 	if _, err := os.Lstat(name); err == nil && !force {
-		return errors.New(a.text("cli.files.exists", "name", name))
+		return refusal("cli.files.exists", "name", name)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -169,7 +169,7 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 		}
 		told := a.tellTransfer(result, out, t.options.DryRun)
 		if err = errors.Join(err, here.Close()); err != nil && told != nil {
-			told = errors.New(told.Error()) // the code is that of the error
+			told = toldText(told.Error()) // the code is that of the error
 		}
 		return errors.Join(err, told)
 	})

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"localaws/disk"
 	"os"
 	"regexp"
 	"slices"
@@ -18,7 +21,7 @@ import (
 
 // refusal returns an error with a sentence of this command: a key, and pairs of names and values. It is worded where it is
 // printed.
-func refusal(key string, pairs ...string) error {
+func refusal(key string, pairs ...string) *fault.Error {
 	f := fault.New(fault.Invalid, key)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		f = f.With(pairs[i], pairs[i+1])
@@ -26,8 +29,33 @@ func refusal(key string, pairs ...string) error {
 	return f
 }
 
-// worded returns an error with its part of the domain, or of the system, as a sentence.
+// told returns what a person reads of an error. One that has no sentence is of the system, and is told as what the system says.
+func (a *app) told(err error) string {
+	said := a.worded(err).Error()
+	ended, ok := errors.AsType[*exitError](err)
+	if said != err.Error() || ok && ended.cause == nil || errors.As(err, new(toldText)) || errors.As(err, new(*client.Problem)) {
+		return said
+	}
+	return a.prose("cli.system.other", "text", visible.Lines(said))
+}
+
+// toldText is an error that is already what a person reads.
+type toldText string
+
+// Error implements error.
+func (t toldText) Error() string { return string(t) }
+
+// worded returns an error with its part of the domain, or of the system, as a sentence: with several, each of them.
 func (a *app) worded(err error) error {
+	if list, ok := errors.AsType[several](err); ok {
+		if parts := list.Unwrap(); len(parts) > 0 && errors.Join(parts...).Error() == err.Error() {
+			said := make([]string, len(parts))
+			for i, part := range parts {
+				said[i] = a.worded(part).Error()
+			}
+			return toldText(strings.Join(said, "\n"))
+		}
+	}
 	if doubt, ok := errors.AsType[*client.DoubtError](err); ok {
 		return reworded(err, doubt, a.worded(doubt.Cause).Error()+"\n"+a.mayBeDone(doubt.Path))
 	}
@@ -37,10 +65,26 @@ func (a *app) worded(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return reworded(err, f, a.ofFault(f))
 	}
+	if open, ok := errors.AsType[*disk.OpenError](err); ok {
+		key := "cli.system.open_file"
+		switch {
+		case open.Folder:
+			key = "cli.system.open_folder"
+		case !open.Plain:
+			key = "cli.system.not_file"
+		}
+		return reworded(err, open, a.text(key, "name", open.Path, "mode", fmt.Sprintf("%04o", open.Mode)))
+	}
 	if key, name, part := ofSystem(err); key != "" {
 		return reworded(err, part, a.text(key, "name", name))
 	}
 	return err
+}
+
+// several is an error of several (errors.Join).
+type several interface {
+	error
+	Unwrap() []error
 }
 
 // text returns a sentence, on whose lines no value can begin another one: every character of a value is visible. A value that stands
@@ -57,6 +101,14 @@ func (a *app) text(key string, pairs ...string) string {
 		}
 	}
 	return locale.Text(a.tag, key, append(args, a.itself()...)...)
+}
+
+// word returns the word for a state or a kind: of a deployment of a later version, which has others, as it came.
+func (a *app) word(prefix, value string) string {
+	if _, known := locale.Lookup(a.tag, prefix+value); !known {
+		return visible.ScreenLine(value)
+	}
+	return a.text(prefix + value)
 }
 
 // itself returns what a sentence calls this command, as words of a shell: {program}, and {piloto} for the same deployment.
@@ -82,6 +134,9 @@ func (a *app) ofFault(f *fault.Error) string {
 	for pair := range slices.Chunk(a.itself(), 2) {
 		s.Args[pair[0]] = pair[1]
 	}
+	if _, given := s.Args["why"]; !given && f.Cause != nil { // a sentence that tells its cause
+		s.Args["why"] = visible.Lines(a.worded(f.Cause).Error())
+	}
 	return s.In(a.tag)
 }
 
@@ -104,7 +159,7 @@ func reworded(err, part error, sentence string) error {
 	if whole := err.Error(); strings.Contains(whole, part.Error()) {
 		sentence = strings.Replace(whole, part.Error(), sentence, 1)
 	}
-	return errors.New(sentence)
+	return toldText(sentence)
 }
 
 // ofSystem returns the part of an error that is about a path of this machine, with the key of its sentence and the
@@ -118,6 +173,9 @@ func ofSystem(err error) (key, name string, part error) {
 		part, cause, name = at, at.Err, at.Path
 	} else if at, ok := errors.AsType[*os.LinkError](err); ok {
 		part, cause, name = at, at.Err, at.New
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "cli.system.late", "", context.DeadlineExceeded
 	}
 	for _, s := range systemSentences {
 		if errors.Is(cause, s.err) {

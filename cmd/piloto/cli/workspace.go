@@ -100,7 +100,7 @@ func (a *app) keepDataApart(root string) error {
 	if err != nil || !filepath.IsLocal(inside) || inside == dataFolder {
 		return nil //nolint:nilerr // paths without a relation are apart
 	}
-	return usage(errors.New(a.text("cli.machine.data_inside", "data", a.global.data)))
+	return usage(refusal("cli.machine.data_inside", "data", a.global.data))
 }
 
 // real returns the path of a file without links.

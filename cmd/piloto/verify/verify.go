@@ -18,12 +18,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -123,14 +125,25 @@ It exits with 0 when all checks pass and the signature is proved, with 1 when a 
 	return cmd
 }
 
+// sentence returns an error with a sentence of the terminal; {why} is its cause.
+func sentence(key string) *fault.Error { return fault.New(fault.Invalid, key) }
+
+// wrong returns the error of a file with another content. One that cannot be read is told as such.
+func wrong(key, file string, err error) error {
+	if errors.As(err, new(*fs.PathError)) {
+		return err
+	}
+	return sentence(key).With("file", file).Because(err)
+}
+
 func (q request) check(args []string, pins bool) error {
 	switch {
 	case pins && q.pin == "": // from an unset variable
-		return errors.New("an empty head pins nothing")
+		return sentence("verify.no_pin")
 	case len(args) > 1, q.receipt == "" && len(q.chain) == 0:
-		return errors.New("usage: verify [--keys keys.json] [--chain chain.json] [--pin head] [receipt.json, or - for the standard input]")
+		return sentence("verify.usage")
 	case q.pin != "" && len(q.chain) == 0:
-		return errors.New("--pin looks for a head in a chain: give that with --chain")
+		return sentence("verify.pin_alone")
 	}
 	return nil
 }
@@ -150,15 +163,15 @@ func (q request) read(in io.Reader) (input, error) {
 			Keys []receipt.Key `json:"keys"`
 		}
 		if err := read(q.keys, in, &list); err != nil {
-			return g, fmt.Errorf("%s holds no keys: %w", q.keys, err)
+			return g, wrong("verify.no_keys", q.keys, err)
 		}
 		for _, k := range list.Keys {
 			if err := k.Check(); err != nil {
-				return g, fmt.Errorf("%s: %w", q.keys, err)
+				return g, wrong("verify.no_keys", q.keys, err)
 			}
 		}
 		if g.keys = list.Keys; g.keys == nil { // before its first receipt a deployment answers an empty list
-			return g, fmt.Errorf("%s holds no keys", q.keys)
+			return g, sentence("verify.empty_keys").With("file", q.keys)
 		}
 	}
 	for _, name := range q.chain {
@@ -166,7 +179,7 @@ func (q request) read(in io.Reader) (input, error) {
 			Links []json.RawMessage `json:"links"`
 		}
 		if err := read(name, in, &page); err != nil {
-			return g, fmt.Errorf("%s holds no chain: %w", name, err)
+			return g, wrong("verify.no_chain", name, err)
 		}
 		for _, raw := range page.Links {
 			link, err := receipt.ReadLink(raw)
@@ -174,7 +187,7 @@ func (q request) read(in io.Reader) (input, error) {
 			case errors.Is(err, receipt.ErrOther):
 				g.other = append(g.other, receipt.Problem{Where: fmt.Sprintf("link %d", link.Seq), What: err.Error()})
 			case err != nil:
-				return g, fmt.Errorf("%s holds no chain: %w", name, err)
+				return g, wrong("verify.no_chain", name, err)
 			}
 			g.links = append(g.links, link)
 		}
@@ -184,18 +197,18 @@ func (q request) read(in io.Reader) (input, error) {
 	}
 	var raw json.RawMessage
 	if err := read(q.receipt, in, &raw); err != nil {
-		return g, fmt.Errorf("it is no receipt: %w", err)
+		return g, wrong("verify.no_receipt", q.receipt, err)
 	}
 	told, err := receipt.Read(raw)
 	switch {
 	case errors.Is(err, receipt.ErrOther):
 		g.other = append(g.other, receipt.Problem{Where: "text", What: err.Error()})
 	case err != nil:
-		return g, fmt.Errorf("it is no receipt: %w", err)
+		return g, wrong("verify.no_receipt", q.receipt, err)
 	}
 	g.receipt = &told
 	if g.receipt.Version == "" {
-		return g, errors.New("it is no receipt: it has no version")
+		return g, sentence("verify.no_version").With("file", q.receipt)
 	}
 	return g, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -46,7 +45,7 @@ func Find(ctx context.Context, folder string) (a Address, err error) {
 		return Address{}, err
 	}
 	if !isHere(a.Origin) {
-		return Address{}, fmt.Errorf("what answers for %s says that it is %.200q, which is not on this machine", folder, a.Origin)
+		return Address{}, refusal("up.elsewhere", "folder", folder, "origin", a.Origin)
 	}
 	return a, nil
 }

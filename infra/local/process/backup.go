@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"localaws/disk"
@@ -18,50 +17,51 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// backupAdvice shows the command that restores a backup when the data file is refused.
-const backupAdvice = `
-  To go on from a backup:  mv %[1]s %[1]s.damaged && piloto restore FILE --data %[1]s`
-
-// olderAdvice shows the command that drops the newest commit, when only that commit is in doubt.
-const olderAdvice = `
-  To go on without it:     piloto accept-older --data %[1]s   (what was acknowledged last may be gone)`
-
-// emptyAdvice shows the command that makes room for an empty folder.
-const emptyAdvice = `
-  To begin without it:     mv %[1]s %[1]s.damaged`
-
-// repeatAdvice shows the command that repeats an interrupted restore.
-const repeatAdvice = `
-  To do it again, from the same backup or another:  piloto restore FILE --data %[1]s`
-
-// withAdvice adds to an error of the data file the commands that can help.
-func withAdvice(folder string, err error) error {
-	folder, text := shellWord(folder), ""
-	if errors.Is(err, disk.ErrFormat) {
-		text = "\n  To go on with it:        use the version of this program that wrote it"
+// refusal returns an error with a sentence of this package: a key, and pairs of names and values. Who prints it says it in the
+// language of the person; {why} is its cause.
+func refusal(key string, pairs ...string) *fault.Error {
+	f := fault.New(fault.Invalid, key)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f = f.With(pairs[i], pairs[i+1])
 	}
-	if errors.Is(err, disk.ErrDamaged) || errors.Is(err, disk.ErrFormat) {
-		text += fmt.Sprintf(backupAdvice, folder)
-	}
-	if errors.Is(err, disk.ErrLastCommit) {
-		text += fmt.Sprintf(olderAdvice, folder)
-	}
-	if text == "" {
-		return err
-	}
-	return fmt.Errorf("%w%s", err, text)
+	return f
 }
 
-// shellWord returns a folder as one word of a command line, to which a suffix can be added.
-func shellWord(folder string) string {
+// ofStore returns an error of the data file of a folder with a sentence that has the commands that can help.
+func ofStore(folder string, err error) error {
+	key := ""
+	switch held := (*disk.HeldError)(nil); {
+	case errors.As(err, &held):
+		return refusal("data.held", "folder", folder, "pid", cmp.Or(held.PID, "?"))
+	case errors.Is(err, disk.ErrHeld):
+		return refusal("data.held", "folder", folder, "pid", "?")
+	case errors.Is(err, disk.ErrLastCommit):
+		key = "data.last_commit"
+	case errors.Is(err, disk.ErrDamaged):
+		key = "data.damaged"
+	case errors.Is(err, disk.ErrFormat):
+		key = "data.format"
+	case errors.Is(err, disk.ErrNewestIsWhole):
+		key = "data.whole"
+	default:
+		return err
+	}
+	return refusal(key, "folder", pathWord(folder)).Because(err)
+}
+
+// pathWord returns a folder as a path to which a suffix can be added, and which no command takes for an option.
+func pathWord(folder string) string {
 	folder = filepath.Clean(folder)
 	if base := filepath.Base(folder); base == "." || base == ".." || base[0] == '-' {
 		if whole, err := filepath.Abs(folder); err == nil {
 			folder = whole
 		}
 	}
-	return visible.Word(folder)
+	return folder
 }
+
+// shellWord returns the same as one word of a command line.
+func shellWord(folder string) string { return visible.Word(pathWord(folder)) }
 
 // openStore opens the data file. It makes no new file when other files show that there was one, or
 // that a restore is not finished.
@@ -69,12 +69,10 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 	path := filepath.Join(folder, dataFile)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(filepath.Join(folder, restoringFolder)); err == nil {
-			return nil, fmt.Errorf("%s has what a restore has begun, and not its end: it was cut off, or goes on; nothing was changed%s",
-				folder, fmt.Sprintf(repeatAdvice, shellWord(folder)))
+			return nil, refusal("data.restoring", "folder", pathWord(folder))
 		}
 		if _, err := os.Lstat(filepath.Join(folder, installedFile)); err == nil {
-			return nil, fmt.Errorf("%s is missing, and %s is there: the folder had data; nothing was changed%s", path,
-				filepath.Join(folder, installedFile), fmt.Sprintf(backupAdvice+emptyAdvice, shellWord(folder)))
+			return nil, refusal("data.lost", "folder", pathWord(folder), "file", path, "note", filepath.Join(folder, installedFile))
 		}
 		if err := keepFromGit(folder); err != nil { // before it has a secret
 			return nil, err
@@ -82,10 +80,10 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 	}
 	store, err := disk.Open(path, disk.WithLogger(log))
 	if held := (*disk.HeldError)(nil); errors.As(err, &held) {
-		return nil, fault.New(fault.Conflict, "up.held").With("folder", folder).With("pid", cmp.Or(held.PID, "?"))
+		return nil, refusal("up.held", "folder", folder, "pid", cmp.Or(held.PID, "?"))
 	}
 	if err != nil {
-		return nil, withAdvice(folder, err)
+		return nil, ofStore(folder, err)
 	}
 	// The data file is published last, so an interrupted restore is complete once it exists.
 	err = os.RemoveAll(filepath.Join(folder, restoringFolder))
@@ -98,65 +96,84 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 	return store, nil
 }
 
-// AcceptOlder goes on without the newest commit of the data file or of its log, when that is damaged.
-func AcceptOlder(folder string, out io.Writer) error {
-	path := filepath.Join(folder, dataFile)
-	if err := disk.AcceptOlder(path); err != nil {
-		return withAdvice(folder, err)
+// AcceptOlder goes on without the newest commit of the data file or of its log, when that is damaged. It returns the data file.
+func AcceptOlder(folder string) (path string, err error) {
+	if err := hasData(folder); err != nil {
+		return "", err
 	}
-	fmt.Fprintf(out, "piloto: %s goes on without its damaged commit; what was acknowledged last may be gone\n", path)
-	return nil
+	path = filepath.Join(folder, dataFile)
+	return path, ofStore(folder, disk.AcceptOlder(path))
+}
+
+// Held is what a backup holds.
+type Held struct {
+	At      time.Time  // every write that was acknowledged before it is included
+	Files   []HeldFile // beside the contents of files of projects and chats
+	Objects int        // the number of those contents
+	Size    int64      // their bytes
+}
+
+// HeldFile is a file of a backup.
+type HeldFile struct {
+	Name string
+	Size int64 // bytes
+}
+
+// held returns what the archive of a manifest holds.
+func (m manifest) held() Held {
+	h := Held{At: m.At}
+	for _, f := range m.Files {
+		if isObject(f.Name) {
+			h.Objects, h.Size = h.Objects+1, h.Size+f.Size
+			continue
+		}
+		h.Files = append(h.Files, HeldFile{f.Name, f.Size})
+	}
+	return h
 }
 
 // Backup writes a whole data folder to one new file with mode 0600. The file is verified, and it
 // appears whole or not at all. An existing file is not replaced. When a process runs on the folder,
 // Backup requests the archive from it, and the process continues.
-func Backup(ctx context.Context, folder, file string, out io.Writer) error {
+func Backup(ctx context.Context, folder, file string) (h Held, err error) {
 	if err := checkBackupPlace(folder, file); err != nil {
-		return err
+		return h, err
 	}
 	tmp, err := disk.TempFile(filepath.Dir(file), unfinishedBackup) // it also removes the leftovers of killed backups, for any file
 	if err != nil {
-		return err
+		return h, err
 	}
 	defer func() { _ = tmp.Close() }()
 	defer func() { _ = os.Remove(tmp.Name()) }()
 	if err := copyFolder(ctx, folder, tmp); err != nil {
-		return err
+		return h, err
 	}
-	held, err := verifyArchive(ctx, tmp)
+	m, err := verifyArchive(ctx, tmp)
 	if err != nil {
-		return fmt.Errorf("the backup is not whole, and was not kept: %w", err)
+		return h, refusal("backup.not_whole").Because(err)
 	}
 	if err := tmp.Sync(); err != nil {
-		return err
+		return h, err
 	}
-	if err := publish(tmp.Name(), file); err != nil {
-		return err
+	return m.held(), publish(tmp.Name(), file)
+}
+
+// hasData refuses a folder without a data file.
+func hasData(folder string) error {
+	_, err := os.Lstat(filepath.Join(folder, dataFile))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return refusal("data.none", "folder", folder)
 	}
-	fmt.Fprintf(out, "piloto: backup of %s in %s, verified\n", folder, file)
-	objects, size := 0, int64(0)
-	for _, f := range held.Files {
-		if isObject(f.Name) {
-			objects, size = objects+1, size+f.Size
-			continue
-		}
-		fmt.Fprintf(out, "  %-24s %d bytes\n", f.Name, f.Size)
-	}
-	if objects > 0 {
-		fmt.Fprintf(out, "  %-24s %d bytes, in %d contents of files\n", objectsPrefix, size, objects)
-	}
-	fmt.Fprintln(out, "  It holds secrets: keep it as you keep passwords.")
-	return nil
+	return err
 }
 
 // checkBackupPlace refuses a file that exists, or that is in the data folder.
 func checkBackupPlace(folder, file string) error {
-	if _, err := os.Lstat(filepath.Join(folder, dataFile)); err != nil {
-		return fmt.Errorf("there is no data in %s: %w", folder, err)
+	if err := hasData(folder); err != nil {
+		return err
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return fmt.Errorf("%s is there already, and is not replaced", file)
+		return refusal("backup.exists", "file", file)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -173,7 +190,7 @@ func checkBackupPlace(folder, file string) error {
 	}
 	for ; ; within = filepath.Dir(within) {
 		if info, err := os.Stat(within); err == nil && os.SameFile(info, data) {
-			return fmt.Errorf("%s is in the data folder: it would be lost with it", file)
+			return refusal("backup.inside", "file", file)
 		}
 		if within == filepath.Dir(within) {
 			return nil
@@ -199,7 +216,7 @@ func copyFolder(ctx context.Context, folder string, to *os.File) error {
 			return errors.Join(writeArchive(folder, store, noPauses, contextWriter{ctx, to}), store.Close())
 		}
 		if !errors.Is(err, disk.ErrHeld) {
-			return withAdvice(folder, err)
+			return ofStore(folder, err)
 		}
 		err = requestBackup(ctx, folder, to)
 		switch silent := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED); {
@@ -212,7 +229,7 @@ func copyFolder(ctx context.Context, folder string, to *os.File) error {
 				return errors.Join(err, seekErr)
 			}
 		default:
-			return fmt.Errorf("the process that has %s was asked for a backup: %w", folder, err)
+			return refusal("backup.process", "folder", folder).Because(err)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
@@ -246,7 +263,7 @@ func publish(tmp, file string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s could not be made: %w", file, err)
+		return refusal("backup.not_made", "file", file).Because(err)
 	}
 	return syncFolder(filepath.Dir(file))
 }

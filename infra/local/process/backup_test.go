@@ -154,14 +154,14 @@ func (a standalone) keys(t testing.TB) map[string]bool {
 func backUpAndRestore(t testing.TB, folder string) (restored string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "piloto.backup")
-	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
+	if err := backup(t.Context(), folder, file); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
 		t.Fatal(info, err)
 	}
 	restored = filepath.Join(t.TempDir(), "restored")
-	if err := Restore(t.Context(), file, restored, io.Discard); err != nil {
+	if err := restore(t.Context(), file, restored); err != nil {
 		t.Fatal(err)
 	}
 	return restored

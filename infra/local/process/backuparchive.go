@@ -8,12 +8,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"localaws/disk"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -87,7 +87,7 @@ func writeArchive(folder string, store *disk.Store, p pauses, w io.Writer) error
 		return err
 	}
 	if len(text) > maxManifest {
-		return fmt.Errorf("%d files are too many for a backup", len(m.Files))
+		return refusal("backup.too_many", "n", strconv.Itoa(len(m.Files)))
 	}
 	last := tar.Header{Name: manifestName, Size: int64(len(text)), Mode: 0o600, ModTime: m.At, Format: tar.FormatPAX}
 	if err := out.WriteHeader(&last); err != nil {
@@ -107,7 +107,7 @@ func (m *manifest) add(out *tar.Writer, name string, size int64, write func(io.W
 	}
 	sum := sha256.New()
 	if err := write(io.MultiWriter(out, sum)); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return refusal("archive.member", "name", name).Because(err)
 	}
 	m.Files = append(m.Files, archiveFile{name, size, hex.EncodeToString(sum.Sum(nil))})
 	return nil
@@ -166,7 +166,10 @@ func verifyArchive(ctx context.Context, archive *os.File) (manifest, error) {
 		if err != nil {
 			return err
 		}
-		return disk.VerifyCopy(io.NewSectionReader(archive, at, h.Size), h.Size)
+		if err := disk.VerifyCopy(io.NewSectionReader(archive, at, h.Size), h.Size); err != nil {
+			return refusal("archive.data").Because(err)
+		}
+		return nil
 	})
 }
 
@@ -199,20 +202,20 @@ func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, co
 	}
 	in := tar.NewReader(archive)
 	if isCompressed(archive) {
-		return m, errors.New("it is compressed: undo that first, with gunzip for instance")
+		return m, refusal("archive.compressed")
 	}
 	var found []archiveFile
 	seen := map[string]bool{}
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
-			return m, errors.New("it has no manifest: it is cut short, or no backup of this program")
+			return m, refusal("archive.no_manifest")
 		}
 		if err != nil {
-			return m, fmt.Errorf("it is damaged: %w", err)
+			return m, refusal("archive.damaged").Because(err)
 		}
 		if h.Typeflag != tar.TypeReg || !isMember(h.Name) || seen[h.Name] || h.Size < 0 || isSparse(h) {
-			return m, fmt.Errorf("it holds %q, which no backup does", h.Name)
+			return m, refusal("archive.strange", "name", h.Name)
 		}
 		seen[h.Name] = true
 		if h.Name == manifestName {
@@ -221,10 +224,10 @@ func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, co
 		sum := sha256.New()
 		content := io.TeeReader(in, sum)
 		if err := take(h, content); err != nil {
-			return m, fmt.Errorf("%s in it: %w", h.Name, err)
+			return m, refusal("archive.member", "name", h.Name).Because(err)
 		}
 		if _, err := io.Copy(contextWriter{ctx, io.Discard}, content); err != nil {
-			return m, fmt.Errorf("%s in it: %w", h.Name, err)
+			return m, refusal("archive.member", "name", h.Name).Because(err)
 		}
 		found = append(found, archiveFile{h.Name, h.Size, hex.EncodeToString(sum.Sum(nil))})
 	}
@@ -232,11 +235,11 @@ func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, co
 		return m, err
 	}
 	if len(found) != len(m.Files) || !seen[dataFile] {
-		return m, fmt.Errorf("it is damaged: it holds %d files of %d", len(found), len(m.Files))
+		return m, refusal("archive.incomplete", "n", strconv.Itoa(len(found)), "of", strconv.Itoa(len(m.Files)))
 	}
 	for i, f := range m.Files {
 		if f != found[i] {
-			return m, fmt.Errorf("it is damaged: %s is not what was written", found[i].Name)
+			return m, refusal("archive.changed", "name", found[i].Name)
 		}
 	}
 	return m, nil
@@ -271,10 +274,10 @@ func readManifest(in io.Reader) (m manifest, err error) {
 		return m, err
 	}
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&m); err != nil {
-		return m, fmt.Errorf("its manifest is damaged: %w", err)
+		return m, refusal("archive.damaged").Because(err)
 	}
 	if m.Format != archiveFormat {
-		return m, fmt.Errorf("its format is %d, and this version reads %d", m.Format, archiveFormat)
+		return m, refusal("archive.format", "format", strconv.Itoa(m.Format), "reads", strconv.Itoa(archiveFormat))
 	}
 	return m, nil
 }

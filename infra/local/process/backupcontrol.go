@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"piloto/internal/ground/fault"
 )
 
 // controlSocket is the Unix socket on which the process of a data folder takes requests. Only the
@@ -128,6 +131,23 @@ func withShortPath(path string, use func(short string) error) error {
 	return use(filepath.Join(link, filepath.Base(path)))
 }
 
+// refused is the answer of the control socket to a request that is wrong: the sentence, in no language yet.
+type refused struct {
+	Code string            `json:"code"`
+	Args map[string]string `json:"args"`
+}
+
+// refuseControl answers a request of the control socket whose error is err.
+func refuseControl(w http.ResponseWriter, err error) {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusBadRequest)
+	_ = json.NewEncoder(w).Encode(refused{f.Code, f.Args})
+}
+
 // requestBackup requests the archive from the process of a folder, and writes it to w.
 func requestBackup(ctx context.Context, folder string, w io.Writer) error {
 	return requestControl(ctx, folder, http.MethodGet, backupPath, w)
@@ -154,8 +174,9 @@ func requestControl(ctx context.Context, folder, method, path string, w io.Write
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
-		if answer.StatusCode == http.StatusBadRequest { // the body is a message for the person
-			return errors.New(strings.TrimSpace(string(text)))
+		var told refused
+		if answer.StatusCode == http.StatusBadRequest && json.Unmarshal(text, &told) == nil {
+			return &fault.Error{Kind: fault.Invalid, Code: told.Code, Args: told.Args}
 		}
 		return fmt.Errorf("it answered %s: %s", answer.Status, strings.TrimSpace(string(text)))
 	}

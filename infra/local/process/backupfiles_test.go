@@ -113,7 +113,7 @@ func TestBackupHasAllFilesWithoutProcess(t *testing.T) {
 func TestRestoreRefusesDamagedBackup(t *testing.T) {
 	folder, _ := filledFolder(t)
 	file := filepath.Join(t.TempDir(), "b")
-	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
+	if err := backup(t.Context(), folder, file); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(file)
@@ -121,7 +121,7 @@ func TestRestoreRefusesDamagedBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := filepath.Join(t.TempDir(), "good")
-	if err := Restore(t.Context(), file, good, io.Discard); err != nil {
+	if err := restore(t.Context(), file, good); err != nil {
 		t.Fatal(err)
 	}
 	want := filesIn(t, good)
@@ -133,9 +133,9 @@ func TestRestoreRefusesDamagedBackup(t *testing.T) {
 		if err := os.WriteFile(bad, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := Restore(t.Context(), bad, into, io.Discard); err != nil {
+		if err := restore(t.Context(), bad, into); err != nil {
 			refused++
-			if left, _ := os.ReadDir(parent); len(left) != 0 || !strings.Contains(err.Error(), bad) {
+			if left, _ := os.ReadDir(parent); len(left) != 0 || !strings.Contains(said(err), bad) {
 				t.Errorf("%s: it left %v and said %v", damage, left, err)
 			}
 			return
@@ -175,20 +175,20 @@ func TestBackupReplacesNoFile(t *testing.T) {
 		do   func() error
 		says string
 	}{
-		"an empty folder": {func() error { return Backup(t.Context(), t.TempDir(), out, io.Discard) }, "no data"},
-		"a file in it":    {func() error { return Backup(t.Context(), folder, filepath.Join(folder, "b"), io.Discard) }, "in the data folder"},
+		"an empty folder": {func() error { return backup(t.Context(), t.TempDir(), out) }, "no data"},
+		"a file in it":    {func() error { return backup(t.Context(), folder, filepath.Join(folder, "b")) }, "in the data folder"},
 		"a folder with files": {func() error {
-			return errors.Join(Backup(t.Context(), folder, out, io.Discard), Restore(t.Context(), out, folder, io.Discard))
+			return errors.Join(backup(t.Context(), folder, out), restore(t.Context(), out, folder))
 		}, dataFile},
 	} {
-		if err := x.do(); err == nil || !strings.Contains(err.Error(), x.says) {
+		if err := x.do(); err == nil || !strings.Contains(said(err), x.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if err := os.WriteFile(out, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Backup(t.Context(), folder, out, io.Discard); err == nil || !strings.Contains(err.Error(), "there already") {
+	if err := backup(t.Context(), folder, out); err == nil || !strings.Contains(said(err), "there already") {
 		t.Error(err)
 	}
 	if err := publish(filepath.Join(folder, "token"), out); !errors.Is(err, fs.ErrExist) { // a file that was created meanwhile
@@ -254,7 +254,7 @@ func TestBackupRemovesInterruptedFile(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Backup(ctx, folder, filepath.Join(places, "b"), io.Discard); err == nil {
+	if err := backup(ctx, folder, filepath.Join(places, "b")); err == nil {
 		t.Error("it went on")
 	}
 	if left, _ := os.ReadDir(places); len(left) != 0 {
@@ -321,21 +321,21 @@ func TestDataFileErrorGivesAdvice(t *testing.T) {
 			t.Fatalf("%s: it started", name)
 		}
 		for _, says := range []string{path, "nothing was changed", restore} {
-			if !strings.Contains(err.Error(), says) {
+			if !strings.Contains(said(err), says) {
 				t.Errorf("%s: it does not say %q: %v", name, says, err)
 			}
 		}
-		if strings.Contains(err.Error(), "accept-older --data "+folder) != x.older {
+		if strings.Contains(said(err), "accept-older --data "+folder) != x.older {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := AcceptOlder(folder, io.Discard); (err == nil) != x.older {
+		if err := acceptOlder(folder); (err == nil) != x.older {
 			t.Errorf("%s: accepted: %v", name, err)
 		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := start(); err == nil || !strings.Contains(err.Error(), "is missing") || !strings.Contains(err.Error(), restore) {
+	if err := start(); err == nil || !strings.Contains(said(err), "is missing") || !strings.Contains(said(err), restore) {
 		t.Errorf("a data file that is gone: %v", err)
 	}
 }

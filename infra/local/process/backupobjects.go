@@ -3,7 +3,6 @@ package process
 import (
 	"archive/tar"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"localaws/disk"
@@ -50,7 +49,7 @@ func (m *manifest) addObject(out *tar.Writer, path string, c s3.Content) error {
 		return err
 	}
 	if got := m.Files[len(m.Files)-1].SHA256; got != c.SHA256 {
-		return fmt.Errorf("%s is damaged: a file of a project or of a chat was %s, and is %s", path, c.SHA256, got)
+		return refusal("backup.object", "file", path)
 	}
 	return nil
 }
@@ -99,7 +98,7 @@ func checkObjects(folder string, m manifest) error {
 	}
 	for _, c := range contents {
 		if want := (archiveFile{objectsPrefix + c.Name, c.Size, c.SHA256}); held[want.Name] != want {
-			return fmt.Errorf("it lacks %s, to which its data refers", want.Name)
+			return refusal("archive.lacks", "name", want.Name)
 		}
 	}
 	return nil

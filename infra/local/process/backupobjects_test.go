@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"localaws"
 	"log/slog"
@@ -91,7 +90,7 @@ func TestBackupRefusesDamagedContent(t *testing.T) {
 				}
 			}
 			file := filepath.Join(t.TempDir(), "b")
-			err := Backup(t.Context(), folder, file, io.Discard)
+			err := backup(t.Context(), folder, file)
 			if _, there := os.Lstat(file); name == "longer" { // what was stored is there
 				if err != nil {
 					t.Error(err)
@@ -125,13 +124,13 @@ func TestRestoreRefusesBackupWithoutContents(t *testing.T) {
 		changed = append(changed, member)
 	}
 	restore := func(into string, members []entry) error {
-		return Restore(t.Context(), craftArchive(t, members), into, io.Discard)
+		return restore(t.Context(), craftArchive(t, members), into)
 	}
 	into := filepath.Join(t.TempDir(), "new")
 	there := t.TempDir()
 	for name, members := range map[string][]entry{"none": whole[:1], "one of two": append(whole[:1:1], lacking...), "others": append(whole[:1:1], changed...)} {
 		for _, place := range []string{into, there} {
-			if err := restore(place, members); err == nil || !strings.Contains(err.Error(), "lacks objects/") {
+			if err := restore(place, members); err == nil || !strings.Contains(said(err), "lacks objects/") {
 				t.Errorf("%s: %v", name, err)
 			}
 			if left, _ := os.ReadDir(place); len(left) != 0 {

@@ -3,7 +3,7 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io/fs"
 	"localaws/template"
 	"os"
 	"os/exec"
@@ -54,7 +54,7 @@ func BuildFunctions(ctx context.Context, module, folder string, functions []temp
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build of the functions: %w\n%s", err, output)
+		return refusal("up.wrong.build", "output", string(output)).Because(err)
 	}
 	for _, fn := range functions {
 		to := filepath.Join(folder, fn.Name, bootstrap)
@@ -73,10 +73,10 @@ func (p *Process) bootstrapFolder(ctx context.Context) (string, error) {
 		folder = filepath.Join(module, "build", runtime.GOARCH)
 		p.log.Info("functions.build", "folder", folder)
 		if _, err := exec.LookPath("go"); err != nil {
-			return "", fmt.Errorf("functions are built with Go, and there is none: %w\nready-made functions are used with --functions FOLDER", err)
+			return "", refusal("up.wrong.no_go").Because(err)
 		}
 		if err := BuildFunctions(ctx, module, folder, p.template.Functions); err != nil {
-			return "", fmt.Errorf("%w\nready-made functions are used with --functions FOLDER", err)
+			return "", err
 		}
 	}
 	folder, err := filepath.Abs(folder)
@@ -84,8 +84,10 @@ func (p *Process) bootstrapFolder(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, fn := range p.template.Functions {
-		if _, err := exec.LookPath(filepath.Join(folder, fn.Name, bootstrap)); err != nil {
-			return "", fmt.Errorf("functions: %w", err)
+		if _, err := exec.LookPath(filepath.Join(folder, fn.Name, bootstrap)); errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+			return "", refusal("up.wrong.no_bootstrap", "folder", folder, "name", fn.Name+"/"+bootstrap)
+		} else if err != nil {
+			return "", refusal("up.wrong.start", "name", fn.Name).Because(err)
 		}
 	}
 	return folder, nil

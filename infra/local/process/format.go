@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,11 +12,6 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// formatAdvice shows the commands for a data folder that cannot be read.
-const formatAdvice = `; nothing was changed
-  To keep it and begin with an empty one:  mv %[1]s %[1]s.old
-  To go on with it: start the version of Piloto that wrote it`
-
 // checkFormat refuses the data folder of a version whose rows this one cannot read. An empty table
 // gets the format that this version writes.
 func (p *Process) checkFormat(ctx context.Context, table string) error {
@@ -26,7 +20,7 @@ func (p *Process) checkFormat(ctx context.Context, table string) error {
 	case err == nil:
 		return p.listEarlier(ctx)
 	case errors.Is(err, kv.ErrFormat):
-		return fmt.Errorf("%[2]s was written by a later version of Piloto"+formatAdvice, shellWord(p.Data), p.Data)
+		return refusal("data.later", "folder", pathWord(p.Data))
 	case !errors.Is(err, store.ErrNoFormat):
 		return err
 	}
@@ -35,7 +29,7 @@ func (p *Process) checkFormat(ctx context.Context, table string) error {
 		return err
 	}
 	if len(out.Items) > 0 {
-		return fmt.Errorf("%[2]s was written by an earlier version of Piloto, before stored data had a format"+formatAdvice, shellWord(p.Data), p.Data)
+		return refusal("data.earlier", "folder", pathWord(p.Data))
 	}
 	if err := p.Stores.WriteFormat(ctx); err != nil {
 		return err

@@ -178,7 +178,7 @@ func writeKept(t *testing.T) {
 	if err := os.WriteFile(keptReads(kv.Format), []byte(reads), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Backup(t.Context(), folder, keptFolder(kv.Format), io.Discard); err != nil {
+	if err := backup(t.Context(), folder, keptFolder(kv.Format)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -200,7 +200,7 @@ func TestKeptFoldersAreReadAndTheirRunsGoOn(t *testing.T) {
 
 func goOn(t *testing.T, format int) {
 	folder := filepath.Join(t.TempDir(), "data")
-	if err := Restore(t.Context(), keptFolder(format), folder, io.Discard); err != nil {
+	if err := restore(t.Context(), keptFolder(format), folder); err != nil {
 		t.Fatal(err)
 	}
 	p, err := openAt(t, folder, fixture.Epoch.Add(time.Hour))
@@ -362,7 +362,7 @@ func TestFoldersOfOtherVersionsAreRefused(t *testing.T) {
 				if p, err = openAt(t, folder, fixture.Epoch); err == nil {
 					t.Fatal("it was opened", p.Close())
 				}
-				if !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "mv "+shellWord(folder)) {
+				if !strings.Contains(said(err), c.says) || !strings.Contains(said(err), "mv "+shellWord(folder)) {
 					t.Errorf("%v", err)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"time"
 
@@ -187,13 +188,13 @@ func (f *functions) drain() {
 }
 
 // tellUnderWay prints that the process waits for calls under way, when there are some.
-func (f *functions) tellUnderWay(out io.Writer) {
+func (f *functions) tellUnderWay(out io.Writer, who Person) {
 	f.halt()
 	f.mu.Lock()
 	n, left := f.underWay, time.Until(f.deadline).Round(time.Second)
 	f.mu.Unlock()
 	if n > 0 {
-		fmt.Fprintf(out, "piloto: stopping: %d under way, at most %s (PILOTO_STOP_TIMEOUT); a second Ctrl-C ends at once\n", n, left)
+		fmt.Fprintln(out, who.text("up.stopping", "n", strconv.Itoa(n), "left", left.String()))
 	}
 }
 

@@ -26,10 +26,18 @@ type Person struct {
 	Command   string           // how this command is called there, as a word of a shell; "": piloto
 	Elsewhere bool             // commands go to another deployment unless they are told --at here
 	Open      func(url string) // opens a page in a browser; nil: there is none
+
+	// At returns the command of the person, with another address to listen at; nil: piloto up.
+	At func(addr string) string
 }
 
 // DefaultData is the data folder of a command that names none.
 const DefaultData = ".piloto"
+
+// text returns a sentence in the language of the person.
+func (p Person) text(key string, pairs ...string) string {
+	return locale.Text(cmp.Or(p.Lang, locale.Spanish), key, pairs...)
+}
 
 // command returns the command line that does what, with the data folder where it is needed.
 func (p *Process) command(what string) string {
@@ -43,10 +51,12 @@ func (p *Process) command(what string) string {
 // greet prints that the process is ready, how to sign in, and what to do next, and opens the page.
 func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) error {
 	p.log.InfoContext(ctx, "process.ready", "origin", p.origin, "data", p.Data)
-	say := func(key string, pairs ...string) {
-		fmt.Fprintln(out, locale.Text(cmp.Or(p.Person.Lang, locale.Spanish), "up."+key, pairs...))
+	say := func(key string, pairs ...string) { fmt.Fprintln(out, p.Person.text("up."+key, pairs...)) }
+	if p.Person.Terminal {
+		say("ready", "origin", p.origin)
+	} else {
+		fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin) // programs read this line
 	}
-	fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin) // programs read this line
 	if err := p.sayHowToSignIn(ctx, say, token, file); err != nil {
 		return err
 	}

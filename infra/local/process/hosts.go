@@ -2,7 +2,6 @@ package process
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -111,7 +110,7 @@ func checkHosts(named []string) error {
 		}
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 || host == "" || strings.ContainsAny(host, "/*@ \t?#") {
-			return fmt.Errorf("--host %q: give a name as browsers see it, such as piloto.example.org or 192.168.1.5:8080; without https:// and without *", name)
+			return refusal("up.wrong.host", "value", name)
 		}
 	}
 	return nil
@@ -123,14 +122,12 @@ func (o Options) checkReach() error {
 		return err
 	}
 	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
-		return fmt.Errorf("--addr %q: give a host and a port, such as 127.0.0.1:8080", o.Addr)
+		return refusal("up.wrong.addr", "value", o.Addr)
 	}
 	if o.Expose || OnThisMachine(o.Addr) {
 		return nil
 	}
-	return fmt.Errorf(`--addr %s: other machines could reach it, and nothing here is encrypted: the token would travel readable.
-  To be reached by others:   listen on 127.0.0.1, put a proxy with TLS in front of it, and name it with --host NAME
-  In a container, or on a network that you trust:   add --expose`, o.Addr)
+	return refusal("up.wrong.reach", "value", o.Addr)
 }
 
 // OnThisMachine reports whether an address can be reached from this machine only.

@@ -186,7 +186,7 @@ func TestOpenRefusesReadableSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := Options{Data: folder, Template: "../../../template.yaml", Log: io.Discard}
-	if _, err := Open(t.Context(), options, Settings{}, "http://127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "chmod 600 "+path) {
+	if _, err := Open(t.Context(), options, Settings{}, "http://127.0.0.1:1"); err == nil || !strings.Contains(said(err), "chmod 600 "+path) {
 		t.Fatalf("it started: %v", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
@@ -228,7 +228,7 @@ func TestOpenRefusesReachableData(t *testing.T) {
 		if open != (err != nil) {
 			t.Errorf("%s with mode %04o: %v", path, mode, err)
 		}
-		if err != nil && !strings.Contains(err.Error(), path+"`") {
+		if err != nil && !strings.Contains(said(err), path+"`") {
 			t.Errorf("it does not say what to do: %v", err)
 		}
 	}
@@ -294,7 +294,7 @@ func TestDemonstrationIsOffWithRealModel(t *testing.T) {
 	}
 	for _, name := range []string{"PILOTO_DEMO", "PILOTO_CREDITS"} {
 		for _, value := range []string{"maybe", "2", "onn", "off;"} {
-			if _, err := read(name + "=" + value); err == nil || !strings.Contains(err.Error(), name) {
+			if _, err := read(name + "=" + value); err == nil || !strings.Contains(said(err), name) {
 				t.Errorf("%s=%s: %v", name, value, err)
 			}
 		}

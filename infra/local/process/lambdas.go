@@ -3,7 +3,6 @@ package process
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"localaws/apigateway"
 	"localaws/lambda"
@@ -82,7 +81,7 @@ func (p *Process) prepareFunctions(ctx context.Context, folder string) (err erro
 func (p *Process) startOne(ctx context.Context) error {
 	id := cmp.Or(p.template.API.Authorizer, p.template.Functions[0].ID)
 	if err := p.functions.lambdas.pools[id].Warm(ctx); err != nil {
-		return fmt.Errorf("functions: %s does not start: %w", id, err)
+		return refusal("up.wrong.start", "name", id).Because(err)
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"localaws"
 	"localaws/apigateway"
@@ -127,7 +126,7 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	var level slog.Level
 	if s.LogLevel != "" {
 		if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
-			return nil, fmt.Errorf("LOG_LEVEL: %w", err)
+			return nil, refusal("up.wrong.level", "value", s.LogLevel)
 		}
 	}
 	if err := o.check(); err != nil {
@@ -140,11 +139,11 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level, "piloto.local"), origin: origin, began: o.Clock()}
 	var err error
 	if p.private, err = tool.ParseNetworks(s.Parameters["AllowPrivate"]); err != nil {
-		return nil, fmt.Errorf("PILOTO_ALLOW_PRIVATE: %w", err)
+		return nil, refusal("up.wrong.private", "value", s.Parameters["AllowPrivate"])
 	}
 	if list := s.Parameters["CorsOrigins"]; list != "" {
 		if s.Parameters["CorsOrigins"], err = normalizeOrigins(list); err != nil {
-			return nil, fmt.Errorf("PILOTO_CORS_ORIGINS: %w", err)
+			return nil, err
 		}
 	}
 	if p.template, err = o.readTemplate(); err != nil {
@@ -179,13 +178,13 @@ func (o Options) readTemplate() (*template.Template, error) {
 func (o Options) check() error {
 	switch {
 	case o.Lambda != "" && o.Lambda != InProcess && o.Lambda != AsProcess:
-		return fmt.Errorf("--lambda=%s: functions run %s or as %s", o.Lambda, InProcess, AsProcess)
+		return refusal("up.wrong.lambda", "value", o.Lambda)
 	case o.Lambda == AsProcess && o.Clock != nil:
 		return errors.New("functions that are processes of their own have the machine's clock")
 	case o.Lambda != AsProcess && o.Functions != "":
-		return fmt.Errorf("--functions is for --lambda=%s", AsProcess)
+		return refusal("up.wrong.functions")
 	case o.Lambda == AsProcess && o.Functions == "" && o.Template == "":
-		return fmt.Errorf("--lambda=%s builds functions from the source tree: name its file with --template template.yaml, or ready-made functions with --functions FOLDER", AsProcess)
+		return refusal("up.wrong.source")
 	}
 	return nil
 }
@@ -272,7 +271,7 @@ func (p *Process) configure(level slog.Level) {
 func (p *Process) provision(ctx context.Context, folder string) error {
 	config := p.clientConfig()
 	if len(p.template.Tables) == 0 {
-		return fmt.Errorf("%s declares no table", p.Template)
+		return refusal("up.wrong.no_table", "file", p.Template)
 	}
 	if err := provision.Tables(ctx, config, p.template, p.names); err != nil {
 		return err

@@ -2,8 +2,6 @@ package process
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"localaws/disk"
 	"os"
@@ -30,14 +28,14 @@ func ensureReceiptKey(path string) error {
 		return newReceiptKey(path)
 	}
 	if err != nil {
-		return fmt.Errorf("the key that signs receipts: %w", err)
+		return err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	if _, err := receipt.NewLocal(text); err != nil {
-		return fmt.Errorf("%s is damaged: %w; put it back from a backup, or remove it to have another key made: what was signed can still be verified", path, err)
+		return refusal("key.damaged", "file", path).Because(err)
 	}
 	return nil
 }
@@ -52,23 +50,18 @@ func newReceiptKey(path string) error {
 
 // RotateKey makes a new key, which signs receipts from the next start. The old private key is
 // removed. Its public key stays in GET /api/keys, so that older receipts can be verified. No
-// process may hold the folder meanwhile.
-func RotateKey(folder string, out io.Writer) (err error) {
-	if _, err := os.Lstat(filepath.Join(folder, dataFile)); err != nil {
-		return fmt.Errorf("there is no data in %s: %w", folder, err)
+// process may hold the folder meanwhile. It returns the file of the key.
+func RotateKey(folder string) (path string, err error) {
+	if err := hasData(folder); err != nil {
+		return "", err
 	}
 	store, err := disk.Open(filepath.Join(folder, dataFile))
 	if err != nil {
-		return withAdvice(folder, err)
+		return "", ofStore(folder, err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	path, err := receiptKeyPath(folder)
-	if err != nil {
-		return err
+	if path, err = receiptKeyPath(folder); err != nil {
+		return "", err
 	}
-	if err := newReceiptKey(path); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "piloto: %s is new; receipts are signed with it from the next start on, and GET /api/keys keeps the public half of the one before\n", path)
-	return nil
+	return path, newReceiptKey(path)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"localaws/disk"
@@ -28,36 +27,33 @@ const (
 // existing folder is kept, because it may be the root of a disk. Its files are then published one
 // by one, the data file last, and until then no process starts on it. An interrupted restore is
 // repeated from the beginning.
-func Restore(ctx context.Context, file, folder string, out io.Writer) error {
+func Restore(ctx context.Context, file, folder string) (h Held, err error) {
 	folder, there, err := restorePlace(folder)
 	if err != nil {
-		return err
+		return h, err
 	}
 	if info, err := os.Stat(file); err != nil {
-		return err
+		return h, err
 	} else if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file: a backup is", file)
+		return h, refusal("restore.no_file", "file", file)
 	}
 	archive, err := os.Open(file)
 	if err != nil {
-		return err
+		return h, err
 	}
 	defer func() { _ = archive.Close() }()
 	if _, err := verifyArchive(ctx, archive); err != nil {
-		return fmt.Errorf("%s cannot be restored, and nothing was changed: %w", file, err)
+		return h, refusal("restore.refused", "file", file).Because(err)
 	}
 	put := restoreNewFolder
 	if there {
 		put = restoreExistingFolder
 	}
-	held, err := put(ctx, archive, folder)
+	m, err := put(ctx, archive, folder)
 	if err != nil {
-		return fmt.Errorf("%s could not be restored, and nothing was changed: %w", file, err)
+		return h, refusal("restore.failed", "file", file).Because(err)
 	}
-	fmt.Fprintf(out, "piloto: %s has what %s held of %s\n", folder, file, held.At.Local().Format("2006-01-02 15:04:05"))
-	fmt.Fprintln(out, "  Runs that were under way then go on when it is started. Never start it beside the")
-	fmt.Fprintln(out, "  deployment that it was copied from: both would send the requests of those runs.")
-	return nil
+	return m.held(), nil
 }
 
 // restorePlace returns the folder without links, and whether it exists. The folder must be empty or
@@ -71,7 +67,7 @@ func restorePlace(folder string) (place string, there bool, err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
 	} else if _, err := os.Lstat(place); err == nil {
-		return "", false, fmt.Errorf("%s is a link that leads nowhere", place)
+		return "", false, refusal("restore.link", "folder", place)
 	}
 	_, err = leftoverFiles(place)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +108,7 @@ func leftoverFiles(folder string) (files []string, err error) {
 		}
 		names = others
 	}
-	return nil, fmt.Errorf("%s is not empty, and nothing in it is replaced: it has %s; move it away, or name another folder with --data", folder, strings.Join(names, ", "))
+	return nil, refusal("restore.not_empty", "folder", folder, "names", strings.Join(names, ", "))
 }
 
 // isNotedFile returns a function that reports whether a file is in the list of an interrupted
@@ -187,7 +183,7 @@ func restoreExistingFolder(ctx context.Context, archive *os.File, folder string)
 	}
 	defer func() { _ = whole.Close() }()
 	if err := disk.Claim(whole); errors.Is(err, disk.ErrClaimed) {
-		return m, fmt.Errorf("another restore is at %s: %w", folder, err)
+		return m, refusal("restore.busy", "folder", folder).Because(err)
 	}
 	files, err := leftoverFiles(folder) // checked again, because it was not claimed before
 	if err == nil {

@@ -2,7 +2,6 @@ package process
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"localaws"
 	"localaws/disk"
@@ -21,11 +20,11 @@ func newBackup(t *testing.T) (file string, want map[string]string) {
 	t.Helper()
 	folder, _ := filledFolder(t)
 	file = filepath.Join(t.TempDir(), "b")
-	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
+	if err := backup(t.Context(), folder, file); err != nil {
 		t.Fatal(err)
 	}
 	plain := filepath.Join(t.TempDir(), "plain")
-	if err := Restore(t.Context(), file, plain, io.Discard); err != nil {
+	if err := restore(t.Context(), file, plain); err != nil {
 		t.Fatal(err)
 	}
 	return file, filesIn(t, plain)
@@ -58,14 +57,14 @@ func TestRestoreFillsExistingFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Restore(t.Context(), file, folder, io.Discard); err != nil {
+	if err := restore(t.Context(), file, folder); err != nil {
 		t.Fatal(err)
 	}
 	if after, err := os.Stat(folder); err != nil || !os.SameFile(before, after) {
 		t.Errorf("it is another folder: %v", err)
 	}
 	compareFolder(t, folder, want)
-	if err := Restore(t.Context(), file, folder, io.Discard); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err := restore(t.Context(), file, folder); err == nil || !strings.Contains(said(err), "not empty") {
 		t.Errorf("over what is there: %v", err)
 	}
 	compareFolder(t, folder, want)
@@ -96,10 +95,10 @@ func TestRestoreRepeatsAfterInterruption(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), "restore FILE --data "+folder) || !strings.Contains(err.Error(), "nothing was changed") {
+		if err == nil || !strings.Contains(said(err), "restore FILE --data "+folder) || !strings.Contains(said(err), "nothing was changed") {
 			t.Fatalf("cut %d: a start says %v", cut, err)
 		}
-		if err := Restore(t.Context(), file, folder, io.Discard); err != nil {
+		if err := restore(t.Context(), file, folder); err != nil {
 			t.Fatalf("cut %d: %v", cut, err)
 		}
 		compareFolder(t, folder, want)
@@ -149,7 +148,7 @@ func TestRestoreKeepsFilesThatCameMeanwhile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := Restore(t.Context(), file, folder, io.Discard); err == nil || !strings.Contains(err.Error(), "it has "+name) {
+		if err := restore(t.Context(), file, folder); err == nil || !strings.Contains(said(err), "it has "+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(got) != text {
@@ -162,7 +161,7 @@ func TestRestoreKeepsFilesThatCameMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close() }()
-	if err := Restore(t.Context(), file, folder, io.Discard); !errors.Is(err, disk.ErrClaimed) {
+	if err := restore(t.Context(), file, folder); !errors.Is(err, disk.ErrClaimed) {
 		t.Errorf("two at once: %v", err)
 	}
 }
@@ -177,7 +176,7 @@ func TestBackupWaitsForStartingOrStoppingProcess(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "b")
 	done := make(chan error, 1)
-	go func() { done <- Backup(t.Context(), folder, file, io.Discard) }()
+	go func() { done <- backup(t.Context(), folder, file) }()
 	select {
 	case err := <-done:
 		t.Fatalf("it did not wait: %v", err)
@@ -203,7 +202,7 @@ func TestBackupRemovesLeftoversOfKilledBackup(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(places, unfinishedBackup+"1"), []byte("cut"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Backup(t.Context(), folder, filepath.Join(places, "b"), io.Discard); err != nil {
+	if err := backup(t.Context(), folder, filepath.Join(places, "b")); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -228,7 +227,7 @@ func TestBackupChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.Chmod(folder, 0o700) }()
-	if err := Backup(t.Context(), folder, filepath.Join(t.TempDir(), "b"), io.Discard); err != nil {
+	if err := backup(t.Context(), folder, filepath.Join(t.TempDir(), "b")); err != nil {
 		t.Fatal(err)
 	}
 	if is, err := os.Stat(path); err != nil || !is.ModTime().Equal(was.ModTime()) {
@@ -276,14 +275,14 @@ func TestBackupOfKilledProcessHasWhatIsInTheLog(t *testing.T) {
 	}
 	before := filesIn(t, folder)
 	file := filepath.Join(t.TempDir(), "b")
-	if err := errors.Join(os.Chmod(folder, 0o500), Backup(t.Context(), folder, file, io.Discard), os.Chmod(folder, 0o700)); err != nil {
+	if err := errors.Join(os.Chmod(folder, 0o500), backup(t.Context(), folder, file), os.Chmod(folder, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	if after := filesIn(t, folder); !maps.Equal(after, before) {
 		t.Errorf("it was changed: %d files of %d", len(after), len(before))
 	}
 	restored := filepath.Join(t.TempDir(), "restored")
-	if err := Restore(t.Context(), file, restored, io.Discard); err != nil {
+	if err := restore(t.Context(), file, restored); err != nil {
 		t.Fatal(err)
 	}
 	for name := range filesIn(t, restored) {
@@ -329,7 +328,7 @@ func TestDataFileWithoutItsLogIsRefusedWithAdvice(t *testing.T) {
 		}
 		before := filesIn(t, folder)
 		_, err := openStore(folder, slog.New(slog.DiscardHandler))
-		if !errors.Is(err, disk.ErrDamaged) || !strings.Contains(err.Error(), "restore FILE") || !strings.Contains(err.Error(), "log") {
+		if !errors.Is(err, disk.ErrDamaged) || !strings.Contains(said(err), "restore FILE") || !strings.Contains(said(err), "log") {
 			t.Errorf("it says %v", err)
 		}
 		if after := filesIn(t, folder); !maps.Equal(after, before) {

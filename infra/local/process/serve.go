@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -39,9 +40,9 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return runsAlready(ctx, o.Data, fault.New(fault.Conflict, "up.taken").With("addr", o.Addr))
+			return runsAlready(ctx, o.Data, taken(ctx, o))
 		}
-		return fmt.Errorf("%w; choose another address with --addr", err)
+		return refusal("up.wrong.listen", "value", o.Addr).Because(err)
 	}
 	defer func() { _ = listener.Close() }()
 	p, err := Open(ctx, o, s, "http://"+reachableAddress(listener.Addr()))
@@ -50,9 +51,37 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	}
 	err = errors.Join(p.serve(ctx, listener, out), p.engines.store.Err(), p.Close())
 	if ctx.Err() != nil && err == nil {
-		fmt.Fprintln(out, "piloto: stopped")
+		if o.Person.Terminal {
+			fmt.Fprintln(out, o.Person.text("up.stopped"))
+		} else {
+			fmt.Fprintln(out, "piloto: stopped") // programs read this line
+		}
 	}
 	return err
+}
+
+// taken returns the error of an address at which another program listens, with the command of the person at a free one.
+func taken(ctx context.Context, o Options) error {
+	free := nextFree(ctx, o.Addr)
+	command := "piloto up --addr " + free
+	if o.Person.At != nil {
+		command = o.Person.At(free)
+	}
+	return refusal("up.taken", "addr", o.Addr, "free", free, "command", command)
+}
+
+// nextFree returns the first address after addr, of the same host, at which nobody listens.
+func nextFree(ctx context.Context, addr string) string {
+	host, text, _ := net.SplitHostPort(addr)
+	port, err := net.LookupPort("tcp", text)
+	for next := port + 1; err == nil && next <= min(port+100, 65535); next++ {
+		at := net.JoinHostPort(host, strconv.Itoa(next))
+		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", at); err == nil {
+			_ = l.Close()
+			return at
+		}
+	}
+	return net.JoinHostPort(host, "0") // any
 }
 
 // runsAlready returns the reason why a process did not start: that one has the folder, and where it is reached, if so.
@@ -83,7 +112,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	defer closeAll()
 	go func() { // the listeners are open while calls are under way: the process serves a part of them itself
 		<-ctx.Done()
-		p.functions.tellUnderWay(out)
+		p.functions.tellUnderWay(out, p.Person)
 		p.functions.drain()
 		closeAll()
 	}()
@@ -157,10 +186,10 @@ func (p *Process) registerServers(ctx context.Context) error {
 		as := part.as
 		as.URL, as.Key = p.origin+part.path, p.demoCredential()
 		if err := registerDemo(ctx, servers, firstStart{filepath.Join(p.Data, part.mark)}, as, p.Clock()); err != nil {
-			return fmt.Errorf("%s of the demonstration could not be registered: %w", part.path, err)
+			return refusal("up.demo", "path", part.path).Because(err)
 		}
 		if err := updateDemoKey(ctx, servers, as, p.Clock()); err != nil {
-			return fmt.Errorf("%s of the demonstration could not be given its key: %w", part.path, err)
+			return refusal("up.demo", "path", part.path).Because(err)
 		}
 	}
 	return p.speakDemo(ctx, p.demoSpeech.service.Language())

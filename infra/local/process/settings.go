@@ -3,7 +3,6 @@ package process
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -101,7 +100,7 @@ func (s Settings) stopTime() (time.Duration, error) {
 	if text := strings.TrimSpace(s.StopTimeout); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > mostStop {
-			return 0, fmt.Errorf("PILOTO_STOP_TIMEOUT is %q: write seconds, 0 to %d", text, mostStop)
+			return 0, refusal("up.wrong.seconds", "name", "PILOTO_STOP_TIMEOUT", "value", text, "most", strconv.Itoa(mostStop))
 		}
 		return max(time.Duration(n)*time.Second, time.Nanosecond), nil
 	}
@@ -126,7 +125,7 @@ func normalizeOrigins(given string) (string, error) {
 	for _, text := range strings.FieldsFunc(given, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		u, err := url.Parse(strings.ToLower(strings.TrimSuffix(text, "/")))
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.String() != u.Scheme+"://"+u.Host {
-			return "", fmt.Errorf("%q is no origin: write it as https://app.example.com", text)
+			return "", refusal("up.wrong.origin", "name", "PILOTO_CORS_ORIGINS", "value", text)
 		}
 		usual := map[string]string{"http": ":80", "https": ":443"}[u.Scheme] // a browser leaves out the default port
 		list = append(list, strings.TrimSuffix(u.String(), usual))
@@ -148,7 +147,7 @@ func readSwitch(getenv func(string) string, name string, unset bool) (bool, erro
 	}
 	is, known := switchWords[text]
 	if !known {
-		return false, fmt.Errorf("%s is %q: write on or off", name, getenv(name))
+		return false, refusal("up.wrong.switch", "name", name, "value", getenv(name))
 	}
 	return is, nil
 }

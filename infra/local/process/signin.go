@@ -14,7 +14,7 @@ func (c *control) serveSignIn(make func(context.Context) (string, error)) {
 	c.mux.HandleFunc("POST "+signInPath, func(w http.ResponseWriter, r *http.Request) {
 		url, err := make(r.Context())
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+			refuseControl(w, err)
 			return
 		}
 		_, _ = io.WriteString(w, url+"\n")

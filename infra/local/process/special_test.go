@@ -3,7 +3,6 @@
 package process
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -26,11 +25,11 @@ func TestBackupSkipsSpecialFiles(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "b")
-	if err := Backup(t.Context(), folder, file, io.Discard); err != nil {
+	if err := backup(t.Context(), folder, file); err != nil {
 		t.Fatal(err)
 	}
 	into := filepath.Join(t.TempDir(), "new")
-	if err := Restore(t.Context(), file, into, io.Discard); err != nil {
+	if err := restore(t.Context(), file, into); err != nil {
 		t.Fatal(err)
 	}
 	if got := filesIn(t, into); len(got) != len(files) {

@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"localaws/disk"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,7 +58,7 @@ func installToken(ctx context.Context, tokens auth.Store, folder, set string, at
 		return "", "", err
 	}
 	if before.kept && now.kept && !made && before.hash != now.hash {
-		return "", "", fmt.Errorf("%s does not hold the token that was installed, as %s has it: one of them is damaged; put both back from a backup, or remove %s to have another token made", file, note, file)
+		return "", "", refusal("token.other", "file", file, "note", note)
 	}
 	if before.hash != "" && before.hash != now.hash {
 		if err := tokens.DeleteToken(ctx, before.hash); err != nil {
@@ -94,16 +94,15 @@ func checkToken(where, token string) error {
 	for _, r := range token {
 		different[r] = true
 	}
-	const mend = "; openssl rand -hex 24 makes one, and without PILOTO_TOKEN one is made and kept"
 	switch {
 	case strings.TrimSpace(token) != token:
-		return fmt.Errorf("%s has blanks or a line end around it: take them away", where)
+		return refusal("token.blanks", "where", where)
 	case strings.ContainsFunc(token, func(r rune) bool { return r < '!' || r > '~' }): // other characters are not safe in a header
-		return fmt.Errorf("%s must be visible ASCII characters, without blanks%s", where, mend)
+		return refusal("token.characters", "where", where)
 	case len(token) < leastToken || len(token) > mostToken:
-		return fmt.Errorf("%s has %d characters, and must have %d to %d: who guesses it may do everything%s", where, len(token), leastToken, mostToken, mend)
+		return refusal("token.length", "where", where, "n", strconv.Itoa(len(token)), "least", strconv.Itoa(leastToken), "most", strconv.Itoa(mostToken))
 	case len(different) < leastVariety:
-		return fmt.Errorf("%s repeats the same %d characters, and must have %d different ones%s", where, len(different), leastVariety, mend)
+		return refusal("token.variety", "where", where, "n", strconv.Itoa(len(different)), "least", strconv.Itoa(leastVariety))
 	}
 	return nil
 }
@@ -127,7 +126,7 @@ func readToken(file string) (token string, made bool, err error) {
 		return "", false, err
 	}
 	if token = strings.TrimSpace(string(text)); token == "" {
-		return "", false, fmt.Errorf("%s is damaged: it is empty; put it back from a backup, or remove it to have another token made", file)
+		return "", false, refusal("token.empty", "file", file)
 	}
 	return token, false, nil
 }
@@ -156,7 +155,7 @@ func readInstalled(note string) (i installedToken, err error) {
 	}
 	i.hash, i.kept = strings.CutSuffix(strings.TrimSuffix(string(text), "\n"), " kept")
 	if raw, err := hex.DecodeString(i.hash); err != nil || len(raw) != sha256.Size {
-		return installedToken{}, fmt.Errorf("%s is damaged: it says which token was installed; put it back from a backup, or remove it", note)
+		return installedToken{}, refusal("token.note", "file", note)
 	}
 	return i, nil
 }
@@ -205,7 +204,7 @@ func (p *Process) signInURL(ctx context.Context, token string, life time.Duratio
 		Hash: ids.Hash(code), Kind: auth.KindCode, Account: defaultAccount, User: defaultUser, Parent: ids.Hash(token),
 		Scopes: ownerScopes(), CreatedAt: at, ExpiresAt: at.Add(life),
 	})
-	return fmt.Sprintf("%s/signin?code=%s", p.origin, code), err
+	return p.origin + "/signin?code=" + code, err
 }
 
 // ownerScopes returns the scopes of the owner of the machine.

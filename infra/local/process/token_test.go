@@ -50,7 +50,7 @@ func TestInstallTokenDetectsFlippedBits(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := install(""); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := install(""); err == nil || !strings.Contains(said(err), path) {
 			t.Errorf("%s is empty: %v", name, err)
 		}
 		if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -110,7 +110,7 @@ func TestTokenFilesMustBePrivate(t *testing.T) {
 				if private := mode&0o077 == 0; private != (err == nil) || private && got != made {
 					t.Errorf("%s, a link %v, %04o: %v", name, linked, mode, err)
 				}
-				if err != nil && (!strings.Contains(err.Error(), "chmod 600 ") || strings.Contains(err.Error(), made)) {
+				if err != nil && (!strings.Contains(said(err), "chmod 600 ") || strings.Contains(said(err), made)) {
 					t.Errorf("%s, %04o: %v", name, mode, err)
 				}
 			}

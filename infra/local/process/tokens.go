@@ -1,16 +1,15 @@
 package process
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,7 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/internal/access/auth"
-	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 )
@@ -31,46 +29,65 @@ const tokensPath = "/tokens"
 // token.
 const shortID = 12
 
-// TokenTask is a request about the tokens of a data folder.
-type TokenTask struct {
-	Do     string        // make, list or revoke
-	User   string        // user of the new token
-	Scopes string        // scopes of the new token, separated by commas
-	Life   time.Duration // lifetime of the new token; 0: no end
-	ID     string        // ID of the token to revoke
+// Token is a token of a data folder.
+type Token struct {
+	ID     string    `json:"id"`               // identifies it, and cannot be used as a token
+	Secret string    `json:"secret,omitempty"` // only of one that was just made
+	User   string    `json:"user"`
+	Scopes string    `json:"scopes"` // separated by commas
+	Owner  bool      `json:"owner,omitempty"`
+	Made   time.Time `json:"made"`
+	Ends   time.Time `json:"ends,omitzero"`    // zero: never
+	Opened int       `json:"opened,omitempty"` // of one that was revoked: the sessions that were opened with it
 }
 
-// Tokens sends a task to the process of a folder, and prints the result.
-func Tokens(ctx context.Context, folder string, task TokenTask, out io.Writer) error {
-	query := url.Values{"user": {task.User}, "scopes": {task.Scopes}, "life": {task.Life.String()}, "id": {task.ID}}
-	method, known := map[string]string{"make": http.MethodPost, "list": http.MethodGet, "revoke": http.MethodDelete}[task.Do]
-	if !known {
-		return fmt.Errorf("tokens %s: write make, list or revoke", task.Do)
+// MakeToken has the process of a folder make a token with scopes, separated by commas. It ends after life; 0: never.
+func MakeToken(ctx context.Context, folder, user, scopes string, life time.Duration) (t Token, err error) {
+	err = askTokens(ctx, folder, http.MethodPost, url.Values{"user": {user}, "scopes": {scopes}, "life": {life.String()}}, &t)
+	return t, err
+}
+
+// ListTokens returns the tokens of the process of a folder, the oldest first.
+func ListTokens(ctx context.Context, folder string) (list []Token, err error) {
+	err = askTokens(ctx, folder, http.MethodGet, nil, &list)
+	return list, err
+}
+
+// RevokeToken has the process of a folder take a token back, by the beginning of its ID.
+func RevokeToken(ctx context.Context, folder, id string) (t Token, err error) {
+	err = askTokens(ctx, folder, http.MethodDelete, url.Values{"id": {id}}, &t)
+	return t, err
+}
+
+func askTokens(ctx context.Context, folder, method string, query url.Values, into any) error {
+	var reply bytes.Buffer
+	if err := requestControl(ctx, folder, method, tokensPath+"?"+query.Encode(), &reply); err != nil {
+		return explainNoProcess(folder, err)
 	}
-	return explainNoProcess(folder, requestControl(ctx, folder, method, tokensPath+"?"+query.Encode(), out))
+	return json.Unmarshal(reply.Bytes(), into)
 }
 
 // explainNoProcess replaces an error of the control socket by one that says that no process has the
 // folder, when that is the cause.
 func explainNoProcess(folder string, err error) error {
 	if isNoProcess(err) {
-		return fault.New(fault.Unavailable, "up.no_process").With("folder", folder)
+		return refusal("up.no_process", "folder", folder)
 	}
 	return err
 }
 
 // serveTokens serves the token requests of the control socket.
 func (c *control) serveTokens(desk tokenAdmin) {
-	for method, do := range map[string]func(context.Context, url.Values, io.Writer) error{
+	for method, do := range map[string]func(context.Context, url.Values) (any, error){
 		http.MethodPost: desk.make, http.MethodGet: desk.list, http.MethodDelete: desk.revoke,
 	} {
 		c.mux.HandleFunc(method+" "+tokensPath, func(w http.ResponseWriter, r *http.Request) {
-			var reply strings.Builder
-			if err := do(r.Context(), r.URL.Query(), &reply); err != nil {
-				http.Error(w, err.Error(), http.StatusBadRequest)
+			reply, err := do(r.Context(), r.URL.Query())
+			if err != nil {
+				refuseControl(w, err)
 				return
 			}
-			_, _ = io.WriteString(w, reply.String())
+			_ = json.NewEncoder(w).Encode(reply)
 		})
 	}
 }
@@ -88,52 +105,46 @@ type tokenAdmin struct {
 	now    func() time.Time
 }
 
-func (d tokenAdmin) make(ctx context.Context, asked url.Values, out io.Writer) error {
+func (d tokenAdmin) make(ctx context.Context, asked url.Values) (any, error) {
 	life, err := time.ParseDuration(asked.Get("life"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	secret := ids.Secret()
 	token, err := auth.NewToken(secret, defaultAccount, asked.Get("user"), asked.Get("scopes"), d.now(), life)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.table.PutToken(ctx, token); err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Fprintf(out, "%s\n\nIt is shown once, and belongs to %s (%s). To take it back: piloto tokens revoke %s\n", secret, token.User, scopesText(token), token.Hash[:shortID])
-	return nil
+	made := d.shown(token)
+	made.Secret = secret
+	return made, nil
 }
 
-func (d tokenAdmin) list(ctx context.Context, _ url.Values, out io.Writer) error {
+// shown returns a token as it is listed.
+func (d tokenAdmin) shown(t auth.Token) Token {
+	return Token{ID: t.Hash[:shortID], User: t.User, Scopes: scopesText(t), Owner: t.Hash == d.owner, Made: t.CreatedAt.UTC(), Ends: t.ExpiresAt.UTC()}
+}
+
+func (d tokenAdmin) list(ctx context.Context, _ url.Values) (any, error) {
 	all, err := d.activeTokens(ctx)
-	if err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tUSER\tSCOPES\tMADE\tENDS")
+	list := []Token{}
 	for _, t := range all {
-		if t.Kind != auth.KindToken {
-			continue
+		if t.Kind == auth.KindToken {
+			list = append(list, d.shown(t))
 		}
-		user, ends := t.User, "never"
-		if t.Hash == d.owner {
-			user += " (the owner)"
-		}
-		if !t.ExpiresAt.IsZero() {
-			ends = t.ExpiresAt.UTC().Format(time.DateTime)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Hash[:shortID], user, scopesText(t), t.CreatedAt.UTC().Format(time.DateTime), ends)
 	}
-	return table.Flush()
+	return list, err
 }
 
 // revoke removes a token and the sessions that were opened with it. Their connections receive no
 // further events.
-func (d tokenAdmin) revoke(ctx context.Context, asked url.Values, out io.Writer) error {
+func (d tokenAdmin) revoke(ctx context.Context, asked url.Values) (any, error) {
 	all, err := d.activeTokens(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	id := strings.ToLower(asked.Get("id"))
 	var gone []auth.Token
@@ -144,11 +155,11 @@ func (d tokenAdmin) revoke(ctx context.Context, asked url.Values, out io.Writer)
 	}
 	switch {
 	case len(gone) == 0:
-		return fmt.Errorf("%s: there is no such token; piloto tokens list shows them", id)
+		return nil, refusal("tokens.none", "id", id)
 	case len(gone) > 1:
-		return fmt.Errorf("%s: more than one token begins so", id)
+		return nil, refusal("tokens.several", "id", id)
 	case gone[0].Hash == d.owner:
-		return errors.New("that is the token of the owner: to change it, start with another PILOTO_TOKEN, or remove the token file")
+		return nil, refusal("tokens.owner")
 	}
 	for _, t := range all {
 		if t.Parent == gone[0].Hash {
@@ -157,11 +168,12 @@ func (d tokenAdmin) revoke(ctx context.Context, asked url.Values, out io.Writer)
 	}
 	for _, t := range gone { // the token first: no session is opened with it then
 		if err := errors.Join(d.table.DeleteToken(ctx, t.Hash), realtime.Disconnect(ctx, d.table, t.Account, t.Hash, d.now())); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	fmt.Fprintf(out, "revoked the token of %s, and what was signed in with it (%d)\n", gone[0].User, len(gone)-1)
-	return nil
+	taken := d.shown(gone[0])
+	taken.Opened = len(gone) - 1
+	return taken, nil
 }
 
 // activeTokens returns the account's tokens of every kind that have not expired, the oldest first.

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"io"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -27,7 +26,7 @@ const (
 // they were. A hold is settled, the others are released, each once, and nothing is lost or counted twice.
 func TestKeptWalletsOfFormat2GoOn(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
-	if err := Restore(t.Context(), "testdata/format-2-wallets.backup", folder, io.Discard); err != nil {
+	if err := restore(t.Context(), "testdata/format-2-wallets.backup", folder); err != nil {
 		t.Fatal(err)
 	}
 	now := fixture.Epoch.Add(time.Minute)

@@ -82,6 +82,8 @@ var (
 	// ErrLastCommit reports that the newest commit of the file may be lost. It is ErrDamaged as
 	// well; AcceptOlder returns to the previous commit.
 	ErrLastCommit = fmt.Errorf("%w, and its newest commit may be lost", ErrDamaged)
+	// ErrNewestIsWhole reports that AcceptOlder has nothing to do.
+	ErrNewestIsWhole = errors.New("its newest commit is whole: there is nothing to accept")
 	// ErrFormat reports that another version wrote the file.
 	ErrFormat = errors.New("data file has the format")
 	// ErrFailed reports that a commit failed and may or may not be on disk: the file must be opened

@@ -112,7 +112,7 @@ func AcceptOlder(path string) error {
 			err = l.file.Close()
 		}
 	case err == nil && older == 0:
-		err = errors.New("its newest commit is whole: there is nothing to accept")
+		err = ErrNewestIsWhole
 	}
 	if err == nil && older > 0 {
 		err = commitLayers(db, at) // writes the other root page

@@ -12,6 +12,27 @@ import (
 // others is the mode bits of all but the owner.
 const others = fs.FileMode(0o077)
 
+// OpenError reports a file or a folder that others than its owner can reach, or a file that is no plain one.
+type OpenError struct {
+	Path   string
+	Mode   fs.FileMode // its permissions
+	Folder bool
+	Plain  bool // false of what is no plain file
+}
+
+// Error implements error.
+func (e *OpenError) Error() string {
+	switch {
+	case e.Folder:
+		return fmt.Sprintf("%s has mode %04o, so that others may put files of theirs in it; run `chmod 700 %s`", e.Path, e.Mode, e.Path)
+	case !e.Plain:
+		return e.Path + " is not a plain file"
+	}
+	return fmt.Sprintf("%s has mode %04o, so that others may reach what is in it: another program wrote it (git, an archive), or changed its mode. "+
+		"If you did not write it yourself, put your own back, or remove it. If you did, run `chmod 600 %s`, and replace the keys in it if anyone else uses this machine",
+		e.Path, e.Mode, e.Path)
+}
+
 // Private returns the reason why a file cannot hold a secret: it is not a plain file, or others
 // than its owner can read it. It returns fs.ErrNotExist when there is no file.
 func Private(path string) error {
@@ -20,12 +41,10 @@ func Private(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a plain file", path)
+		return &OpenError{Path: path, Mode: info.Mode().Perm()}
 	}
 	if open := info.Mode().Perm() & others; open != 0 && runtime.GOOS != "windows" { // Windows has no such bits
-		return fmt.Errorf("%s has mode %04o, so that others may reach what is in it: another program wrote it (git, an archive), or changed its mode. "+
-			"If you did not write it yourself, put your own back, or remove it. If you did, run `chmod 600 %s`, and replace the keys in it if anyone else uses this machine",
-			path, info.Mode().Perm(), path)
+		return &OpenError{Path: path, Mode: info.Mode().Perm(), Plain: true}
 	}
 	return nil
 }
@@ -38,7 +57,7 @@ func Owned(folder string) error {
 		return err
 	}
 	if open := info.Mode().Perm() & 0o022; open != 0 && runtime.GOOS != "windows" {
-		return fmt.Errorf("%s has mode %04o, so that others may put files of theirs in it; run `chmod 700 %s`", folder, info.Mode().Perm(), folder)
+		return &OpenError{Path: folder, Mode: info.Mode().Perm(), Folder: true}
 	}
 	return nil
 }

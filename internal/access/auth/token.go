@@ -1,13 +1,13 @@
 package auth
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 )
 
@@ -15,17 +15,24 @@ import (
 // of the table can be read as another's.
 var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`) })
 
+// Errors of a token that cannot be made.
+var (
+	errName   = fault.New(fault.Invalid, "token.name")
+	errScopes = fault.New(fault.Invalid, "token.scopes") // Args["scopes"]
+	errLife   = fault.New(fault.Invalid, "token.life")   // Args["life"]
+)
+
 // NewToken returns a token for a user of an account, with scopes separated by commas, valid from
-// a time for a life; 0 means without expiry. Its errors are texts for the operator.
+// a time for a life; 0 means without expiry. Its errors have sentences for the operator.
 func NewToken(secret, account, user, scopes string, at time.Time, life time.Duration) (Token, error) {
 	t := Token{Hash: ids.Hash(secret), Kind: KindToken, Account: account, User: user, CreatedAt: at}
 	if !validName().MatchString(account) || !validName().MatchString(user) {
-		return Token{}, fmt.Errorf("an account or user has 1 to 64 letters, digits, dots, @, - or _")
+		return Token{}, errName
 	}
 	for text := range strings.SplitSeq(scopes, ",") {
 		scope := Scope(strings.TrimSpace(text))
 		if !slices.Contains(Scopes(), scope) {
-			return Token{}, fmt.Errorf("scopes %q: there are %s", scopes, ScopesText)
+			return Token{}, errScopes.With("scopes", scopes)
 		}
 		if !slices.Contains(t.Scopes, scope) {
 			t.Scopes = append(t.Scopes, scope)
@@ -33,7 +40,7 @@ func NewToken(secret, account, user, scopes string, at time.Time, life time.Dura
 	}
 	switch {
 	case life < 0:
-		return Token{}, fmt.Errorf("a life of %s: it would be over", life)
+		return Token{}, errLife.With("life", life.String())
 	case life > 0:
 		t.ExpiresAt = at.Add(life)
 	}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// flagError returns the error of the flags of a command, with a sentence in the place of what pflag says.
+func flagError(err error) error {
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return refusal("cli.wrong.flag", "name", flagName(e.GetSpecifiedName(), e.GetSpecifiedShortnames()))
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return refusal("cli.wrong.flag_empty", "name", flagName(e.GetSpecifiedName(), e.GetSpecifiedShortnames()))
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return valueError("--"+e.GetFlag().Name, e.GetValue(), e.GetFlag().Value.Type())
+	}
+	if e, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
+		return refusal("cli.wrong.flag_written", "name", e.GetSpecifiedFlag())
+	}
+	return err
+}
+
+// flagName returns a flag as it was written: by its name, or by its letter among those that were written together.
+func flagName(name, letters string) string {
+	if letters != "" {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// valueError returns the error of a value that a flag or a setting cannot have. Its type is as pflag names it.
+func valueError(name, value, kind string) error {
+	switch kind {
+	case "bool", "int", "duration":
+	case "count":
+		kind = "int"
+	default:
+		kind = "other"
+	}
+	return refusal("cli.wrong.value."+kind, "name", name, "value", value)
+}
+
+// notJSON returns the error of a text that is no JSON, or that does not fit.
+func notJSON(name string, err error) error {
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok && e.Offset > 0 && e.Error() != "unexpected end of JSON input" {
+		return refusal("cli.wrong.not_json_at", "name", name, "at", strconv.FormatInt(e.Offset, 10))
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return refusal("cli.wrong.not_json_type", "name", name, "field", e.Field, "value", e.Value)
+	}
+	if errors.As(err, new(*json.SyntaxError)) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return refusal("cli.wrong.not_json_end", "name", name)
+	}
+	return refusal("cli.wrong.not_json", "name", name).Because(err)
+}
