@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"piloto/infra/local/process"
@@ -43,10 +44,18 @@ func (a *app) checkKeys(folder string) error {
 	if len(strange) == 0 {
 		return nil
 	}
-	for i, name := range strange {
-		strange[i] = "  " + filepath.Join(folder, name) + ": " + a.text("cli.key."+strings.ReplaceAll(name, ".", "_"))
+	key := "cli.wrong.strange_keys"
+	if slices.Contains(strange, process.TokenFile) != slices.Contains(strange, process.TokenNote) { // they do not agree, whoever wrote one of them
+		key = "cli.wrong.strange_token"
 	}
-	return usage(refusal("cli.wrong.strange_keys", "keys", strings.Join(strange, "\n"), "command", a.again("--data", folder)))
+	told, command := make([]string, len(strange)), a.again("--data", folder)
+	remove := "rm --"
+	for i, name := range strange {
+		file := filepath.Join(folder, name)
+		told[i] = "  " + visible.ScreenLine(file) + ": " + a.text("cli.key."+strings.ReplaceAll(name, ".", "_"))
+		remove += " " + visible.Word(file)
+	}
+	return &exitError{code: Usage, text: a.prose(key, "keys", strings.Join(told, "\n"), "remove", remove+" && "+command, "command", command)}
 }
 
 // makeData returns the data folder for a command that opens it. A new one is made and noted first, before anything is in it,

@@ -382,3 +382,52 @@ func chmodAll(t *testing.T, folder string) {
 		return os.Chmod(path, 0o600)
 	}))
 }
+
+// TestTheAdviceForAKeyOfSomebodyElseWorks: what a person pastes of it opens the folder, for one key, for several, and after a token
+// alone was replaced.
+func TestTheAdviceForAKeyOfSomebodyElseWorks(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	env, work := person(t)
+	began(t, env)
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	must(t, os.Mkdir(theirs, 0o700))
+	t.Chdir(theirs)
+	began(t, env)
+	t.Chdir(work)
+	for _, names := range [][]string{{"token"}, {"token.sha256"}, {"token", "token.sha256"}, {"receipts.key"}, {"demo.key", "token"}} {
+		for _, way := range []string{"rm -- ", "yourself"} {
+			for _, name := range names {
+				content, err := os.ReadFile(filepath.Join(theirs, ".piloto", name))
+				must(t, err)
+				must(t, os.WriteFile(filepath.Join(".piloto", name), content, 0o600))
+			}
+			code, _, said := piloto(env, "chats", "list")
+			if code != Usage || strings.Contains(said, "⟦") {
+				t.Fatalf("%v: %d, %s", names, code, said)
+			}
+			_, advice, ok := strings.Cut(said, way)
+			if !ok {
+				if way == "yourself" && slices.Contains(names, "token") != slices.Contains(names, "token.sha256") {
+					continue // they do not agree
+				}
+				t.Fatalf("%v: %s", names, said)
+			}
+			if way == "yourself" {
+				if code, _, said := piloto(env, "--data", ".piloto", "chats", "list"); code != Success {
+					t.Errorf("%v, named: %d, %s", names, code, said)
+				}
+				continue
+			}
+			remove, _, _ := strings.Cut(advice, " && ")
+			if output, err := exec.CommandContext(t.Context(), shell, "-c", way+remove).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v %s", remove, err, output)
+			}
+			if code, _, said := piloto(env, "--data", ".piloto", "chats", "list"); code != Success {
+				t.Errorf("%v, removed: %d, %s", names, code, said)
+			}
+		}
+	}
+}

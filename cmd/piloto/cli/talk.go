@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,50 +27,6 @@ func (a *app) addTalk(root *cobra.Command) {
 		cmd.GroupID = "talk"
 		root.AddCommand(cmd)
 	}
-}
-
-// conversationFlags choose a chat.
-type conversationFlags struct {
-	chat, agent, project string
-	title                string
-	wait                 bool
-}
-
-func (f *conversationFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.chat, "chat", "", "`id` of a chat to go on with, or last: the one that changed last; a new one when absent")
-	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "`name` of the agent that answers a new chat")
-	cmd.Flags().StringVar(&f.project, "project", "", "`id` of the project of a new chat")
-}
-
-// openChat returns the id of the chat that the flags name, or of a new one.
-func (f *conversationFlags) openChat(ctx context.Context, c *client.Client) (string, error) {
-	if f.chat != "" {
-		return chatOf(ctx, c, f.chat)
-	}
-	made, err := client.Post[conversation.Chat](ctx, c, "/api/chats", httpapi.ChatRequest{Title: f.title, ProjectID: f.project})
-	if err != nil || f.agent == "" {
-		return made.ID, err
-	}
-	_, err = client.Send[conversation.Chat](ctx, c, client.Call{
-		Method: "PATCH", Path: client.Path("api", "chats", made.ID), Body: map[string]string{"agent": f.agent},
-	})
-	return made.ID, err
-}
-
-// chatOf returns the id of a chat that a flag names: its own, or that of the chat that changed last.
-func chatOf(ctx context.Context, c *client.Client, named string) (string, error) {
-	if named != "last" {
-		return named, nil
-	}
-	page, err := client.Get[httpapi.ChatList](ctx, c, "/api/chats", nil)
-	if err != nil {
-		return "", err
-	}
-	if len(page.Chats) == 0 {
-		return "", usage(refusal("cli.wrong.no_chat"))
-	}
-	last := slices.MaxFunc(page.Chats, func(a, b conversation.Found) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
-	return last.ID, nil
 }
 
 func (a *app) sendCommand() *cobra.Command {
@@ -101,6 +56,9 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 				}
 				got, err := a.send(ctx, c, chat, message)
 				if err != nil {
+					if f.chat == "" {
+						forgetRefused(ctx, c, chat, err)
+					}
 					return err
 				}
 				return a.finishSend(ctx, c, got, f.wait)

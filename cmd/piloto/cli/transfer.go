@@ -132,15 +132,15 @@ func (a *app) transferCommand(t *transfer, use, about string) *cobra.Command {
 }
 
 func (a *app) transfer(ctx context.Context, t *transfer) error {
-	if t.makes && !t.options.DryRun {
-		if err := os.MkdirAll(t.folder, 0o750); err != nil {
-			return usage(err)
+	if _, err := os.Lstat(t.folder); !t.makes || err == nil {
+		if err := a.keepDataApart(t.folder); err != nil {
+			return err
 		}
 	}
-	if err := a.keepDataApart(t.folder); err != nil {
-		return err
-	}
 	return a.withRemote(ctx, *t.files, func(ctx context.Context, there client.Files) error {
+		if err := a.makeFolder(ctx, t, there); err != nil {
+			return err
+		}
 		here, err := a.openFolder(t.folder, t.files.shown)
 		if err != nil {
 			return err
@@ -167,12 +167,29 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 		if !t.options.DryRun {
 			err = errors.Join(err, kept.Write(m.Known))
 		}
+		if err != nil && len(result.Written)+len(result.Deleted)+len(result.Conflicts) == 0 {
+			return errors.Join(err, here.Close()) // nothing was done, and nothing is told
+		}
 		told := a.tellTransfer(result, out, t.options.DryRun)
 		if err = errors.Join(err, here.Close()); err != nil && told != nil {
 			told = toldText(told.Error()) // the code is that of the error
 		}
 		return errors.Join(err, told)
 	})
+}
+
+// makeFolder makes the folder of a pull that is not there, once it is known that there is what it is for.
+func (a *app) makeFolder(ctx context.Context, t *transfer, there client.Files) error {
+	if _, err := os.Lstat(t.folder); !t.makes || t.options.DryRun || err == nil {
+		return nil
+	}
+	if _, err := there.List(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(t.folder, 0o750); err != nil {
+		return usage(err)
+	}
+	return a.keepDataApart(t.folder)
 }
 
 // keptFor returns where it is kept what a folder and the files of a place had in common.

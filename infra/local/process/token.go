@@ -32,6 +32,12 @@ const installedFile = "token.sha256"
 // tokenFile holds the token that was made.
 const tokenFile = "token"
 
+// TokenFile holds the token of the owner, and TokenNote says which token was installed.
+const (
+	TokenFile = tokenFile
+	TokenNote = installedFile
+)
+
 // KeyFiles are the names of the files of a data folder that decide who may do what, and what signs.
 var KeyFiles = []string{tokenFile, installedFile, receiptKeyFile, demoKeyFile}
 
