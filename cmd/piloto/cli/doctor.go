@@ -20,6 +20,7 @@ import (
 	"piloto/infra/local/process"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/meaning"
+	"piloto/internal/ground/neterr"
 	"piloto/internal/ground/visible"
 )
 
@@ -52,9 +53,13 @@ func (a *app) doctorCommand() *cobra.Command {
 				}
 			} else {
 				for _, f := range list {
-					fmt.Fprintf(a.out, "%-4s %-9s %s\n", map[bool]string{true: "ok", false: "BAD"}[f.OK], f.What, f.Text)
+					state := a.text("cli.doctor.bad")
+					if f.OK {
+						state = a.text("cli.doctor.ok")
+					}
+					fmt.Fprintf(a.out, "%-4s %-10s %s\n", state, a.word("cli.doctor.what.", f.What), f.Text)
 					if f.Do != "" {
-						fmt.Fprintf(a.out, "     %-9s → %s\n", "", f.Do)
+						fmt.Fprintf(a.out, "     %-10s → %s\n", "", f.Do)
 					}
 				}
 			}
@@ -94,12 +99,12 @@ func (a *app) examineProcess(ctx context.Context, data string) (list []finding, 
 	at, err := process.Find(ctx, data)
 	switch {
 	case err == nil:
-		list = append(list, finding{What: "process", OK: true, Text: "runs on " + at.Origin})
+		list = append(list, finding{What: "process", OK: true, Text: a.text("cli.doctor.runs", "url", at.Origin)})
 		c := client.New(at.Origin, at.Token, string(a.tag))
 		list = append(append(list, a.examineDeployment(ctx, c)...), a.examineStatus(ctx, c))
 	case errors.Is(err, process.ErrNoProcess):
-		list = append(list, finding{What: "process", OK: true, Text: "none has the data folder", Do: "piloto up --data " + visible.Word(data)})
-		list = append(list, examinePort(ctx))
+		list = append(list, finding{What: "process", OK: true, Text: a.text("cli.doctor.none"), Do: a.text("cli.doctor.start", "folder", data)})
+		list = append(list, a.examinePort(ctx))
 	default:
 		list = append(list, finding{What: "process", Text: a.worded(err).Error()})
 	}
@@ -113,11 +118,11 @@ func (a *app) examineStatus(ctx context.Context, c *client.Client) finding {
 	case err != nil:
 		return finding{What: "provider", Text: a.worded(err).Error()}
 	case !got.Configured:
-		return finding{What: "provider", Text: visible.ScreenLine(got.Provider + ": no assistant with a key"), Do: "set the key on the page, under Assistants"}
+		return finding{What: "provider", Text: a.text("cli.doctor.no_key", "provider", got.Provider), Do: a.text("cli.doctor.set_key")}
 	case got.Outcome != "" && !got.Connected:
-		return finding{What: "provider", Text: visible.ScreenLine(fmt.Sprintf("%s, model %s: the last call came to %s", got.Provider, got.Model, got.Outcome))}
+		return finding{What: "provider", Text: a.text("cli.doctor.last_call", "provider", got.Provider, "model", got.Model, "outcome", got.Outcome)}
 	}
-	return finding{What: "provider", OK: true, Text: visible.ScreenLine(fmt.Sprintf("%s, model %s", got.Provider, got.Model))}
+	return finding{What: "provider", OK: true, Text: a.text("cli.doctor.model", "provider", got.Provider, "model", got.Model)}
 }
 
 // examineFolder looks at the data folder: its owner, its mode, and whether it can be written.
@@ -126,44 +131,45 @@ func (a *app) examineFolder() finding {
 	info, err := os.Stat(a.global.data)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		f.OK, f.Text = true, a.global.data+" is made at the first start"
+		f.OK, f.Text = true, a.text("cli.doctor.not_yet", "folder", a.global.data)
 		return f
 	case err != nil:
-		f.Text = err.Error()
+		f.Text = a.told(err)
 		return f
 	case !info.IsDir():
-		f.Text, f.Do = a.global.data+" is no folder", "name another one with --data"
+		f.Text, f.Do = a.text("cli.doctor.no_folder", "folder", a.global.data), a.text("cli.doctor.name_another")
 		return f
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		f.Text, f.Do = fmt.Sprintf("%s can be read by others (%v)", a.global.data, info.Mode().Perm()), "chmod 700 "+visible.Word(a.global.data)
+		f.Text, f.Do = a.text("cli.doctor.readable", "folder", a.global.data, "mode", info.Mode().Perm().String()), "chmod 700 "+visible.Word(a.global.data)
 		return f
 	}
 	probe, err := os.CreateTemp(a.global.data, ".doctor.new-")
 	if err != nil {
-		f.Text, f.Do = err.Error(), "make the folder writable for you"
+		f.Text, f.Do = a.told(err), a.text("cli.doctor.make_writable")
 		return f
 	}
 	_, err = probe.Write(make([]byte, 64<<10))
 	err = errors.Join(err, probe.Sync(), probe.Close(), os.Remove(probe.Name()))
 	if err != nil {
-		f.Text, f.Do = err.Error(), "make room on its disk"
+		f.Text, f.Do = a.told(err), a.text("cli.doctor.make_room")
 		return f
 	}
-	f.OK, f.Text = true, a.global.data+" can be written"
-	if whole, err := filepath.Abs(a.global.data); err == nil {
-		f.Text = whole + " can be written"
+	folder := a.global.data
+	if whole, err := filepath.Abs(folder); err == nil {
+		folder = whole
 	}
+	f.OK, f.Text = true, a.text("cli.doctor.writable", "folder", folder)
 	return f
 }
 
 // examinePort looks whether the usual address is free.
-func examinePort(ctx context.Context) finding {
+func (a *app) examinePort(ctx context.Context) finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", usualAddress)
 	if err != nil {
-		return finding{What: "port", Text: err.Error(), Do: "choose another one: piloto up --addr 127.0.0.1:9080"}
+		return finding{What: "port", Text: a.text("cli.doctor.port_taken", "addr", usualAddress), Do: a.text("cli.doctor.another_port")}
 	}
 	_ = l.Close()
-	return finding{What: "port", OK: true, Text: usualAddress + " is free"}
+	return finding{What: "port", OK: true, Text: a.text("cli.doctor.port_free", "addr", usualAddress)}
 }
 
 // examineDeployment asks a deployment how it is, and compares its clock and its version with this command.
@@ -172,22 +178,22 @@ func (a *app) examineDeployment(ctx context.Context, c *client.Client) []finding
 	defer cancel()
 	health, date, err := c.Health(within)
 	if err != nil {
-		return []finding{{What: "health", Text: a.worded(err).Error(), Do: "is the address right, and can this machine reach it?"}}
+		return []finding{{What: "health", Text: a.worded(err).Error(), Do: a.text("cli.doctor.reach")}}
 	}
 	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + a.healthText(health)}}
 	if health.Version != Version {
-		list = append(list, finding{What: "version", Text: fmt.Sprintf("%s has %s, and this command is %s", c.Origin, visible.Line(health.Version), Version), Do: "use the same version on both sides"})
+		list = append(list, finding{What: "version", Text: a.text("cli.doctor.versions", "url", c.Origin, "there", health.Version, "here", Version), Do: a.text("cli.doctor.same_version")})
 	}
 	if !date.IsZero() {
 		skew := time.Since(date).Round(time.Second)
-		f := finding{What: "clock", OK: skew.Abs() <= mostSkew, Text: fmt.Sprintf("%v from that of %s", skew, c.Origin)}
+		f := finding{What: "clock", OK: skew.Abs() <= mostSkew, Text: a.text("cli.doctor.skew", "skew", skew.String(), "url", c.Origin)}
 		if !f.OK {
-			f.Do = "set the clock of this machine, such as by NTP"
+			f.Do = a.text("cli.doctor.set_clock")
 		}
 		list = append(list, f)
 	}
 	if _, err := client.Get[httpapi.ServerList](within, c, "/api/mcps", nil); err != nil {
-		list = append(list, finding{What: "token", Text: a.worded(err).Error(), Do: "piloto login"})
+		list = append(list, finding{What: "token", Text: a.worded(err).Error(), Do: a.text("cli.login_hint")})
 	}
 	return list
 }
@@ -206,17 +212,17 @@ func (a *app) healthText(h httpapi.Health) string {
 func (a *app) examineProvider(ctx context.Context) []finding {
 	s, err := process.SettingsFrom(a.getenv)
 	if err != nil {
-		return []finding{{What: "settings", Text: err.Error()}}
+		return []finding{{What: "settings", Text: a.told(err)}}
 	}
 	p := s.Provider()
 	if p.BaseURL == "" {
-		return []finding{{What: "provider", OK: true, Text: "the demonstration model", Do: "set OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) for a real one"}}
+		return []finding{{What: "provider", OK: true, Text: a.text("cli.doctor.demo"), Do: a.text("cli.doctor.real_one")}}
 	}
 	within, cancel := context.WithTimeout(ctx, askProvider)
 	defer cancel()
 	request, err := http.NewRequestWithContext(within, http.MethodGet, strings.TrimRight(p.BaseURL, "/")+"/models", http.NoBody)
 	if err != nil {
-		return []finding{{What: "provider", Text: err.Error(), Do: "mend OPENAI_BASE_URL"}}
+		return []finding{{What: "provider", Text: a.told(err), Do: a.text("cli.doctor.mend_url")}}
 	}
 	if p.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+p.Key.Reveal())
@@ -224,14 +230,14 @@ func (a *app) examineProvider(ctx context.Context) []finding {
 	direct := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the key goes nowhere else
 	answer, err := direct.Do(request)
 	if err != nil {
-		return []finding{{What: "provider", Text: p.BaseURL + ": " + err.Error(), Do: "is the address right, and can this machine reach it?"}}
+		return []finding{{What: "provider", Text: a.text("cli.doctor.silent", "url", p.BaseURL, "why", a.text("cli.lost.why."+neterr.Reason(err))), Do: a.text("cli.doctor.reach")}}
 	}
 	_ = answer.Body.Close()
 	switch {
 	case meaning.WantsKey(answer.StatusCode):
-		return []finding{{What: "provider", Text: fmt.Sprintf("%s refuses the key (%d)", p.BaseURL, answer.StatusCode), Do: "set another key"}}
+		return []finding{{What: "provider", Text: a.text("cli.doctor.key_refused", "url", p.BaseURL, "status", fmt.Sprint(answer.StatusCode)), Do: a.text("cli.doctor.another_key")}}
 	case meaning.Passes(answer.StatusCode, false):
-		return []finding{{What: "provider", Text: fmt.Sprintf("%s answers %d", p.BaseURL, answer.StatusCode), Do: "try again later, or use another provider"}}
+		return []finding{{What: "provider", Text: a.text("cli.doctor.answers_status", "url", p.BaseURL, "status", fmt.Sprint(answer.StatusCode)), Do: a.text("cli.doctor.later")}}
 	}
-	return []finding{{What: "provider", OK: true, Text: fmt.Sprintf("%s answers, model %s", p.BaseURL, p.Model)}}
+	return []finding{{What: "provider", OK: true, Text: a.text("cli.doctor.answers", "url", p.BaseURL, "model", p.Model)}}
 }

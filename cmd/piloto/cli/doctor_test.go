@@ -33,6 +33,7 @@ func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 		`{"configured":false,"provider":"openai"}`:                                                     {Text: "openai: no assistant with a key", Do: "set the key on the page, under Assistants"},
 	} {
 		a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
+		a.tag = a.language()
 		want.What = "provider"
 		if got := a.examineStatus(t.Context(), served(t, map[string]string{"/ai/status": status})); got != want {
 			t.Errorf("%s: %+v, want %+v", status, got, want)

@@ -106,7 +106,7 @@ func TestWhatACommandSaysIsInOneLanguage(t *testing.T) {
 		"rotate-key --data none", "rotate-key --data data", "accept-older --data none", "accept-older --data data",
 		"open --data none", "tokens list --data none", "tokens revoke x --data none", "tokens make --data none --user ana",
 		"tokens make --table t --user ñ", "tokens make --table t --user a --scopes root", "tokens make --table t --user a --life -1h", "tokens make --account a",
-		"up --addr 0.0.0.0:9529", "up --addr nope", "up --host https://x", "up --lambda docker", "up --lambda=process", "up --functions x", "up --aws 0.0.0.0:1", "up --data data --addr 127.0.0.1:0",
+		"up --addr 0.0.0.0:9529", "up --addr nope", "up --host https://x", "up --lambda docker --addr 127.0.0.1:0", "up --lambda=process --addr 127.0.0.1:0", "up --functions x --addr 127.0.0.1:0", "up --aws 0.0.0.0:1", "up --data data --addr 127.0.0.1:0",
 		"verify none.json", "verify file", "verify", "verify a b", "verify --pin x none.json", "verify --keys file none.json", "verify --chain file", "verify --pin= --chain file",
 		"rules set -f bad.json --at http://127.0.0.1:1", "agents apply x -f none --at http://127.0.0.1:1", "validate-config none", "validate-config bad.yaml", "-c none run x",
 		"engines --listen 0.0.0.0:8000", "nope", "help nope", "completion nope", "runs nope", "workspace nope",
