@@ -131,7 +131,7 @@ func TestCtrlCWaitsForRunningStep(t *testing.T) {
 	if err := d.waitEnd(patience); err != nil {
 		t.Fatal(err)
 	}
-	if d.failed != nil || !strings.Contains(d.out.String(), "under way") {
+	if d.failed != nil || !strings.Contains(d.out.String(), "en marcha") {
 		t.Errorf("%v, and it says\n%s", d.failed, d.out)
 	}
 	if n := len(upstream.got("POST /orders/2/pay")); n != 0 {

@@ -35,15 +35,15 @@ func TestFailedStartReportsReason(t *testing.T) {
 		says []string
 	}{
 		{"an address in use", []string{"-addr", taken.Addr().String()}, nil, []string{taken.Addr().String(), "-addr"}},
-		{"services for everybody", []string{"-aws", "0.0.0.0:8000"}, nil, []string{"loopback"}},
+		{"services for everybody", []string{"-aws", "0.0.0.0:8000"}, nil, []string{"--aws 0.0.0.0:8000", "127.0.0.1:8000"}},
 		{"a command that is none", []string{"serve"}, nil, []string{"serve", "--help"}},
 		{"a flag that is none", []string{"-port", "80"}, nil, []string{"-port"}},
 		{"no template", []string{"-template", "/nowhere/template.yaml"}, nil, []string{"/nowhere/template.yaml"}},
 		{"a template that it does not understand", []string{"-template", broken}, nil, []string{"AWS::Kinesis::Stream", "template.yaml:3"}},
 		{"a level that is none", nil, []string{"LOG_LEVEL=loud"}, []string{"LOG_LEVEL", "loud"}},
 		{"a token that is too short", nil, []string{"PILOTO_TOKEN=short"}, []string{"PILOTO_TOKEN", "24", "openssl rand -hex 24"}},
-		{"a token of one character", nil, []string{"PILOTO_TOKEN=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}, []string{"PILOTO_TOKEN", "different"}},
-		{"a token with a blank behind it", nil, []string{"PILOTO_TOKEN=0123456789abcdef0123456789abcdef "}, []string{"PILOTO_TOKEN", "blanks"}},
+		{"a token of one character", nil, []string{"PILOTO_TOKEN=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}, []string{"PILOTO_TOKEN", "distintos"}},
+		{"a token with a blank behind it", nil, []string{"PILOTO_TOKEN=0123456789abcdef0123456789abcdef "}, []string{"PILOTO_TOKEN", "espacios"}},
 		{"an address for everybody", []string{"-addr", "0.0.0.0:0"}, nil, []string{"0.0.0.0:0", "-expose", "-host", "TLS"}},
 		{"an address for everybody, by no host", []string{"-addr", ":0"}, nil, []string{"-expose"}},
 		{"a host that is an address of the web", []string{"-host", "https://piloto.example"}, nil, []string{"-host", "https://"}},

@@ -111,7 +111,7 @@ func (a *app) tokenRow(table, account, user, scopes string, life time.Duration) 
 	secret := ids.Secret()
 	token, err := auth.NewToken(secret, account, user, scopes, time.Now(), life)
 	if err != nil {
-		return usage(err)
+		return usage(process.TokenError(err, scopes, life))
 	}
 	item, err := json.Marshal(tokenItem(token))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/meaning"
 )
 
 // conversationFlags choose a chat.
@@ -54,7 +55,7 @@ func (f *conversationFlags) openChat(ctx context.Context, c *client.Client) (str
 // error the request may have been done, and the chat stays.
 func forgetRefused(ctx context.Context, c *client.Client, chat string, err error) {
 	refused, ok := errors.AsType[*client.Problem](err)
-	if !ok || errors.As(err, new(*client.DoubtError)) || codeOfProblem(refused) != Usage && refused.Status != http.StatusNotFound {
+	if !ok || errors.As(err, new(*client.DoubtError)) || codeOfProblem(refused) != Usage && !meaning.Missing(refused.Status) {
 		return
 	}
 	_, _ = c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: client.Path("api", "chats", chat)}, "application/json")

@@ -26,10 +26,10 @@ func flagError(err error) error {
 	return err
 }
 
-// flagName returns a flag as it was written: by its name, or by its letter among those that were written together.
+// flagName returns a flag as it was written: by its name, or by a letter, with those that stand behind it.
 func flagName(name, letters string) string {
 	if letters != "" {
-		return "-" + name
+		return "-" + letters
 	}
 	return "--" + name
 }

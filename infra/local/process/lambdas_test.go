@@ -121,7 +121,7 @@ func TestOpenRefusesImpossibleLambdaOptions(t *testing.T) {
 		o    Options
 		says string
 	}{
-		"another way":           {Options{Lambda: "docker"}, "--lambda docker"},
+		"another way":           {Options{Lambda: "docker"}, "--lambda=docker"},
 		"binaries for nobody":   {Options{Functions: "x"}, "-functions"},
 		"a clock of the test's": {Options{Lambda: AsProcess, Clock: boot.Clock}, "clock"},
 		"binaries that are not": {Options{Lambda: AsProcess, Functions: t.TempDir()}, "bootstrap"},

@@ -113,7 +113,7 @@ func (d tokenAdmin) make(ctx context.Context, asked url.Values) (any, error) {
 	secret := ids.Secret()
 	token, err := auth.NewToken(secret, defaultAccount, asked.Get("user"), asked.Get("scopes"), d.now(), life)
 	if err != nil {
-		return nil, err
+		return nil, TokenError(err, asked.Get("scopes"), life)
 	}
 	if err := d.table.PutToken(ctx, token); err != nil {
 		return nil, err
@@ -121,6 +121,19 @@ func (d tokenAdmin) make(ctx context.Context, asked url.Values) (any, error) {
 	made := d.shown(token)
 	made.Secret = secret
 	return made, nil
+}
+
+// TokenError returns the error of auth.NewToken with a sentence.
+func TokenError(err error, scopes string, life time.Duration) error {
+	switch {
+	case errors.Is(err, auth.ErrTokenName):
+		return refusal("tokens.name")
+	case errors.Is(err, auth.ErrTokenScopes):
+		return refusal("tokens.scopes", "scopes", scopes)
+	case errors.Is(err, auth.ErrTokenLife):
+		return refusal("tokens.life", "life", life.String())
+	}
+	return err
 }
 
 // shown returns a token as it is listed.

@@ -1,13 +1,13 @@
 package auth
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 )
 
@@ -17,22 +17,22 @@ var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // Errors of a token that cannot be made.
 var (
-	errName   = fault.New(fault.Invalid, "token.name")
-	errScopes = fault.New(fault.Invalid, "token.scopes") // Args["scopes"]
-	errLife   = fault.New(fault.Invalid, "token.life")   // Args["life"]
+	ErrTokenName   = errors.New("an account or user has 1 to 64 letters, digits, dots, @, - or _")
+	ErrTokenScopes = errors.New("there are no such scopes")
+	ErrTokenLife   = errors.New("its life would be over")
 )
 
 // NewToken returns a token for a user of an account, with scopes separated by commas, valid from
-// a time for a life; 0 means without expiry. Its errors have sentences for the operator.
+// a time for a life; 0 means without expiry. Its errors are those of a token that cannot be made.
 func NewToken(secret, account, user, scopes string, at time.Time, life time.Duration) (Token, error) {
 	t := Token{Hash: ids.Hash(secret), Kind: KindToken, Account: account, User: user, CreatedAt: at}
 	if !validName().MatchString(account) || !validName().MatchString(user) {
-		return Token{}, errName
+		return Token{}, ErrTokenName
 	}
 	for text := range strings.SplitSeq(scopes, ",") {
 		scope := Scope(strings.TrimSpace(text))
 		if !slices.Contains(Scopes(), scope) {
-			return Token{}, errScopes.With("scopes", scopes)
+			return Token{}, ErrTokenScopes
 		}
 		if !slices.Contains(t.Scopes, scope) {
 			t.Scopes = append(t.Scopes, scope)
@@ -40,7 +40,7 @@ func NewToken(secret, account, user, scopes string, at time.Time, life time.Dura
 	}
 	switch {
 	case life < 0:
-		return Token{}, errLife.With("life", life.String())
+		return Token{}, ErrTokenLife
 	case life > 0:
 		t.ExpiresAt = at.Add(life)
 	}
