@@ -62,3 +62,28 @@ func TestACopyOfASecretIsMaskedInWhateverFile(t *testing.T) {
 		t.Errorf("what changed meanwhile is not known: %s", got)
 	}
 }
+
+// TestAnEditMakesNoSecretKnown: the file no longer says that its values are secrets.
+func TestAnEditMakesNoSecretKnown(t *testing.T) {
+	m := newMachine(t, Options{Mode: agent.Yolo, AllowDelete: true}, nil)
+	m.put(t, "k8s/s.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\nstringData:\n  first: golondrina77\n  second: albatros-88\n")
+	m.put(t, "conf.yml", "db:\n  password: tortuga-verde9\n")
+	for _, c := range []struct {
+		tool string
+		args args
+	}{
+		{"edit_file", args{"path": "k8s/s.yaml", "old_str": "kind: Secret", "new_str": "kind: ConfigMap"}},
+		{"edit_file", args{"path": "k8s/s.yaml", "old_str": "stringData", "new_str": "data"}},
+		{"read_file", args{"path": "k8s/s.yaml"}},
+		{"edit_file", args{"path": "conf.yml", "old_str": "  password:", "new_str": "  colour:"}},
+		{"read_file", args{"path": "conf.yml"}},
+		{"grep", args{"text": "o"}},
+	} {
+		got := m.one(t.Context(), c.tool, c.args)
+		for _, s := range []string{"golondrina", "albatros", "tortuga"} {
+			if strings.Contains(got, s) {
+				t.Errorf("%s %v tells %s: %s", c.tool, c.args, s, got)
+			}
+		}
+	}
+}

@@ -16,7 +16,10 @@ import (
 
 // Known remembers the secrets of the files of one workspace from one command to the next, so that a file is read again only
 // when it was changed. The zero value knows no file. It is not safe for concurrent use.
-type Known struct{ files map[string]knownFile }
+type Known struct {
+	files map[string]knownFile
+	gone  []mask.Secret // of files that were changed since: an edit does not make them known to a model
+}
 
 type knownFile struct {
 	size    int64
@@ -32,6 +35,7 @@ const (
 	alwaysRead    = 200     // files: those that usually have secrets first, and then those nearest to the workspace
 	maxKnownTime  = 300 * time.Millisecond
 	mostKnownFile = 20_000
+	mostGone      = 1_000
 	mostCopied    = 500 // files, the nearest, that have a masked copy because of their content: each is a mount
 )
 
@@ -73,6 +77,7 @@ func (k *Known) of(root string, shown workspace.Shown, names []string) (known *m
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
 	start := time.Now()
 	known, copies = &mask.Known{}, map[string][]byte{}
+	defer func() { known.Add(k.gone) }()
 	for i, name := range names[:min(len(names), mostKnownFile)] {
 		f := k.read(root, name, shown, i < alwaysRead || time.Since(start) < maxKnownTime)
 		known.Add(f.secrets)
@@ -96,6 +101,9 @@ func (k *Known) read(root, name string, shown workspace.Shown, hasTime bool) kno
 		return f
 	case !hasTime:
 		return knownFile{secrets: f.secrets}
+	}
+	if k.gone = append(k.gone, f.secrets...); len(k.gone) > mostGone {
+		k.gone = k.gone[len(k.gone)-mostGone:]
 	}
 	f = knownFile{size: info.Size(), at: info.ModTime()}
 	if content, err := os.ReadFile(at); err == nil && !workspace.Binary(content) { //nolint:gosec // a file of the workspace
