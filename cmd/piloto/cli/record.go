@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -114,7 +115,7 @@ func (t *jobTale) undo(c job.ChangedFile) string {
 	}
 	switch {
 	case c.Before != "":
-		return strings.Join(slices.Concat([]string{"piloto", "workspace", "restore"}, where, []string{"--", visible.Word(c.Name), c.Before[:shortVersion]}), " ")
+		return strings.Join(slices.Concat([]string{cmp.Or(t.app.name, "piloto"), "workspace", "restore"}, where, []string{"--", visible.Word(c.Name), c.Before[:shortVersion]}), " ")
 	case c.Made && !c.Deleted:
 		path := filepath.Join(root, filepath.FromSlash(c.Name))
 		if _, err := os.Lstat(path); t.machine != nil && errors.Is(err, fs.ErrNotExist) { // it was moved away

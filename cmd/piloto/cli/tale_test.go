@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -62,5 +63,9 @@ func TestNoUndoForWhatWasMovedAway(t *testing.T) {
 		if got := c.t.undo(job.ChangedFile{Name: c.name, Made: true}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+	called := &jobTale{app: &app{name: "bin/piloto"}}
+	if got := called.undo(job.ChangedFile{Name: "a b", Before: strings.Repeat("0f", 32)}); got != "bin/piloto workspace restore -- 'a b' 0f0f0f0f0f0f" {
+		t.Error(got)
 	}
 }
