@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,5 +171,32 @@ func TestASentenceNamesTheCommandAsItWasCalled(t *testing.T) {
 	}
 	if got := a.worded(refusal("cli.no_profile", "name", "x; {piloto}")).Error(); !strings.Contains(got, "bin/piloto profiles") || strings.Contains(got, "folder") {
 		t.Error(got)
+	}
+}
+
+// TestTheAdviceOfADamagedFolderCanBePasted: each name is one word, and the other folder is beside it.
+func TestTheAdviceOfADamagedFolderCanBePasted(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	for _, name := range []string{"plain", "my data", "it's $HOME", "`x`\"y\""} {
+		for _, key := range []string{"data.damaged", "data.last_commit", "data.format", "data.lost"} {
+			for _, tag := range locale.Tags() {
+				a, _, _ := newApp(nil, "")
+				a.tag = tag
+				folder := filepath.Join(t.TempDir(), name)
+				must(t, os.Mkdir(folder, 0o700))
+				said := a.told(refusal(key, "folder", folder, "file", "f", "note", "n").Because(errors.New("page 3")))
+				_, command, ok := strings.Cut(said, "  mv ")
+				command, _, found := strings.Cut(command, " && piloto restore ")
+				if output, err := exec.CommandContext(t.Context(), shell, "-c", "mv "+command).CombinedOutput(); err != nil || !ok || !found {
+					t.Errorf("%s: %v: %s", said, err, output)
+				}
+				if _, err := os.Stat(folder + ".damaged"); err != nil {
+					t.Errorf("%s: %v", said, err)
+				}
+			}
+		}
 	}
 }
