@@ -150,7 +150,11 @@ func (a *app) printAnswer(got httpapi.SendAnswer) error {
 	if got.Kind == turn.KindPlan && got.Run != nil {
 		w := a.writer(a.isTerm && a.colour)
 		w.Plan(*got.Run)
-		return a.show(a.out, w)
+		if err := a.show(a.out, w); err != nil {
+			return err
+		}
+		a.sayNotes(got.Message)
+		return nil
 	}
 	if err := a.printText(got.Message); err != nil {
 		return err

@@ -200,7 +200,7 @@ func (d *dialog) stopped(ctx context.Context, soFar string) (Reply, error) {
 	if !d.hasRead() {
 		d.ending.status = conversation.Failed
 	}
-	return d.service.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), told{by: by, sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
+	return d.service.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), told{by: by, notes: d.deniedNotes(), sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
 }
 
 // storeText stores a text of the model as the answer, with the notes under it.

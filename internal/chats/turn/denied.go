@@ -67,6 +67,14 @@ func (d *dialog) recordDenied(call plan.Step) {
 	d.job.Record.Deny(kind, oneLine(call.Called()))
 }
 
+// cardNotes returns what rules denied, for the card of a plan. A job tells it in its last message.
+func (d *dialog) cardNotes() []conversation.Note {
+	if d.job != nil {
+		return nil
+	}
+	return d.denials.notes
+}
+
 // deniedNotes returns what rules denied.
 func (d *dialog) deniedNotes() []conversation.Note {
 	if d.job != nil {

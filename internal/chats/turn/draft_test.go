@@ -306,6 +306,25 @@ func TestAPersonHearsWhichRuleForbids(t *testing.T) {
 	}
 }
 
+// TestAPlanTellsWhichRuleForbids: the person asked for two things, and the plan has one.
+func TestAPlanTellsWhichRuleForbids(t *testing.T) {
+	w := newWorld(t)
+	w.setRules(t, rule.Rule{ID: "sin-borrar", Effect: rule.Deny, Method: "DELETE", Reason: "Aquí no."})
+	both := calls("propose_plan", fmt.Sprintf(`{"goal":"g","steps":[{"title":"a","mcp_id":%[1]q,"method":"POST","path":"/bookings","body":{"room":"a"}},{"title":"b","mcp_id":%[1]q,"method":"DELETE","path":"/bookings/7"}]}`, w.Server.ID))
+	one := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"a"}`))
+	other := calls("revise_plan", fmt.Sprintf(`{"goal":"h","steps":[{"title":"a","mcp_id":%q,"method":"POST","path":"/bookings","body":{"room":"b"}}]}`, w.Server.ID))
+	w.model.answers = []any{both, one, both, other}
+	for _, message := range []string{"reserva y borra", "otra sala, y borra"} {
+		reply := w.send(t, message)
+		if stored := w.Messages(); len(stored[len(stored)-1].Notes) != 1 {
+			t.Errorf("stored: %+v", stored[len(stored)-1])
+		}
+		if reply.Run == nil || len(reply.Message.Notes) != 1 || reply.Message.Notes[0].Code != conversation.NoteRuleDenied || !strings.Contains(reply.Message.Notes[0].Text, "«sin-borrar»") {
+			t.Errorf("%s: %+v", message, reply.Message)
+		}
+	}
+}
+
 // TestAJobTellsWhichRuleForbids in its last message, in whichever round it was.
 func TestAJobTellsWhichRuleForbids(t *testing.T) {
 	w := newJobWorld(t)

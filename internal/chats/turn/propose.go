@@ -238,7 +238,7 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 		}
 		r.Dropped = plan.DroppedFor(old, r.Plan)
 		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, d.describe(r)))
-		card.By, card.Sources = d.by(), d.sources
+		card.By, card.Sources, card.Notes = d.by(), d.sources, d.cardNotes()
 		draft, err := d.service.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(preceding, card), Replaced: replaced,
 			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.viewer(), at),

@@ -180,6 +180,7 @@ type change struct {
 	by       string
 	model    *conversation.By // nil: a person wrote the plan
 	reads    []conversation.Source
+	notes    []conversation.Note   // beside the card
 	answers  []plan.Answered       // what the model had read, the newest first
 	said     string                // the message that it answers
 	looks    map[string]ref.Result // what the model looked at, by the sums of the calls
@@ -256,7 +257,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 			}
 		}
 		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()))
-		card.By, card.Sources = c.model, c.reads
+		card.By, card.Sources, card.Notes = c.model, c.reads, c.notes
 		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
 		if c.model != nil {
 			rev.Model = c.model.Model
@@ -309,7 +310,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), looks: d.looks.results(), said: d.incoming.Content, readFrom: d.dataFrom(), askers: d.askers(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages, refuses: d.refuses}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, notes: d.cardNotes(), answers: d.answers(), looks: d.looks.results(), said: d.incoming.Content, readFrom: d.dataFrom(), askers: d.askers(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages, refuses: d.refuses}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if errors.Is(err, plan.ErrInvalid) {
 		return Reply{}, fault.Of(err).Fields, nil
