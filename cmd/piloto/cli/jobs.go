@@ -23,10 +23,10 @@ func (a *app) jobsCommand() *cobra.Command {
 		var rows [][]string
 		for _, j := range got.Jobs {
 			state := a.word("cli.job_state.", string(j.Status))
-			if j.StopReason != "" {
+			switch seen := j.ClientSeen; {
+			case j.StopReason != "":
 				state += " (" + a.word("job.stopped.", string(j.StopReason)) + ")"
-			}
-			if seen := j.ClientSeen; seen != nil && time.Since(*seen) > job.ClientSilence {
+			case seen != nil && time.Since(*seen) > job.ClientSilence:
 				state += " (" + a.text("cli.job.gone", "at", moment(*seen)) + ")"
 			}
 			rows = append(rows, []string{j.JobID, moment(j.UpdatedAt), j.Agent, state, money(j.CostMicros), cut(j.Prompt, 60)})
