@@ -1,13 +1,11 @@
 package command
 
 import (
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"piloto/internal/ground/lazy"
 )
 
 // Verdict is what the exit code of a text tells of some of the programs that it runs.
@@ -76,6 +74,8 @@ type teller struct {
 	sort   Sorts
 	sorts  func(words []string) Sorts
 	bodies map[string]*syntax.Stmt // of functions
+	called int                     // functions whose body is followed
+	loops  int                     // loops around, within the function
 	found  bool                    // the text has a program that is looked for
 	lost   bool                    // not all ways are known
 }
@@ -122,8 +122,11 @@ func with(ways []way, change func(*way)) []way {
 }
 
 // apart follows something in a shell of its own: what it told and its code come back, and nothing else.
-func apart(w way, follow func(way) []way) []way {
+func (t *teller) apart(w way, follow func(way) []way) []way {
+	loops, bodies := t.loops, t.bodies
+	t.loops, t.bodies = 0, maps.Clone(bodies)
 	ways := follow(w)
+	t.loops, t.bodies = loops, bodies
 	for i, in := range ways {
 		ways[i] = w
 		ways[i].told, ways[i].code, ways[i].by = in.told, in.code, in.by
@@ -175,19 +178,14 @@ func (t *teller) list(ways []way, list []*syntax.Stmt, guarded bool) []way {
 
 func (t *teller) statement(w way, s *syntax.Stmt, guarded bool) []way {
 	if t.lost = t.lost || !t.spend(1); t.lost {
-		syntax.Walk(s, func(n syntax.Node) bool {
-			if c, ok := n.(*syntax.CallExpr); ok {
-				t.look(wordsOf(t.expandWords(c.Args)))
-			}
-			return true
-		})
+		t.scan(s)
 		return []way{w}
 	}
 	if co, ok := s.Cmd.(*syntax.CoprocClause); ok {
 		s = &syntax.Stmt{Cmd: co.Stmt.Cmd, Redirs: co.Stmt.Redirs, Background: true}
 	}
 	if s.Background || s.Coprocess {
-		return with(apart(w, func(w way) []way { return t.command(w, s, true) }), func(w *way) {
+		return with(t.apart(w, func(w way) []way { return t.command(w, s, true) }), func(w *way) {
 			w.job = w.code
 			*w = w.ended(well, 0)
 		})
@@ -202,6 +200,16 @@ func (t *teller) statement(w way, s *syntax.Stmt, guarded bool) []way {
 		}
 		w.left = "exit"
 		w.blame()
+	})
+}
+
+// scan looks at all programs of a statement whose ways are not followed.
+func (t *teller) scan(s *syntax.Stmt) {
+	syntax.Walk(s, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok {
+			t.look(wordsOf(t.expandWords(c.Args)))
+		}
+		return true
 	})
 }
 
@@ -229,7 +237,7 @@ func (t *teller) command(w way, s *syntax.Stmt, guarded bool) []way {
 		case *syntax.BinaryCmd:
 			return t.joined(w, c, guarded)
 		case *syntax.Subshell:
-			return apart(w, func(w way) []way { return t.list([]way{w}, c.Stmts, guarded) })
+			return t.apart(w, func(w way) []way { return t.list([]way{w}, c.Stmts, guarded) })
 		case *syntax.Block:
 			return t.list([]way{w}, c.Stmts, guarded)
 		case *syntax.TimeClause:
@@ -255,7 +263,7 @@ func (t *teller) command(w way, s *syntax.Stmt, guarded bool) []way {
 		case *syntax.CaseClause:
 			return t.cases(w, c, guarded)
 		case *syntax.FuncDecl:
-			t.bodies[c.Name.Value] = c.Body
+			t.declare(c)
 			return []way{w.ended(well, 0)}
 		case *syntax.TestClause:
 			if b, ok := c.X.(*syntax.BinaryTest); ok {
@@ -266,6 +274,18 @@ func (t *teller) command(w way, s *syntax.Stmt, guarded bool) []way {
 		}
 		return w.either(0)
 	})
+}
+
+// declare notes a function. Which of two of one name is called depends on the way.
+func (t *teller) declare(f *syntax.FuncDecl) {
+	if f.Name == nil || f.Body == nil {
+		return
+	}
+	if before, again := t.bodies[f.Name.Value]; again && before != f.Body {
+		t.lost = true
+		t.scan(f.Body)
+	}
+	t.bodies[f.Name.Value] = f.Body
 }
 
 // joined follows "&&", "||" and "|".
@@ -287,10 +307,12 @@ func (t *teller) joined(w way, c *syntax.BinaryCmd, guarded bool) []way {
 		if inner, ok := s.Cmd.(*syntax.BinaryCmd); ok && len(s.Redirs) == 0 && (inner.Op == syntax.Pipe || inner.Op == syntax.PipeAll) {
 			return t.joined(w, inner, guarded)
 		}
-		return with(apart(w, func(w way) []way { return t.statement(w, s, guarded) }), func(o *way) { o.piped = [maxPipe]end{o.code} })
+		return with(t.apart(w, func(w way) []way { return t.statement(w, s, guarded) }), func(o *way) { o.piped = [maxPipe]end{o.code} })
 	}
 	return t.each(part(w, c.X), func(x way) []way {
-		return with(part(x, c.Y), func(y *way) {
+		in := x
+		in.code, in.by, in.piped = w.code, w.by, w.piped // it begins beside the first
+		return with(part(in, c.Y), func(y *way) {
 			code := y.code
 			if y.pipefail && y.code == well {
 				y.code, y.by = x.code, x.by
@@ -314,7 +336,8 @@ func (t *teller) branch(w way, c *syntax.IfClause, guarded bool) []way {
 		case c.Else != nil:
 			return t.branch(w, c.Else, guarded)
 		}
-		return []way{w.ended(well, 0)}
+		w.code, w.by = well, 0
+		return []way{w}
 	})
 }
 
@@ -332,9 +355,12 @@ func (t *teller) loop(w way, body []*syntax.Stmt, guarded bool, turn func(w way,
 		if now.first {
 			n = 0
 		}
+		t.loops++
 		in, out := turn(now.way, n)
 		all = append(all, with(out, func(o *way) { o.code, o.by = now.code, now.by })...)
-		for _, o := range t.list(in, body, guarded) {
+		in = t.list(in, body, guarded)
+		t.loops--
+		for _, o := range in {
 			next := at{o, false}
 			switch o.left {
 			case "break":
@@ -391,44 +417,3 @@ func (t *teller) cases(w way, c *syntax.CaseClause, guarded bool) (all []way) {
 		return all
 	})
 }
-
-// substitutions follows the texts within words: $(…), and <(…). The code is that of the last one, or 0.
-func (t *teller) substitutions(ways []way, within syntax.Node) []way {
-	ways = with(slices.Clone(ways), func(w *way) { w.code, w.by = well, 0 })
-	syntax.Walk(within, func(n syntax.Node) bool {
-		var list []*syntax.Stmt
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			list = n.Stmts
-		case *syntax.ProcSubst:
-			list = n.Stmts
-		default:
-			return true
-		}
-		ways = t.each(ways, func(w way) []way {
-			return apart(w, func(w way) []way {
-				w.errexit = false
-				return t.list([]way{w}, list, false)
-			})
-		})
-		return false
-	})
-	return ways
-}
-
-// wordsOf returns the texts of words, "*" for a computed one.
-func wordsOf(words []word) []string {
-	list := texts(words)
-	for i, w := range words {
-		if w.dynamic {
-			list[i] = "*"
-		}
-	}
-	return list
-}
-
-// nameOf returns the name of a program without its folder.
-func nameOf(w word) string { return path.Base(w.text) }
-
-// quiet are programs that are taken to end with 0.
-var quiet = lazy.Words(`cd pushd popd echo printf true : tail head tee cat sed sort uniq wc tr cut date sleep`)

@@ -3,6 +3,8 @@ package command
 import (
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // TestWhoseCodeItIsIsKnown: a text ends with 0 and with 1, and its tests passed, did not, or nobody knows. b is another program that is
@@ -36,6 +38,9 @@ func TestWhoseCodeItIsIsKnown(t *testing.T) {
 		"t1 && t2": {pass, fail}, "t && x": {pass, fail}, "set -e; t; x": {pass, fail}, "! t": {fail, pass}, "! t1 && t2": {fail, no}, "T=t; $T": {pass, fail}, "t >/dev/null &&\n echo": {pass, fail},
 		"x && b && t": {pass, fail}, "case x in a) t;; *) exit 1;; esac": {pass, fail}, "while x; do t || exit 1; done; ls": {no, no}, "t < <(x)": {pass, fail}, "t <<EOF\nx\nEOF": {pass, fail},
 
+		"break; t": {pass, fail}, "a=; [ $a $a $a ]; t": {pass, fail}, "return 1; t": {pass, fail}, "{ t; } | { exit ${PIPESTATUS[0]}; }": {no, no}, "(f() { t; }); f": {}, "f() { x; }; f() { t; }; f": {no, no}, "t || bash -c 'exit $?'": {no, no},
+		"for i in 1 2; do t || break; done": {no, no}, "for i in 1 2; do (t || break); done": {no, no}, "f() { return 1; t; }; f": {}, "if t; then exit 1; fi; exit ${PIPESTATUS[0]}": {no, no},
+
 		"t && b": {pass, no}, "set -e; t; b": {pass, no}, "x": {}, "echo t": {}, "x | cat": {}, "command -v t": {}, "which t": {}, "cat <<EOF\nt\nEOF": {}, "x 't; t'": {}, "t() { x; }; t": {}, "": {},
 	} {
 		sorts := func(words []string) Sorts {
@@ -66,4 +71,13 @@ func TestATextIsToldInFewSteps(t *testing.T) {
 			t.Errorf("%.40q: %d steps", text, told.spent)
 		}
 	}
+}
+
+// TestWhateverTextIsTold: no text makes it fail, also none that only looks like one of a shell.
+func TestWhateverTextIsTold(t *testing.T) {
+	pieces := strings.Split("t; ;|;&&;||;&;\n;(;);{ ;}; $(;`;[ ; ];[[ ; ]];$a;$?;${PIPESTATUS[0]};a=;if ;then ;fi;while ;do ;done;for i in ;case ; in ;esac;f() ;f;coproc ;exit ;return ;break;set -e;wait ;eval ;exec ;bash -c ;'t';<<E\n;E\n;<<<;<(;trap ;let a=1;((a));export ;!;-eq ;0", ";")
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(pieces, ";")), 1, 12).Draw(t, "pieces"), "")
+		Told(text, rapid.IntRange(0, 1).Draw(t, "code"), 1, func(words []string) Sorts { return Sorts(len(words[0])) & 1 })
+	})
 }

@@ -1,10 +1,13 @@
 package command
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"piloto/internal/ground/lazy"
 )
 
 // call follows one simple command.
@@ -28,14 +31,15 @@ func (t *teller) program(w way, words []word, args []*syntax.Word, redirs []*syn
 	if len(words) == 0 {
 		return w.either(0)
 	}
-	name, last := nameOf(words[0]), args[len(args)-1]
+	name := nameOf(words[0])
 	body, function := t.bodies[name]
 	switch {
 	case quiet()[name]:
 		return []way{w.ended(well, 0)}
 	case function && t.depth < maxDepth:
-		t.depth++
-		defer func() { t.depth-- }()
+		loops := t.loops
+		t.depth, t.called, t.loops = t.depth+1, t.called+1, 0
+		defer func() { t.depth, t.called, t.loops = t.depth-1, t.called-1, loops }()
 		ways := t.statement(w, body, guarded)
 		for i := range ways {
 			ways[i].left = strings.TrimPrefix(ways[i].left, "return")
@@ -44,44 +48,18 @@ func (t *teller) program(w way, words []word, args []*syntax.Word, redirs []*syn
 	case slices.ContainsFunc(words, func(w word) bool { return shells()[nameOf(w)] }): // docker exec app sh -c …
 		at := slices.IndexFunc(words, func(w word) bool { return shells()[nameOf(w)] })
 		if text, options, ok := t.codeOf(words[at+1:], redirs); ok && (at == 0 || len(options) > 0) {
-			return apart(w, func(w way) []way {
-				w.errexit, w.pipefail = false, false
+			called := t.called
+			t.called = 0
+			defer func() { t.called = called }()
+			return t.apart(w, func(w way) []way {
+				w = way{told: w.told, code: well}
 				w.set(options)
 				return t.run(w, text)
 			})
 		}
 	}
-	switch name {
-	case "exit", "return":
-		if len(args) == 1 {
-			return leaving([]way{w}, name)
-		}
-		return leaving(w.coded(w.value(last)), name)
-	case "break", "continue":
-		return leaving([]way{w.ended(well, 0)}, name)
-	case "false":
-		return []way{w.ended(badly, 0)}
-	case "set":
-		w.set(words[1:])
-		return []way{w.ended(well, 0)}
-	case "wait":
-		switch v := w.value(last); {
-		case len(args) == 1:
-			return []way{w.ended(well, 0)}
-		case strings.HasPrefix(words[len(words)-1].text, "%"):
-			return w.coded(w.job)
-		default:
-			return w.coded(v)
-		}
-	case "[", "test":
-		if operands := args[1:]; len(operands) >= 3 && len(operands) <= 4 {
-			return w.compared(operands[0], words[2].text, operands[2])
-		}
-	case "eval":
-		return t.run(w, strings.Join(texts(words[1:]), " "))
-	case "trap": // it may end the text with another code
-		t.lost = t.lost || slices.ContainsFunc(words, func(w word) bool { return w.dynamic || strings.Contains(w.text, "exit") })
-		return []way{w.ended(well, 0)}
+	if ways, is := t.builtin(w, name, words, args); is {
+		return ways
 	}
 	sorts := t.look(wordsOf(words))
 	ways := w.either(sorts)
@@ -92,6 +70,50 @@ func (t *teller) program(w way, words []word, args []*syntax.Word, redirs []*syn
 		ways[i].told = max(ways[i].code, w.told)
 	}
 	return ways
+}
+
+// builtin follows a program of the shell itself that its ways depend on.
+func (t *teller) builtin(w way, name string, words []word, args []*syntax.Word) (ways []way, is bool) {
+	last := args[len(args)-1]
+	switch name {
+	case "exit", "return":
+		if name == "return" && t.called == 0 { // it returns from nothing
+			return []way{w.ended(badly, 0)}, true
+		}
+		if len(args) == 1 {
+			return leaving([]way{w}, name), true
+		}
+		return leaving(w.coded(w.value(last)), name), true
+	case "break", "continue":
+		if w = w.ended(well, 0); t.loops > 0 {
+			w.left = name
+		}
+		return []way{w}, true
+	case "false":
+		return []way{w.ended(badly, 0)}, true
+	case "set":
+		w.set(words[1:])
+		return []way{w.ended(well, 0)}, true
+	case "wait":
+		switch v := w.value(last); {
+		case len(args) == 1:
+			return []way{w.ended(well, 0)}, true
+		case strings.HasPrefix(words[len(words)-1].text, "%"):
+			return w.coded(w.job), true
+		default:
+			return w.coded(v), true
+		}
+	case "[", "test":
+		if operands := args[1:]; len(operands) >= 3 && len(operands) <= 4 {
+			return w.compared(operands[0], operands[1].Lit(), operands[2]), true
+		}
+	case "eval":
+		return t.run(w, strings.Join(texts(words[1:]), " ")), true
+	case "trap": // it may end the text with another code
+		t.lost = t.lost || slices.ContainsFunc(words, func(w word) bool { return w.dynamic || strings.Contains(w.text, "exit") })
+		return []way{w.ended(well, 0)}, true
+	}
+	return nil, false
 }
 
 // leaving returns ways that a word leaves.
@@ -264,3 +286,44 @@ func (t *teller) codeOf(args []word, redirs []*syntax.Redirect) (text string, op
 	}
 	return "", nil, false
 }
+
+// substitutions follows the texts within words: $(…), and <(…). The code is that of the last one, or 0.
+func (t *teller) substitutions(ways []way, within syntax.Node) []way {
+	ways = with(slices.Clone(ways), func(w *way) { w.code, w.by = well, 0 })
+	syntax.Walk(within, func(n syntax.Node) bool {
+		var list []*syntax.Stmt
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			list = n.Stmts
+		case *syntax.ProcSubst:
+			list = n.Stmts
+		default:
+			return true
+		}
+		ways = t.each(ways, func(w way) []way {
+			return t.apart(w, func(w way) []way {
+				w.errexit = false
+				return t.list([]way{w}, list, false)
+			})
+		})
+		return false
+	})
+	return ways
+}
+
+// wordsOf returns the texts of words, "*" for a computed one.
+func wordsOf(words []word) []string {
+	list := texts(words)
+	for i, w := range words {
+		if w.dynamic {
+			list[i] = "*"
+		}
+	}
+	return list
+}
+
+// nameOf returns the name of a program without its folder.
+func nameOf(w word) string { return path.Base(w.text) }
+
+// quiet are programs that are taken to end with 0.
+var quiet = lazy.Words(`cd pushd popd echo printf true : tail head tee cat sed sort uniq wc tr cut date sleep`)
