@@ -164,7 +164,11 @@ func (a *app) listFiles(ctx context.Context, files openFiles, _ []string) error 
 var fileTitles = []string{"cli.name", "cli.size", "cli.changed", "cli.version"}
 
 func fileRow(f workspace.File) []string {
-	return []string{f.Name, fmt.Sprint(f.Size), moment(f.At), f.Version[:min(len(f.Version), shortVersion)]}
+	version := f.Version[:min(len(f.Version), shortVersion)]
+	if version != "" {
+		version = visible.Word(version) // people paste it into a command
+	}
+	return []string{f.Name, fmt.Sprint(f.Size), moment(f.At), version}
 }
 
 // shortVersion is the number of characters of a version that lists show and commands take.

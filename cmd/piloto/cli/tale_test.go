@@ -57,8 +57,12 @@ func TestNoUndoForWhatWasMovedAway(t *testing.T) {
 		t          *jobTale
 		name, want string
 	}{
-		{here, "there", "rm -- " + filepath.Join(root, "there")}, {here, "w1/HEAD", ""}, {&jobTale{}, "w1/HEAD", "rm -- w1/HEAD"},
-		{&jobTale{}, "../x", ""}, {&jobTale{}, "/etc/passwd", ""}, {here, "../there", ""},
+		{here, "there", "rm -- " + filepath.Join(root, "there")},
+		{here, "w1/HEAD", ""},
+		{&jobTale{}, "w1/HEAD", "rm -- w1/HEAD"},
+		{&jobTale{}, "../x", ""},
+		{&jobTale{}, "/etc/passwd", ""},
+		{here, "../there", ""},
 	} {
 		if got := c.t.undo(job.ChangedFile{Name: c.name, Made: true}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

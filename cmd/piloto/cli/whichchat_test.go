@@ -133,8 +133,12 @@ func TestNoChatIsLeftOfARequestThatWasRefused(t *testing.T) {
 func TestAPullOfNothingMakesNoFolder(t *testing.T) {
 	workspaceOf := deployment(t, memory.With(map[string]string{"a.txt": "uno"}))
 	for _, args := range [][]string{
-		{"pull", "d", "--project", oldChat}, {"pull", "d/e", "--project", oldChat}, {"pull", "d", "--project", "MISSING"},
-		{"pull", "d", "--project", oldChat, "--json"}, {"pull", "d", "--project", oldChat, "--dry-run"}, {"pull", "d"},
+		{"pull", "d", "--project", oldChat},
+		{"pull", "d/e", "--project", oldChat},
+		{"pull", "d", "--project", "MISSING"},
+		{"pull", "d", "--project", oldChat, "--json"},
+		{"pull", "d", "--project", oldChat, "--dry-run"},
+		{"pull", "d"},
 	} {
 		code, out, errOut := workspaceOf(args...)
 		if code == Success || out != "" || strings.Contains(errOut, "igual") {

@@ -1,9 +1,9 @@
 package sandbox
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,58 +19,29 @@ var (
 	makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 	scripts   = []string{"package.json"}
 
-	isPython  = regexp.MustCompile(`^(python|pypy)[0-9.]*$`)
-	hasModule = regexp.MustCompile(`^-[A-Za-z]*m(.*)$`) // -m, -um, -mNAME
+	isPython = regexp.MustCompile(`^(python|pypy)[0-9.]*$`)
+	isModule = regexp.MustCompile(`^[\pL_][\pL\d_]*(\.[\pL\d_]+)*$`)
 )
 
-// byName notes the files that a call in a line of a setting runs without their paths: those of readsFiles, and modules of
-// Python. They are in the folder in which git runs it, or in one that the line names.
-func (o *obeyed) byName(call []string, line, work string) {
-	var names []string
-	for i, word := range call {
-		switch program := filepath.Base(word); {
-		case readsFiles[program] != nil:
-			names = append(append(names, readsFiles[program]...), call[i+1:]...) // also make -f rules
-		case isPython.MatchString(program):
-			names = append(names, module(call[i+1:])...)
+// byName returns the names of files that the words of a setting run without naming them: those of readsFiles, and modules of
+// Python.
+func byName(words []string) (names []string) {
+	python := slices.ContainsFunc(words, func(word string) bool { return isPython.MatchString(filepath.Base(word)) })
+	for _, word := range words {
+		names = append(names, readsFiles[filepath.Base(word)]...)
+		if python && isModule.MatchString(word) {
+			names = append(names, module(word)...)
 		}
 	}
-	if len(names) == 0 {
-		return
-	}
-	folders := []string{work}
-	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>\"'`=:", r) }) {
-		if len(word) > 2 && word[0] == '-' && word[1] != '-' {
-			word = word[2:] // make -Clib
-		}
-		real := o.follow(work, word)
-		if info, err := os.Stat(real); err == nil && info.IsDir() {
-			folders = append(folders, real)
-		}
-	}
-	for _, folder := range folders {
-		for _, name := range names {
-			o.program(name, folder)
-		}
-	}
+	return names
 }
 
-// module returns the files that Python may read for a module that its arguments name.
-func module(args []string) (names []string) {
-	for i, word := range args {
-		m := hasModule.FindStringSubmatch(word)
-		if m == nil {
-			continue
-		}
-		if m[1] == "" && i+1 < len(args) {
-			m[1] = args[i+1]
-		}
-		path := strings.ReplaceAll(m[1], ".", "/")
-		names = append(names, path+".py", path+"/__main__.py")
-		for ; path != "."; path = filepath.Dir(path) {
-			names = append(names, path+"/__init__.py")
-		}
-		return names
+// module returns the files that Python may read for a module.
+func module(name string) (names []string) {
+	path := strings.ReplaceAll(name, ".", "/")
+	names = append(names, path+".py", path+"/__main__.py")
+	for ; path != "."; path = filepath.Dir(path) {
+		names = append(names, path+"/__init__.py")
 	}
-	return nil
+	return names
 }

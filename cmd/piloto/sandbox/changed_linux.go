@@ -20,7 +20,7 @@ func statOf(info fs.FileInfo) (stat [entryStat]byte, known bool) {
 		return stat, false
 	}
 	for i, n := range []int64{
-		int64(s.Ctim.Sec), int64(s.Ctim.Nsec), int64(s.Mtim.Sec), int64(s.Mtim.Nsec),
+		int64(s.Ctim.Sec), int64(s.Ctim.Nsec), int64(s.Mtim.Sec), int64(s.Mtim.Nsec), //nolint:unconvert // they have 32 bits on some machines
 		int64(s.Dev), int64(s.Ino), int64(s.Mode), int64(s.Uid), int64(s.Gid), s.Size, //nolint:gosec // git keeps 32 bits
 	} {
 		binary.BigEndian.PutUint32(stat[4*i:], uint32(n)) //nolint:gosec // as above

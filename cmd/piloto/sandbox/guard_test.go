@@ -147,6 +147,39 @@ func TestWhatASettingRunsByItsNameIsHeld(t *testing.T) {
 	}
 }
 
+// TestWhatASettingMayRunIsHeld: its words are looked for wherever the line may look for them.
+func TestWhatASettingMayRunIsHeld(t *testing.T) {
+	for line, name := range map[string]string{
+		"cd tools && ./fs": "tools/fs", "cd tools; fs": "tools/fs", "x=tools/fs; $x": "tools/fs", "PATH=tools:$PATH fs": "tools/fs", "BASH_ENV=tools/fs bash -c true": "tools/fs",
+		"sh -s < tools/fs": "tools/fs", "bash -c 'cd tools; ./fs'": "tools/fs", "sh fs": "fs", ". fs": "fs", "make -sCtools x": "tools/Makefile",
+		`python3 -c \"import tools.conv\"`: "tools/conv.py", `python3 -c \"exec(open('tools/fs').read())\"`: "tools/fs", `node -e \"require('./tools/x.js')\"`: "tools/x.js",
+		"exec tools/fs": "tools/fs", "timeout 5 nice tools/fs": "tools/fs", "echo x | xargs tools/fs": "tools/fs", "'my tools/fs'": "my tools/fs", "$(git rev-parse --show-toplevel)/tools/fs": "tools/fs",
+	} {
+		for _, setting := range []string{"[core]\n\tfsmonitor = \"", "[filter \"z\"]\n\tclean = \""} {
+			_, moved := guarded(t, "echo evil > '"+name+"'", ".git/HEAD=ref: refs/heads/main", ".git/config="+setting+line+"\"\n", name+"=mine")
+			if len(moved) != 1 || moved[0].Name != name || !moved[0].Put {
+				t.Errorf("%s%s: %+v", setting, line, moved)
+			}
+		}
+	}
+	for line, held := range map[string]bool{"tools/x.sh": true, "exec tools/x.sh": true, "sh tools/x.sh": true, "cd tools; sh x.sh": true, "vim README.md": false, "git log -- README.md": false} {
+		_, moved := guarded(t, "echo evil > tools/x.sh; echo > README.md", ".git/HEAD=x", ".git/config=[alias]\n\tz = \"!"+line+"\"\n", "tools/x.sh=mine", "README.md=mine")
+		if len(moved) != flag(held) {
+			t.Errorf("the alias %s: %+v", line, moved)
+		}
+	}
+	if _, moved := guarded(t, "echo > code; echo > less; echo > true", ".git/HEAD=x", ".git/config=[core]\n\teditor = code --wait\n\tpager = less\n\tx = true\n", "code=x", "less=x", "true=x"); len(moved) > 0 {
+		t.Errorf("words that are no files: %+v", moved)
+	}
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // What is told is run as it is.
 func TestWhatWasMovedComesBack(t *testing.T) {
 	for _, folder := range []string{"plain", "it's", "a b", "$(touch x)", "-rf", "new\nline", "\x1b[31m", "\xff", "ñ", `\`, strings.Repeat("l", 250)} {

@@ -59,7 +59,7 @@ func (k *Known) In(root string, shown workspace.Shown) *mask.Known {
 		case e.Type().IsRegular() && mask.Mentions(shown, name):
 			names = append(names, name)
 		}
-		return nil
+		return nil //nolint:nilerr // what cannot be read has none
 	})
 	known, _ := k.of(root, shown, names)
 	return known

@@ -77,65 +77,85 @@ func (o *obeyed) configuration(folder, path, work string) {
 			o.configuration(template, "config", work)
 		case section == "alias" && s.value[0] != '!', harmless.MatchString(s.name), unrun.MatchString(s.name):
 		default:
-			o.programs(strings.TrimPrefix(s.value, "!"), work, section != "alias") // an alias runs when it is asked for
+			o.programs(strings.TrimPrefix(s.value, "!"), work, section == "alias")
 		}
 	}
 }
 
-// programs notes the files in a line of a shell that a setting has: those that it runs, and any other if all is set.
-func (o *obeyed) programs(line, work string, all bool) {
+// programs notes the files that a line of a shell in a setting may run. Each word of the line, of the code in it too, is looked
+// for in the folder in which git runs it, and in each folder that the line names, because it may change to that or have it in
+// its PATH. Of a line that runs only when it is asked for, scripts and programs count, and nothing else that it names.
+func (o *obeyed) programs(line, work string, asked bool) {
 	line = strings.NewReplacer("${HOME}", homeOf(), "$HOME", homeOf(), "~/", homeOf()+"/").Replace(line)
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	if err != nil {
-		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>\"'`", r) }) {
-			o.program(word, work)
+	words := namesIn(line)
+	folders := []string{work}
+	for _, word := range words {
+		real := o.follow(work, word)
+		if info, err := os.Stat(real); err == nil && info.IsDir() && real != work && len(folders) < mostFolders {
+			folders = append(folders, real)
 		}
-		return
 	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		call, ok := n.(*syntax.CallExpr)
-		if !ok {
-			return true
-		}
-		var before []string
-		for _, w := range call.Args {
-			word := wordText(w)
-			switch {
-			case len(before) > 0 && readsCodeHere(before):
-				o.programs(word, work, all)
-			case len(before) == 0 && strings.Contains(word, "/"), all && strings.ContainsAny(word, "/."), isScript(before, word):
-				o.program(word, work)
+	bare := slices.ContainsFunc(words, readsScripts) // sh x runs ./x, and x alone does not
+	if !asked {
+		words = append(words, byName(words)...)
+	}
+	for i, folder := range folders {
+		for _, word := range words {
+			if i > 0 || bare || strings.ContainsAny(word, "/.") {
+				o.program(word, folder, asked)
 			}
-			before = append(before, word)
-		}
-		if all {
-			o.byName(before, line, work)
-		}
-		return true
-	})
-}
-
-// isScript reports whether a word is the first argument of a program that runs files, such as sh, beside its options.
-func isScript(before []string, word string) bool {
-	for i := len(before) - 1; i >= 0; i-- {
-		if _, runs := readsCode[filepath.Base(before[i])]; runs || before[i] == "." || before[i] == "source" {
-			return !strings.HasPrefix(word, "-")
-		}
-		if !strings.HasPrefix(before[i], "-") {
-			return false
 		}
 	}
-	return false
 }
 
-// program notes a file that a word names, perhaps after an option.
-func (o *obeyed) program(word, work string) {
-	_, value, _ := strings.Cut(word, "=")
-	for _, path := range []string{word, value, strings.TrimLeft(word, "/")} { // $(…)/file is in work
-		real := o.follow(work, path)
-		if info, err := os.Lstat(real); path != "" && err == nil && info.Mode().IsRegular() {
-			o.file(real, program)
+// namesIn returns the words of a line that may be names of files: those of the shell, and what stands in them between other
+// signs than names have, as in code. The rest of a word of options is one, as in -Clib.
+func namesIn(line string) (words []string) {
+	add := func(word string) {
+		if word != "" && len(words) < mostNamed && !slices.Contains(words, word) {
+			words = append(words, word)
 		}
+	}
+	texts := []string{line}
+	if file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), ""); err == nil {
+		syntax.Walk(file, func(n syntax.Node) bool {
+			if w, ok := n.(*syntax.Word); ok {
+				texts = append(texts, wordText(w))
+				add(wordText(w))
+			}
+			return true
+		})
+	}
+	for _, text := range texts {
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>{}[]\"'`\\=:,$", r) }) {
+			add(word)
+			if word[0] == '-' && !strings.HasPrefix(word, "--") {
+				add(word[min(2, len(word)):])
+				add(word[min(3, len(word)):])
+			}
+		}
+	}
+	return words
+}
+
+// readsScripts reports whether a word is a program that runs a file which it is given by its name alone.
+func readsScripts(word string) bool {
+	base := filepath.Base(word)
+	return readsCode[base] != nil || readsFiles[base] != nil || isPython.MatchString(base) || base == "." || base == "source"
+}
+
+// scriptName finds the ends of names of files that programs run.
+var scriptName = regexp.MustCompile(`\.(?:[ck]?sh|bash|zsh|fish|py|rb|pl|php|lua|awk|sed|[cm]?[jt]s|ps1|exe|bat|cmd)$`)
+
+// program notes a file that a word names below a folder.
+func (o *obeyed) program(word, folder string, asked bool) {
+	for _, path := range []string{word, strings.TrimLeft(word, "/")} { // $(…)/file is in the folder
+		real := o.follow(folder, path)
+		info, err := os.Lstat(real)
+		if path == "" || err != nil || !info.Mode().IsRegular() || asked && info.Mode()&0o111 == 0 && !scriptName.MatchString(real) {
+			continue
+		}
+		o.file(real, program)
 	}
 }
 
