@@ -189,7 +189,7 @@ func TestChecksAreKnown(t *testing.T) {
 		"python3 -m pip install pytest": {}, "python -m venv test": {}, "python3 - <<EOF\nimport test\nEOF": {}, "pytest --version": {}, "pytest --collect-only": {}, "npx jest --listTests": {}, "make -n test": {},
 		"make clean": {}, "npm ls jest": {}, "npm view jest": {}, "npx playwright install": {}, "uv pip install pytest": {}, "npx prettier --check test": {}, "npx eslint test": {}, "eslint tests/": {}, "ps aux | grep jest": {},
 		"cat test.log | tail": {}, "jq .scripts.test package.json": {}, "node rename.js test": {true, false}, "go vet ./test/...": {}, "go run ./cmd/test": {}, "go build -o test .": {false, true}, "docker ps": {},
-		"f() { npm test; }": {}, "TEST=1 ./a": {}, "env | grep TEST": {}, "npm run lint -- test": {}, "./a --test": {}, "source venv/bin/activate": {}, "/usr/bin/test -f a": {}, "/bin/ls test": {}, "sudo apt-get install -y pytest": {}, "poetry add pytest": {}, "black --check tests": {},
+		"f() { npm test; }": {true, false}, "TEST=1 ./a": {}, "env | grep TEST": {}, "npm run lint -- test": {}, "./a --test": {}, "source venv/bin/activate": {}, "/usr/bin/test -f a": {}, "/bin/ls test": {}, "sudo apt-get install -y pytest": {}, "poetry add pytest": {}, "black --check tests": {},
 	} {
 		does := Command{Line: line}.Checks()
 		if tests, builds := does.Tests != command.Absent, does.Builds != command.Absent; tests != want[0] || builds != want[1] {
@@ -204,7 +204,7 @@ func TestOnlyTheCodeOfTheTestsSaysHowTheyEnded(t *testing.T) {
 	for line, want := range map[string][2]command.Verdict{ // after 0, and after 1
 		"npm test": {pass, fail}, "npm test || true": {no, no}, "npm test; echo done": {no, no}, "npm test | tail -5": {no, no}, "go test ./... ; true": {no, no}, "make test || echo failed": {no, no},
 		"(npm test) && true; ls": {no, no}, "npm test &": {no, no}, "timeout 5 npm test | cat": {no, no}, "set -o pipefail; npm test | tail": {pass, fail}, "cd web && npm test": {pass, fail},
-		"npm test > log 2>&1; code=$?; tail log; exit $code": {pass, fail}, `bash -c "npm test || true"`: {no, no}, "npm run build && npm test": {pass, fail}, "npm test && npm run build": {pass, no},
+		"npm test > log 2>&1; code=$?; tail log; exit $code": {no, no}, `bash -c "npm test || true"`: {no, no}, "npm run build && npm test": {pass, fail}, "npm test && npm run build": {pass, no},
 		"npm run lint && npm test": {pass, fail}, "npm install && npm test": {pass, fail}, "npm test && git push": {pass, fail}, "npm ci; npm test": {pass, fail}, "(npm test": {no, no},
 	} {
 		for code, want := range want {
