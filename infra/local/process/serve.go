@@ -73,7 +73,7 @@ func taken(ctx context.Context, o Options) error {
 // nextFree returns the first address after addr, of the same host, at which nobody listens.
 func nextFree(ctx context.Context, addr string) string {
 	host, text, _ := net.SplitHostPort(addr)
-	port, err := net.LookupPort("tcp", text)
+	port, err := net.DefaultResolver.LookupPort(ctx, "tcp", text)
 	for next := port + 1; err == nil && next <= min(port+100, 65535); next++ {
 		at := net.JoinHostPort(host, strconv.Itoa(next))
 		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", at); err == nil {

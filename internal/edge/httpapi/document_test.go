@@ -130,9 +130,13 @@ func TestABrowserWithoutASessionIsLedToTheSignIn(t *testing.T) {
 		path, accept string
 		want         int
 	}{
-		{"/docs", browser, 303}, {"/docs?lang=en", browser, 303},
-		{"/docs", "", 401}, {"/docs", "*/*", 401}, {"/docs", "application/json", 401},
-		{"/openapi.json", browser, 401}, {"/api/chats", browser, 401},
+		{"/docs", browser, 303},
+		{"/docs?lang=en", browser, 303},
+		{"/docs", "", 401},
+		{"/docs", "*/*", 401},
+		{"/docs", "application/json", 401},
+		{"/openapi.json", browser, 401},
+		{"/api/chats", browser, 401},
 	} {
 		w := newSite().do(ask(auth.Principal{}, "GET", c.path, "", "Accept", c.accept))
 		if w.Code != c.want || (c.want == 303) != (w.Header().Get("Location") == "/") || c.want == 401 && !strings.Contains(w.Body.String(), "auth_required") {
