@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"crypto/rand"
 	"io/fs"
 	"maps"
 	"os"
@@ -75,5 +76,25 @@ func (c *Command) carryOne(name string, content []byte) error {
 	if len(whole) > maxKnownFile || workspace.Binary(whole) { // it would get no copy any more
 		return fs.ErrInvalid
 	}
-	return root.WriteFile(filepath.FromSlash(name), whole, 0o600)
+	return replace(root, filepath.FromSlash(name), whole)
+}
+
+// replace gives a file another content: all of it, or none.
+func replace(root *os.Root, path string, content []byte) error {
+	info, err := root.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o200 == 0 {
+		return fs.ErrPermission
+	}
+	temporary := filepath.Join(filepath.Dir(path), workspace.Temporary+rand.Text())
+	err = root.WriteFile(temporary, content, 0o600)
+	if err == nil {
+		err = root.Chmod(temporary, info.Mode().Perm())
+	}
+	if err == nil {
+		err = root.Rename(temporary, path)
+	}
+	if err != nil {
+		_ = root.Remove(temporary)
+	}
+	return err
 }

@@ -201,7 +201,7 @@ func (c *Command) look(name string, masks map[string]bool) (sentence string) {
 	case !lost && had == nil:
 		return "copied"
 	}
-	if whole, ok := mask.Restored(c.shown, name, had, content); ok && root.WriteFile(filepath.FromSlash(name), whole, 0o600) == nil {
+	if whole, ok := mask.Restored(c.shown, name, had, content); ok && replace(root, filepath.FromSlash(name), whole) == nil {
 		return "restored"
 	}
 	return "lost"

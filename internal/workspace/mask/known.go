@@ -15,6 +15,7 @@ import (
 // A Secret is a line of a file that has secrets.
 type Secret struct {
 	line, masked string   // without the blanks around it
+	since        string   // the lines of the masked content from the secret before it, or the beginning, to this one
 	values       []string // what the masks stand for, if it is a secret wherever it stands
 }
 
@@ -37,11 +38,13 @@ func Find(shown workspace.Shown, name string, content []byte) (list []Secret, sa
 	}
 	kind := shown.Secrets(name)
 	declared := kind != workspace.EveryValue && kind != workspace.SomeValues || isSettings(name) && kindSecret().Match(content)
+	from := 0
 	for i := range min(len(plain), len(masked)) {
 		if plain[i] == masked[i] {
 			continue
 		}
-		s := Secret{line: plain[i], masked: masked[i]}
+		s := Secret{line: plain[i], masked: masked[i], since: joined(masked[from : i+1])}
+		from = i + 1
 		for _, v := range taken(plain[i], masked[i]) {
 			if v.tells(rest, declared) {
 				s.values = append(s.values, v.text)
@@ -50,6 +53,15 @@ func Find(shown workspace.Shown, name string, content []byte) (list []Secret, sa
 		list = append(list, s)
 	}
 	return list, safe
+}
+
+// joined returns lines as one text, without the blanks around them.
+func joined(lines []string) string {
+	trimmed := make([]string, len(lines))
+	for i, line := range lines {
+		trimmed[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(trimmed, "\n")
 }
 
 func lines(content []byte) []string {

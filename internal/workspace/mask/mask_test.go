@@ -311,6 +311,8 @@ func TestSecretsArePutBack(t *testing.T) {
 		{list, "password: [redacted]\nusers:\n- password: [redacted]\n- password: [redacted]\nb: 1\n", list + "b: 1\n"},
 		{list, "users:\n- password: [redacted]\n- password: [redacted]\npassword: [redacted]\n", ""}, // in another order
 		{list, "password: [redacted]\nusers:\n- password: [redacted]\n", ""},
+		{"dev:\n  password: cigarra\nprod:\n  password: hormiga\n", "prod:\n  password: [redacted]\ndev:\n  password: [redacted]\n", ""}, // the parts were exchanged
+		{"dev:\n  password: cigarra\nprod:\n  password: hormiga\n", "a: 1\ndev:\n  password: [redacted]\nprod:\n  password: [redacted]\n  b: 2\n", "a: 1\ndev:\n  password: cigarra\nprod:\n  password: hormiga\n  b: 2\n"},
 		{"kind: Secret\ndata:\n  admin: cigarra\n", "kind: Secret\ndata:\n  admin: [redacted]\n  b: [redacted]\n", ""},
 		{"kind: Secret\ndata:\n  admin: cigarra\n", "kind: ConfigMap\ndata:\n  admin: [redacted]\n", ""}, // it would be shown there
 		{"-----BEGIN RSA PRIVATE KEY-----\nQUJD\n-----END RSA PRIVATE KEY-----\n", "[redacted]\n\n\n", ""},

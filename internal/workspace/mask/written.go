@@ -154,8 +154,8 @@ func Lost(secrets []Secret, content []byte) bool {
 }
 
 // Restored returns the content of a file in which each mask of a line that had a secret is that secret again. It is not ok if it
-// is not plain which one: another line has the same mask, and the masks do not stand in the order of the secrets. The secrets
-// stay masked: what is returned is read as the content was.
+// is not plain which one: another line has the same mask, and what stands between the masks is not as it was. The secrets stay
+// masked: what is returned is read as the content was.
 func Restored(shown workspace.Shown, name string, secrets []Secret, content []byte) (whole []byte, ok bool) {
 	of, order := map[string]string{}, []string{}
 	several := false
@@ -181,6 +181,9 @@ func Restored(shown workspace.Shown, name string, secrets []Secret, content []by
 		return nil, false
 	}
 	for n, i := range found {
+		if several && n > 0 && joined(all[found[n-1]+1:i+1]) != secrets[n].since {
+			return nil, false
+		}
 		line := of[masks[n]]
 		if several {
 			line = secrets[n].line
