@@ -3,7 +3,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -249,11 +248,11 @@ func (s *Service) victims(p files.Place, all []files.Kept, own string, n needs) 
 			others = 10
 		}
 		switch {
-		case own != "" && strings.HasPrefix(k.Key, own), n.versions[version{k.Key, ""}]:
+		case own != "" && strings.HasPrefix(k.Key, own), n.objects[k.Key]:
 			return 0
 		case n.deleted[of]:
 			return 1
-		case isFile && (k.Present || n.versions[version{k.Key, k.Version}]):
+		case isFile && (k.Present || n.copies[version{k.Key, k.Version}] == k.ID):
 			return 0
 		case isFile:
 			return others + 3
@@ -285,123 +284,4 @@ func (s *Service) victims(p files.Place, all []files.Kept, own string, n needs) 
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), at(a).Compare(at(b)), apart(a)-apart(b))
 	})
 	return list
-}
-
-// version is one version of an object, or all of them ("").
-type version struct{ key, version string }
-
-// needs is what of a scope is needed, and what is not although it is there.
-type needs struct {
-	versions map[version]bool
-	deleted  map[files.Place]bool
-	unused   map[string]unused // of the key of a set, or of a content of it: the set, which nothing has
-}
-
-// unused is a set that was not applied, and that no draft, run or job has, or that cannot be applied any more.
-type unused struct {
-	key   string
-	names []string
-	at    time.Time
-}
-
-// needed returns what the change sets of the last 30 days need, so that each can be shown, applied and undone: the
-// earlier versions of their files, their contents and their marks. After that time an earlier version is not kept.
-// A set that was not applied is needed only while a draft, a run or a job has it, and it can be applied.
-func (s *Service) needed(ctx context.Context, account string, all []files.Kept) (needs, error) {
-	n := needs{versions: map[version]bool{}, deleted: map[files.Place]bool{}, unused: map[string]unused{}}
-	know := s.config.Bounds.Needs
-	if know != nil {
-		deleted, err := know.Deleted(ctx, account)
-		if err != nil {
-			return n, err
-		}
-		for _, p := range deleted {
-			n.deleted[p] = true
-		}
-	}
-	there := map[string]string{} // the present version
-	for _, k := range all {
-		if k.Present {
-			there[k.Key] = k.Version
-		}
-	}
-	var prepared []files.Kept // sets that were not applied
-	oldest := s.config.Now()
-	since, young := oldest.Add(-workspace.KeepVersions), oldest.Add(-turnFor)
-	for _, k := range all {
-		rest, isSet := strings.CutPrefix(k.Key, "changes/")
-		p, name, ok := files.ReadPlace(rest)
-		if !isSet || !ok || !k.Present || k.At.Before(since) || n.deleted[p] {
-			continue
-		}
-		id, isManifest := strings.CutPrefix(name, "set/")
-		switch {
-		case strings.HasPrefix(name, "begun/"):
-			n.versions[version{k.Key, ""}] = true
-		case isManifest && !has(there, keyOfBegun(p, id)):
-			prepared = append(prepared, k)
-			if k.At.Before(oldest) {
-				oldest = k.At
-			}
-		case isManifest:
-			if err := s.addSet(ctx, n, p, k, func([]overlay.Change) bool { return true }); err != nil {
-				return n, err
-			}
-		}
-	}
-	open := func(_ string, made time.Time) bool { return !made.Before(young) }
-	if know != nil && len(prepared) > 0 {
-		var err error
-		if open, err = know.Open(ctx, account, oldest, young); err != nil {
-			return n, err
-		}
-	}
-	for _, k := range prepared {
-		p, name, _ := files.ReadPlace(strings.TrimPrefix(k.Key, "changes/"))
-		needed := open(strings.TrimPrefix(name, "set/"), k.At)
-		err := s.addSet(ctx, n, p, k, func(changes []overlay.Change) bool {
-			moved := slices.ContainsFunc(changes, func(c overlay.Change) bool { return there["files/"+p.Prefix()+c.Name] != c.Before })
-			return needed && !moved
-		})
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-func has(there map[string]string, key string) bool { _, ok := there[key]; return ok }
-
-// addSet notes what a set of a place needs, or that it is unused.
-func (s *Service) addSet(ctx context.Context, n needs, p files.Place, k files.Kept, isUsed func([]overlay.Change) bool) error {
-	raw, err := s.config.Objects.Get(ctx, k.Key)
-	if errors.Is(err, workspace.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var m manifest
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil //nolint:nilerr // it is damaged: nobody can use it
-	}
-	if isUsed(m.Changes) {
-		n.versions[version{k.Key, ""}] = true
-		for _, c := range m.Changes {
-			n.versions[version{"files/" + p.Prefix() + c.Name, c.Before}] = c.Before != ""
-			n.versions[version{keyOfContent(p, c.After), ""}] = true
-		}
-		return nil
-	}
-	set := unused{key: k.Key, at: k.At}
-	for _, c := range m.Changes {
-		set.names = append(set.names, c.Name)
-	}
-	for _, c := range m.Changes {
-		if c.After != "" {
-			n.unused[keyOfContent(p, c.After)] = set
-		}
-	}
-	n.unused[k.Key] = set
-	return nil
 }

@@ -355,6 +355,144 @@ func TestADeleteFreesWhatADraftChanges(t *testing.T) {
 	}
 }
 
+// TestADeleteAlwaysLetsOneWrite, whatever was done with the file by plans before: what an undo needs is another copy, or the
+// undo cannot be any more.
+func TestADeleteAlwaysLetsOneWrite(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(r *room, v string)
+		wait    time.Duration // before the place is filled
+	}{
+		"an edit":          {prepare: func(r *room, _ string) { r.apply("a", "write_file") }},
+		"an undone edit":   {prepare: func(r *room, _ string) { r.apply("a", "write_file")() }},
+		"undone long ago":  {prepare: func(r *room, _ string) { r.apply("a", "write_file")() }, wait: 3 * time.Hour},
+		"a restored file":  {prepare: func(r *room, v string) { r.apply("a", "write_file"); r.restore("a", v) }},
+		"restored earlier": {prepare: func(r *room, v string) { r.apply("a", "write_file"); r.restore("a", v) }, wait: 3 * time.Hour},
+		"an undone delete": {prepare: func(r *room, _ string) { r.apply("a", "delete_file")() }, wait: 3 * time.Hour},
+		"restored after a delete": {prepare: func(r *room, v string) {
+			r.apply("a", "delete_file")
+			r.restore("a", v)
+		}, wait: 3 * time.Hour},
+		"twice": {prepare: func(r *room, _ string) {
+			r.apply("a", "write_file")()
+			r.apply("a", "write_file")()
+		}, wait: 3 * time.Hour},
+		"a refused delete": {prepare: func(r *room, _ string) {
+			id := r.use(project, "delete_file", map[string]string{"path": "a"}, "")
+			id = r.use(project, "write_file", map[string]string{"path": "b", "content": "x", "mode": "overwrite"}, id)
+			f, err := r.Store(project).Write(r.t.Context(), "b", []byte("other"), "")
+			must(r.t, err)
+			if _, err := r.Apply(r.t.Context(), project, id); !errors.Is(err, workspace.ErrMoved) {
+				r.t.Fatal(err)
+			}
+			must(r.t, r.Store(project).Delete(r.t.Context(), "b", f.Version))
+		}},
+	} {
+		r := newRoom(t)
+		v, _ := r.must(project, "a", "1", "")
+		c.prepare(r, v)
+		r.now = r.now.Add(c.wait + 5*time.Minute)
+		full := false
+		for i := 0; i < 9 && !full; i++ {
+			_, _, err := r.put(project, fmt.Sprint("f", i), "", "")
+			full = errors.Is(err, files.ErrKept)
+		}
+		if !full {
+			t.Fatalf("%s: there is room", name)
+		}
+		now, err := r.Store(project).Stat(t.Context(), "a")
+		must(t, err)
+		must(t, r.Store(project).Delete(t.Context(), "a", now.Version))
+		if _, gone, err := r.put(project, "more", "", ""); err != nil {
+			t.Errorf("%s: %v, %v", name, gone, err)
+		}
+	}
+}
+
+// TestOneOfEqualVersionsIsEnough: an undo that was done leaves the content twice, and the earlier copy makes room.
+func TestOneOfEqualVersionsIsEnough(t *testing.T) {
+	r := newRoom(t)
+	r.must(project, "a", "1", "")
+	r.apply("a", "write_file")()
+	r.now = r.now.Add(3 * time.Hour)
+	r.must(project, "b", "", "")
+	for _, name := range []string{"c", "d"} { // first that content, then the edit
+		if _, gone := r.must(project, name, "", ""); gone != "a false" {
+			t.Errorf("%s: %q made room", name, gone)
+		}
+	}
+	if _, gone, err := r.put(project, "e", "", ""); !errors.Is(err, files.ErrKept) || len(gone) > 0 {
+		t.Errorf("what is present, and the content of the edit: %v, %v", gone, err)
+	}
+}
+
+// TestAChainOfUndosStays: the undo of a delete brings a file back, whose edit can be undone then.
+func TestAChainOfUndosStays(t *testing.T) {
+	r := newRoom(t)
+	v, _ := r.must(project, "a", "1", "")
+	undoEdit := r.apply("a", "write_file")
+	undoDelete := r.apply("a", "delete_file")
+	r.now = r.now.Add(3 * time.Hour)
+	r.must(project, "b", "", "")
+	c, _ := r.must(project, "c", "", "")
+	if _, gone, err := r.put(project, "d", "", ""); !errors.Is(err, files.ErrKept) || len(gone) > 0 {
+		t.Fatalf("%v, %v", gone, err)
+	}
+	must(t, r.Store(project).Delete(t.Context(), "c", c))
+	undoDelete()
+	r.now = r.now.Add(3 * time.Hour)
+	undoEdit()
+	if now, err := r.Store(project).Stat(t.Context(), "a"); err != nil || now.Version != v {
+		t.Errorf("%+v, %v", now, err)
+	}
+}
+
+// use calls a file tool over a set, and returns the set.
+func (r *room) use(p files.Place, tool string, arguments any, set string) string {
+	r.t.Helper()
+	raw, err := json.Marshal(arguments)
+	must(r.t, err)
+	used, err := r.Use(r.t.Context(), p, set, []files.Call{{Name: tool, Arguments: raw}}, files.Options{Write: true, AllowDelete: true})
+	if err != nil || used.Set.ID == "" {
+		r.t.Fatalf("%+v %v", used, err)
+	}
+	return used.Set.ID
+}
+
+// apply writes half a megabyte to a file of the project by a set, or deletes the file, and returns the undo.
+func (r *room) apply(name, tool string) (undo func()) {
+	r.t.Helper()
+	r.now = r.now.Add(time.Second)
+	arguments := map[string]string{"path": name}
+	if tool == "write_file" {
+		arguments["content"], arguments["mode"] = strings.Repeat(name+"\n", mb/2/(len(name)+1)), "overwrite"
+	}
+	id := r.use(project, tool, arguments, "")
+	r.now = r.now.Add(time.Second)
+	done, err := r.Apply(r.t.Context(), project, id)
+	must(r.t, err)
+	return func() {
+		r.t.Helper()
+		r.now = r.now.Add(time.Second)
+		_, err := r.Undo(r.t.Context(), project, id, done)
+		must(r.t, err)
+	}
+}
+
+// restore writes an earlier version of a file of the project again.
+func (r *room) restore(name, version string) {
+	r.t.Helper()
+	r.now = r.now.Add(time.Second)
+	store := r.Store(project)
+	content, _, err := store.Read(r.t.Context(), name, version, 0, 2*mb)
+	must(r.t, err)
+	now, err := store.Stat(r.t.Context(), name)
+	if !errors.Is(err, workspace.ErrNotFound) {
+		must(r.t, err)
+	}
+	_, err = store.Write(r.t.Context(), name, content, now.Version)
+	must(r.t, err)
+}
+
 // TestADecidedDraftFreesItsSetAtOnce, although it is young.
 func TestADecidedDraftFreesItsSetAtOnce(t *testing.T) {
 	r := newRoom(t)

@@ -247,6 +247,7 @@ func (s *Service) apply(ctx context.Context, p files.Place, what string, set ove
 		ours = overlay.Written(done)
 	}
 	if len(ours) == 0 {
+		s.unmark(ctx, mark)
 		return nil, err
 	}
 	back, backErr := overlay.Undo(ctx, base, set, ours)
@@ -255,11 +256,19 @@ func (s *Service) apply(ctx context.Context, p files.Place, what string, set ove
 	}
 	switch k := fault.KindOf(backErr); {
 	case backErr == nil:
+		s.unmark(ctx, mark)
 		return nil, err
 	case k == fault.Unavailable || k == fault.Internal: // a repetition tries it again
 		return nil, backErr
 	}
 	return nil, ErrHalf.Because(errors.Join(err, backErr))
+}
+
+// unmark removes the mark of a set that was refused, and of which nothing is left: it was not applied.
+func (s *Service) unmark(ctx context.Context, mark string) {
+	if err := s.config.Objects.Delete(ctx, mark); err != nil {
+		s.config.Log.WarnContext(ctx, "files.mark_stays", "mark", mark, "error", err) // what it needs stays, too
+	}
 }
 
 // Undo implements files.Workspace.
@@ -273,7 +282,7 @@ func (s *Service) Undo(ctx context.Context, p files.Place, id string, done []ove
 	if err != nil {
 		return nil, err
 	}
-	return s.apply(ctx, p, id+"-undone", back)
+	return s.apply(ctx, p, id+undoSuffix, back)
 }
 
 // list returns an empty list instead of nil, so that JSON never has null.

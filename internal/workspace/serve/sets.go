@@ -28,6 +28,9 @@ func keyOfSet(p files.Place, id string) string { return setsOf(p) + "set/" + id 
 
 func keyOfContent(p files.Place, sum string) string { return setsOf(p) + "content/" + sum }
 
+// undoSuffix follows the id of a set in what names its undo.
+const undoSuffix = "-undone"
+
 // keyOfBegun is the key of the mark that a set, or its undo, is being applied.
 func keyOfBegun(p files.Place, what string) string { return setsOf(p) + "begun/" + what }
 
