@@ -29,6 +29,9 @@ type Branch struct {
 	MessageID string
 	To        Chat   // the new chat; its BranchedFrom is set by the copy
 	PlanNote  string // first line of a plan that is copied
+
+	// Takes is told the bytes of the copy before it is written. Its error refuses the copy. nil: all are taken.
+	Takes func(bytes int) error
 }
 
 // Copied returns the copy of a message for the new chat. It returns false for a message that is not copied: one that

@@ -223,3 +223,25 @@ func TestABranchHasWhatWasRefused(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// TestACopyIsTakenBeforeItIsWritten: the bytes of what goes along, and nothing is written when they are refused.
+func TestACopyIsTakenBeforeItIsWritten(t *testing.T) {
+	w := fixture.NewWorld(t)
+	big := strings.Repeat("x", 30_000)
+	said := talk(t, w, w.Chat.ID, person(big), person(big), person("after"))
+	b := conversation.Branch{From: w.Chat.ID, MessageID: said[1].ID, To: conversation.Chat{ID: w.IDs.New(w.Clock()), Title: "a", CreatedAt: w.Clock(), UpdatedAt: w.Clock()}}
+	asked, refused := 0, errors.New("too many")
+	b.Takes = func(bytes int) error {
+		asked = bytes
+		return refused
+	}
+	if _, err := w.Store.Branch(t.Context(), fixture.Account, b); !errors.Is(err, refused) || asked < 60_000 || asked > 70_000 {
+		t.Errorf("%d bytes, %v", asked, err)
+	}
+	if list, _, err := w.Store.Messages(t.Context(), fixture.Account, b.To.ID, "", 10); err == nil && len(list) > 0 {
+		t.Errorf("%d messages were copied", len(list))
+	}
+	if _, err := w.Store.Chat(t.Context(), fixture.Account, b.To.ID); !errors.Is(err, conversation.ErrChatNotFound) {
+		t.Error(err)
+	}
+}

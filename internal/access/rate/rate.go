@@ -44,7 +44,7 @@ const (
 	Requests  Class = "requests"   // all requests, also reads
 	Messages  Class = "messages"   // messages of one socket
 	BadTokens Class = "bad_tokens" // invalid tokens, codes and signatures
-	FileBytes Class = "file_bytes" // what is written to files, in units of 1,024 bytes
+	FileBytes Class = "file_bytes" // what is written to files, and stored at once elsewhere, in units of 1,024 bytes
 )
 
 // Classes lists the classes as strings.
@@ -62,7 +62,7 @@ type Limits struct {
 	Writes    int
 	Requests  int // and as many decisions
 	BadTokens int // of an address
-	FileMB    int // megabytes that are written to files
+	FileMB    int // megabytes that are written to files, and stored at once elsewhere
 }
 
 func (l Limits) limit(c Class) int {

@@ -68,7 +68,10 @@ func (s records) branch(ctx context.Context, t ticket, chatID, messageID string)
 	if from.SessionID != "" {
 		to.SessionID = to.ID
 	}
-	return s.store.Branch(ctx, account, conversation.Branch{From: from.ID, MessageID: messageID, To: to, PlanNote: locale.Text(tag, "run.branch.plan")})
+	return s.store.Branch(ctx, account, conversation.Branch{
+		From: from.ID, MessageID: messageID, To: to, PlanNote: locale.Text(tag, "run.branch.plan"),
+		Takes: func(bytes int) error { return s.config.takeBytes(ctx, bytes) },
+	})
 }
 
 // Bounds of the title of a branch.

@@ -56,8 +56,8 @@ func (c Config) take(ctx context.Context, class rate.Class) error {
 	return err
 }
 
-// takeBytes counts bytes that are written to files, before they are stored. Its fields stand beside those of the
-// write.
+// takeBytes counts bytes of files, of the copy of a chat, or of the allowlist of a service, before they are stored. Its
+// fields stand beside those of the write.
 func (c Config) takeBytes(ctx context.Context, bytes int) error {
 	who := rate.User(caller(ctx).Account, caller(ctx).User)
 	got, err := c.Meter.TakeMany(ctx, rate.FileBytes, who, (bytes+1023)/1024, c.Now())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -251,5 +252,25 @@ func TestBytesOfFilesAreCounted(t *testing.T) {
 	}
 	if w := s.do(ask(talker, "DELETE", filesPath+"/b", "", "If-Match", `"`+version+`"`)); w.Code != 204 {
 		t.Errorf("a delete: %d", w.Code)
+	}
+}
+
+// TestOtherBytesAreCounted with those of files: of a branch, by both of its routes, and of the allowlist of a service.
+func TestOtherBytesAreCounted(t *testing.T) {
+	for path, body := range map[string]string{
+		"/api/chats/" + chatID + "/branch": bodies["branchChat"], "/operator/session/" + chatID + "/branch": bodies["branchChat"],
+		"/api/mcps": bodies["registerServer"],
+	} {
+		s := newLimitedSite(rate.Limits{Writes: 100, FileMB: 3})
+		post := func() *httptest.ResponseRecorder { return s.do(ask(boss, "POST", path, body)) }
+		if w := post(); w.Code != 201 || len(w.Header().Values("RateLimit")) != 2 {
+			t.Fatalf("%s: %d %s %v", path, w.Code, w.Body, w.Header())
+		}
+		if w := post(); w.Code != 429 || code(t, w) != "request.too_many" || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "3 MB") {
+			t.Errorf("%s: %d %s %v", path, w.Code, w.Body, w.Header())
+		}
+		if w := s.do(ask(boss, "PUT", filesPath+"/a", strings.Repeat("x", 2<<20), "If-None-Match", "*")); w.Code != 429 {
+			t.Errorf("a file has another quota: %d", w.Code)
+		}
 	}
 }

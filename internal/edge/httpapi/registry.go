@@ -181,6 +181,7 @@ func (r serverHandler) register(ctx context.Context, in *struct{ Body RegisterRe
 		URL: in.Body.URL, Document: in.Body.DocumentURL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
 		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
 		Key: in.Body.Key.credential(), Reads: in.Body.Reads.wanted(), Errors: in.Body.Errors,
+		Takes: func(bytes int) error { return r.config.takeBytes(ctx, bytes) },
 	}, r.config.Now())
 	if err != nil {
 		return nil, err

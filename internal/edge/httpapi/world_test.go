@@ -332,6 +332,10 @@ func (w *world) SetErrors(_ context.Context, account, id string, want tool.Error
 }
 
 func (w *world) Register(_ context.Context, account string, r tool.Registration, _ time.Time) (tool.Server, []tool.Entry, error) {
+	if err := r.Takes(2 << 20); err != nil {
+		return w.server, nil, err
+	}
+	r.Takes = nil // it is compared
 	w.regs = append(w.regs, r)
 	return w.server, entries, w.called(account, "", "", nil)
 }
@@ -472,6 +476,9 @@ func (w *world) Branch(_ context.Context, account string, b conversation.Branch)
 	to.BranchedFrom = &conversation.Origin{ChatID: b.From, MessageID: b.MessageID}
 	if b.MessageID != messageID {
 		return to, conversation.ErrMessageNotFound
+	}
+	if err := b.Takes(2 << 20); err != nil {
+		return to, err
 	}
 	return to, w.called(account, chatOr(b.From), chatID, conversation.ErrChatNotFound)
 }

@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -168,7 +169,10 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 	if last.More = slices.Clone(last.More[:at]); at == 0 {
 		last.More = nil
 	}
-	writes, all, err := s.copies(ctx, b, last, kv.Chat(account, b.To.ID))
+	writes, bytes, all, err := s.copies(ctx, b, last, kv.Chat(account, b.To.ID))
+	if err == nil && b.Takes != nil {
+		err = b.Takes(bytes)
+	}
 	if err != nil {
 		return b.To, err
 	}
@@ -189,8 +193,8 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 	return b.To, err
 }
 
-// copies returns the writes of the rows that end with last, in another chat, and whether these are all of them.
-func (s *Store) copies(ctx context.Context, b conversation.Branch, last messageRow, to string) (writes []kv.Write, all bool, err error) {
+// copies returns the writes of the rows that end with last, in another chat, their bytes, and whether these are all of them.
+func (s *Store) copies(ctx context.Context, b conversation.Branch, last messageRow, to string) (writes []kv.Write, bytes int, all bool, err error) {
 	size, read := 0, 0
 	copyRow := func(row messageRow) error {
 		read++
@@ -203,10 +207,11 @@ func (s *Store) copies(ctx context.Context, b conversation.Branch, last messageR
 		if read > mostCopied || size > mostCopiedOf && read > 1 {
 			return errEnough
 		}
-		if w, some := copied(b, row, to); some {
-			writes = append(writes, w)
+		w, n, err := copied(b, row, to)
+		if n > 0 {
+			writes, bytes = append(writes, w), bytes+n
 		}
-		return nil
+		return err
 	}
 	span := kv.Rows(last.PK, messageKind)
 	span.Newest, span.Before = true, last.SK
@@ -220,25 +225,31 @@ func (s *Store) copies(ctx context.Context, b conversation.Branch, last messageR
 		})
 	}
 	if errors.Is(err, errEnough) {
-		return writes, false, nil
+		return writes, bytes, false, nil
 	}
-	return writes, true, err
+	return writes, bytes, true, err
 }
 
-// copied returns the write of a row in another chat, and false when no message of it goes along.
-func copied(b conversation.Branch, row messageRow, to string) (kv.Write, bool) {
+// copied returns the write of a row in another chat, and its bytes: 0 when no message of it goes along.
+func copied(b conversation.Branch, row messageRow, to string) (w kv.Write, bytes int, err error) {
 	seq := strings.TrimPrefix(row.SK, messageKind)
 	out := messageRow{PK: to, SK: row.SK}
 	none := true
 	for _, m := range row.messages() {
 		m, along := b.Copied(m, seq)
-		switch {
-		case !along:
-		case none:
+		if !along {
+			continue
+		}
+		raw, err := json.Marshal(m)
+		if err != nil {
+			return w, 0, err
+		}
+		bytes += len(raw)
+		if none {
 			out.Said, none = saidOf(m), false
-		default:
+		} else {
 			out.Format, out.More = messageFormat, append(out.More, saidOf(m))
 		}
 	}
-	return kv.Put(out, "", nil), !none
+	return kv.Put(out, "", nil), bytes, nil
 }

@@ -93,6 +93,9 @@ type Registration struct {
 	Key          *Credential
 	Reads        WantedReads
 	Errors       Errors
+
+	// Takes is told the bytes of the allowlist before it is stored. Its error refuses the registration. nil: all are taken.
+	Takes func(bytes int) error
 }
 
 // Register discovers a service and stores it with its allowlist, active.
@@ -143,6 +146,15 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	}
 	if len(s.Keys) > 0 {
 		key = &Credential{Place: s.Keys[0], Secret: in.Key.Secret}
+	}
+	if in.Takes != nil {
+		raw, err := json.Marshal(c)
+		if err == nil {
+			err = in.Takes(len(raw))
+		}
+		if err != nil {
+			return Server{}, nil, err
+		}
 	}
 	if err := r.Store.CreateServer(ctx, account, s, c, key); err != nil {
 		return Server{}, nil, err

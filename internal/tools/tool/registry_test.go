@@ -258,6 +258,20 @@ func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 	}
 }
 
+// TestARegistrationIsTakenBeforeItIsStored: the bytes of its allowlist.
+func TestARegistrationIsTakenBeforeItIsStored(t *testing.T) {
+	r, _, store := registry()
+	asked, refused := 0, errors.New("too many")
+	_, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Takes: func(bytes int) error {
+		asked = bytes
+		return refused
+	}}, now)
+	list, listErr := store.Servers(t.Context(), "acc")
+	if !errors.Is(err, refused) || asked < 100 || len(list) > 0 || listErr != nil {
+		t.Errorf("%v, %d bytes, %v, %v", err, asked, list, listErr)
+	}
+}
+
 // TestRegisterComparesAddressesFirst: a service that is there is found without its key, and whether or not it can be read now.
 func TestRegisterComparesAddressesFirst(t *testing.T) {
 	r, w, _ := registry()
