@@ -215,7 +215,7 @@ type Summary struct {
 // Note is a line of the system beside a message. The text of the model stays unchanged. Text
 // says what is so, in the language of the turn.
 type Note struct {
-	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,partial,not_in_results,in_doubt,rule_denied"`
+	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,partial,not_in_results,in_doubt,rule_denied,made_room"`
 	Text string `json:"text"`
 }
 
@@ -228,6 +228,7 @@ const (
 	NoteNothingDone    = "nothing_done"    // the text claims an act, and no run of the chat did anything since the message
 	NoteInDoubt        = "in_doubt"        // the text claims an act, and nobody knows whether it took effect
 	NoteRuleDenied     = "rule_denied"     // a rule of the account denied a call that the model wanted
+	NoteMadeRoom       = "made_room"       // what made room for the changes of files that are proposed
 	NoteNotInResults   = "not_in_results"  // figures of the text stand neither in the results nor in the question
 )
 

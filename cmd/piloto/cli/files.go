@@ -14,9 +14,9 @@ import (
 
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
-	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/overlay"
 )
 
@@ -104,7 +104,7 @@ func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.C
 }
 
 // tellRemoved names the versions that made room for a write.
-func (a *app) tellRemoved(list []httpapi.Removed) {
+func (a *app) tellRemoved(list []files.Removed) {
 	for _, r := range list {
 		key := "cli.files.removed_version"
 		switch {

@@ -16,6 +16,7 @@ import (
 	"piloto/cmd/piloto/show"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
@@ -203,8 +204,20 @@ func (a *app) endOf(r httpapi.Run) error {
 		case s.Status == plan.StepInDoubt:
 			a.say(a.text("cli.settle_with", "id", r.RunID, "step", s.ID))
 		}
+		a.tellRoom(s.MCPID, s.Result)
+		if s.UndoState != nil {
+			a.tellRoom(s.MCPID, s.UndoState.Result)
+		}
 	}
 	return exit(codeOfRun(r.Status, done))
+}
+
+// tellRoom writes what made room for a step that changes files.
+func (a *app) tellRoom(mcpID string, r *plan.Result) {
+	room := plan.RoomOf(mcpID, r, func(name string) locale.Phrase { return locale.Verbatim(visible.Line(name)) })
+	if room != nil {
+		a.say("! " + room.In(a.tag))
+	}
 }
 
 // decision is what confirm, approve and the others have in common.

@@ -14,6 +14,7 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
 )
 
 // pieceSize is the most bytes of a file in one request or answer.
@@ -23,7 +24,7 @@ const pieceSize = 4 << 20
 // workspace.Store with its code.
 type Files struct {
 	// OnRemoved is called with the versions that made room for a write; nil: nobody is told.
-	OnRemoved func([]httpapi.Removed)
+	OnRemoved func([]files.Removed)
 
 	client *Client
 	of     string // "/api/projects/ID"

@@ -63,10 +63,11 @@ func write(t *testing.T, c files.Workspace, name, content string) (set string, d
 	if err != nil || !used.Results[0].OK {
 		t.Fatalf("%+v, %v", used, err)
 	}
-	if done, err = c.Apply(t.Context(), project, used.Set.ID); err != nil {
+	applied, err := c.Apply(t.Context(), project, used.Set.ID)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return used.Set.ID, done
+	return used.Set.ID, applied.Done
 }
 
 // TestFunctionsCallFiles: those whose role allows it, and a fault is the same on their side.

@@ -2,7 +2,6 @@ package turn
 
 import (
 	"errors"
-	"slices"
 	"sync"
 
 	"piloto/internal/chats/job"
@@ -11,10 +10,10 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// mostDenials is how many of them stand beside an answer.
+// mostDenials is how many notes of a kind stand beside an answer.
 const mostDenials = 5
 
-// denials are the notes of what rules denied in a turn. Reads that are made at the same time may add to them.
+// denials are the notes of what rules denied in a turn, and of what made room for its changes of files. Reads that are made at the same time may add to them.
 type denials struct {
 	mu    sync.Mutex
 	notes []conversation.Note
@@ -24,14 +23,27 @@ type denials struct {
 // noteDenied notes which rule denied a call, for the person: the model may say nothing of it. A job keeps the notes until
 // its last message.
 func (d *dialog) noteDenied(by rule.Rule, call plan.Step) {
-	n := d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", plan.Line(by.Reason), "called", oneLine(call.Called()))
+	d.keepNote(d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", plan.Line(by.Reason), "called", oneLine(call.Called())))
+}
+
+// keepNote keeps a note for the message that the turn ends with.
+func (d *dialog) keepNote(n conversation.Note) {
 	d.denials.mu.Lock()
 	defer d.denials.mu.Unlock()
 	list := &d.denials.notes
 	if d.job != nil {
 		list = &d.job.Denied
 	}
-	if !slices.Contains(*list, n) && len(*list) < mostDenials {
+	alike := 0
+	for _, other := range *list {
+		if other == n {
+			return
+		}
+		if other.Code == n.Code {
+			alike++
+		}
+	}
+	if alike < mostDenials {
 		*list = append(*list, n)
 	}
 }
@@ -67,7 +79,7 @@ func (d *dialog) recordDenied(call plan.Step) {
 	d.job.Record.Deny(kind, oneLine(call.Called()))
 }
 
-// cardNotes returns what rules denied, for the card of a plan. A job tells it in its last message.
+// cardNotes returns the same, for the card of a plan. A job tells it in its last message.
 func (d *dialog) cardNotes() []conversation.Note {
 	if d.job != nil {
 		return nil
@@ -75,7 +87,7 @@ func (d *dialog) cardNotes() []conversation.Note {
 	return d.denials.notes
 }
 
-// deniedNotes returns what rules denied.
+// deniedNotes returns what rules denied, and what made room for changes of files.
 func (d *dialog) deniedNotes() []conversation.Note {
 	if d.job != nil {
 		return d.job.Denied

@@ -162,6 +162,11 @@ func (d *dialog) useFiles(ctx context.Context, b *batch, results []string) {
 		return
 	}
 	d.files.set = used.Set.ID
+	if n := len(used.Gone); n > 0 {
+		list := files.RemovedFor(d.place(), used.Gone)
+		text := files.MadeRoom(list, n, func(name string) locale.Phrase { return locale.Verbatim(workspace.Printable(name)) })
+		d.keepNote(conversation.Note{Code: conversation.NoteMadeRoom, Text: text.In(d.req.Locale)})
+	}
 }
 
 // mayWriteFiles reports whether the agent may propose changes of files.

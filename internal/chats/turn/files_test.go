@@ -21,7 +21,6 @@ import (
 	"piloto/internal/runs/run"
 	"piloto/internal/runs/step"
 	"piloto/internal/workspace/files"
-	"piloto/internal/workspace/overlay"
 )
 
 var someFiles = map[string]string{"precios.csv": "sala,precio\nnorte,20\n", "notas/hoy.txt": "nada\n"}
@@ -341,16 +340,16 @@ type lossy struct {
 	calls int
 }
 
-func (l *lossy) Apply(ctx context.Context, p files.Place, set string) ([]overlay.Done, error) {
+func (l *lossy) Apply(ctx context.Context, p files.Place, set string) (files.Applied, error) {
 	if l.calls++; l.calls > 1 {
 		return l.Workspace.Apply(ctx, p, set)
 	}
 	if l.after {
 		if _, err := l.Workspace.Apply(ctx, p, set); err != nil {
-			return nil, err
+			return files.Applied{}, err
 		}
 	}
-	return nil, errDied
+	return files.Applied{}, errDied
 }
 
 // TestChangesWhoseAnswerIsLostAreAppliedOnce: a repetition finds what was done, so the step is never in doubt.

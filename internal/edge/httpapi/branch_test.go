@@ -68,6 +68,18 @@ func TestAChatAndAProjectAreMadeOnceUnderAKey(t *testing.T) {
 	}
 }
 
+func (w *world) Branch(_ context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
+	to := b.To
+	to.BranchedFrom = &conversation.Origin{ChatID: b.From, MessageID: b.MessageID}
+	if b.MessageID != messageID {
+		return to, conversation.ErrMessageNotFound
+	}
+	if err := b.Takes(2 << 20); err != nil {
+		return to, err
+	}
+	return to, w.called(account, chatOr(b.From), chatID, conversation.ErrChatNotFound)
+}
+
 func TestAChatIsBranchedOnceUnderAKey(t *testing.T) {
 	s := newSite()
 	post := func(body, key string) (int, string) {

@@ -191,25 +191,11 @@ func (h fileHandler) store(ctx context.Context, in FileInput) (place, workspace.
 
 // File is a file without its content.
 type File struct {
-	Path    string    `json:"path"`
-	Size    int64     `json:"size" doc:"bytes"`
-	Version string    `json:"version" doc:"another one for each content"`
-	At      time.Time `json:"at"`
-	Removed []Removed `json:"removed,omitempty" doc:"of a write: earlier versions, deleted files and unconfirmed changes that made room for it, and are gone"`
-}
-
-// Removed is an earlier version of a file, the last one of a deleted file, or a change that nobody confirmed, that made room
-// for another content.
-type Removed struct {
-	Path      string    `json:"path"`
-	Version   string    `json:"version" doc:"empty of a change"`
-	Size      int64     `json:"size" doc:"bytes"`
-	At        time.Time `json:"at"`
-	Deleted   bool      `json:"deleted" doc:"the file was deleted before"`
-	ProjectID string    `json:"project_id,omitempty" doc:"of a file of another project"`
-	ChatID    string    `json:"chat_id,omitempty" doc:"of a file of another chat"`
-
-	Unconfirmed bool `json:"unconfirmed,omitempty" doc:"it is a change that was prepared, and that no draft, run or job had any more"`
+	Path    string          `json:"path"`
+	Size    int64           `json:"size" doc:"bytes"`
+	Version string          `json:"version" doc:"another one for each content"`
+	At      time.Time       `json:"at"`
+	Removed []files.Removed `json:"removed,omitempty" doc:"of a write: earlier versions, deleted files and unconfirmed changes that made room for it, and are gone"`
 }
 
 func showFile(f workspace.File) File {
@@ -219,13 +205,7 @@ func showFile(f workspace.File) File {
 // showWritten returns a file of a place that was written, with what made room for it.
 func showWritten(f workspace.File, p files.Place, gone []files.Gone) File {
 	out := showFile(f)
-	for _, g := range gone {
-		r := Removed{Path: g.Name, Version: g.Version, Size: g.Size, At: g.At.UTC(), Deleted: g.Deleted, Unconfirmed: g.Unconfirmed}
-		if g.Place != p {
-			r.ProjectID, r.ChatID = g.Place.Project, g.Place.Chat
-		}
-		out.Removed = append(out.Removed, r)
-	}
+	out.Removed = files.RemovedFor(p, gone)
 	return out
 }
 

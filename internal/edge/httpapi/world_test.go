@@ -471,18 +471,6 @@ func (w *world) Messages(_ context.Context, account, id, cursor string, limit in
 	return []conversation.Message{{ID: "01K0000000000000000000000M", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: noon}}, "", nil
 }
 
-func (w *world) Branch(_ context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
-	to := b.To
-	to.BranchedFrom = &conversation.Origin{ChatID: b.From, MessageID: b.MessageID}
-	if b.MessageID != messageID {
-		return to, conversation.ErrMessageNotFound
-	}
-	if err := b.Takes(2 << 20); err != nil {
-		return to, err
-	}
-	return to, w.called(account, chatOr(b.From), chatID, conversation.ErrChatNotFound)
-}
-
 func (w *world) ChatOfMessage(_ context.Context, account, id string) (string, error) {
 	return chatID, w.called(account, id, messageID, conversation.ErrMessageNotFound)
 }

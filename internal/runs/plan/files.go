@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 
+	"piloto/internal/ground/locale"
 	"piloto/internal/tools/tool"
+	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/overlay"
 )
 
@@ -15,6 +17,27 @@ type ChangesBody struct {
 	Changes []overlay.Change `json:"changes"`
 	Diff    string           `json:"diff,omitempty"`
 	Done    []overlay.Done   `json:"done,omitempty"`
+}
+
+// MostRemoved is how many of Removed a ChangesResult has.
+const MostRemoved = 20
+
+// ChangesResult is the answer of a step that changes files. Removed made room for them: some of AllRemoved, the oldest first.
+type ChangesResult struct {
+	Files      int             `json:"files"`
+	Done       []overlay.Done  `json:"done"`
+	Removed    []files.Removed `json:"removed,omitempty"`
+	AllRemoved int             `json:"all_removed,omitempty"`
+}
+
+// RoomOf returns the sentence about what made room for a step of a server; nil when nothing did. show returns the name of a
+// file as text of the message.
+func RoomOf(mcpID string, r *Result, show func(name string) locale.Phrase) locale.Phrase {
+	var result ChangesResult
+	if mcpID != tool.FilesID || r == nil || json.Unmarshal(r.Body, &result) != nil || len(result.Removed) == 0 {
+		return nil
+	}
+	return files.MadeRoom(result.Removed, result.AllRemoved, show)
 }
 
 // ChangesOf returns what a step makes of files, those of an undo as it leaves them. It is zero of a step that changes none,

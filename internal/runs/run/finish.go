@@ -141,7 +141,8 @@ func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message)
 	} else {
 		lines = append(lines, reportUndos(r, e.data)...)
 	}
-	text := locale.Joined{Phrases: []locale.Phrase{locale.Lines(lines...), result}, Between: "\n\n"} // a table begins a paragraph
+	parts := append([]locale.Phrase{locale.Lines(lines...), result}, reportRoom(r)...)
+	text := locale.Joined{Phrases: parts, Between: "\n\n"} // a table begins a paragraph
 	final := Message(ids, r, conversation.KindFinal, at, locale.Tag(r.Locale), text)
 	rec := Record{At: at, Type: plan.EventFinished, Data: e.data, Messages: append(e.before, final)}
 	return Move{Record: rec, To: e.to, End: &End{Chat: e.chat, Error: e.failure, Closed: e.closed, Tells: tells(r, e.chat)}}, final

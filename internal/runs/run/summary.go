@@ -49,6 +49,26 @@ func describeChanges(list []overlay.Change) locale.Phrase {
 	return locale.Lines(lines...)
 }
 
+// reportRoom returns what made room for changes of files, a paragraph for each step and undo.
+func reportRoom(r plan.Run) (parts []locale.Phrase) {
+	for _, st := range r.Steps {
+		step, _ := r.Plan.Step(st.StepID)
+		if room := plan.RoomOf(step.MCPID, st.Result, fileName); room != nil {
+			parts = append(parts, room)
+		}
+	}
+	return parts
+}
+
+// fileName is the name of a file, as untrusted text.
+func fileName(name string) locale.Phrase {
+	raw, err := json.Marshal(name)
+	if err != nil {
+		return locale.Verbatim("")
+	}
+	return cellOf(raw)
+}
+
 // changed is what became of a file, as untrusted text.
 type changed overlay.Change
 

@@ -10,7 +10,6 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 	"piloto/internal/workspace/files"
-	"piloto/internal/workspace/overlay"
 )
 
 // changeFiles applies a change set to the files of the run's project or chat, or undoes it. Both find what an earlier
@@ -18,17 +17,20 @@ import (
 func (x *Executor) changeFiles(ctx context.Context, r plan.Run, call tool.Call) (tool.Answer, error) {
 	in := plan.ChangesOf(plan.Step{MCPID: tool.FilesID, Tool: call.Tool, Body: call.Arguments})
 	place := files.PlaceOf(r.Account, r.ProjectID, r.ChatID)
-	var done []overlay.Done
+	var applied files.Applied
 	var err error
 	if call.Tool == tool.UndoChanges {
-		done, err = x.Files.Undo(ctx, place, in.Set, in.Done)
+		applied, err = x.Files.Undo(ctx, place, in.Set, in.Done)
 	} else {
-		done, err = x.Files.Apply(ctx, place, in.Set)
+		applied, err = x.Files.Apply(ctx, place, in.Set)
 	}
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	body, err := json.Marshal(map[string]any{"files": len(done), "done": done})
+	removed := files.RemovedFor(place, applied.Gone)
+	body, err := json.Marshal(plan.ChangesResult{
+		Files: len(applied.Done), Done: applied.Done, Removed: removed[:min(len(removed), plan.MostRemoved)], AllRemoved: len(removed),
+	})
 	return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, err
 }
 

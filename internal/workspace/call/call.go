@@ -79,13 +79,24 @@ func (c *Client) Rebase(ctx context.Context, p files.Place, set string) (files.S
 }
 
 // Apply implements files.Workspace.
-func (c *Client) Apply(ctx context.Context, p files.Place, set string) ([]overlay.Done, error) {
-	return invoke[[]overlay.Done](ctx, c, request{Op: opApply, Place: p, Set: set})
+func (c *Client) Apply(ctx context.Context, p files.Place, set string) (files.Applied, error) {
+	return c.applied(ctx, request{Op: opApply, Place: p, Set: set})
 }
 
 // Undo implements files.Workspace.
-func (c *Client) Undo(ctx context.Context, p files.Place, set string, done []overlay.Done) ([]overlay.Done, error) {
-	return invoke[[]overlay.Done](ctx, c, request{Op: opUndo, Place: p, Set: set, Done: done})
+func (c *Client) Undo(ctx context.Context, p files.Place, set string, done []overlay.Done) (files.Applied, error) {
+	return c.applied(ctx, request{Op: opUndo, Place: p, Set: set, Done: done})
+}
+
+// applied makes a call of Apply or Undo.
+func (c *Client) applied(ctx context.Context, in request) (out files.Applied, err error) {
+	answer, err := c.ask(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	out.Gone = answer.Gone
+	out.Done, err = resultOf[[]overlay.Done](answer)
+	return out, err
 }
 
 // Clear implements files.All.
@@ -96,23 +107,36 @@ func (c *Client) Clear(ctx context.Context, p files.Place) error {
 
 // invoke makes a call and reads its answer.
 func invoke[T any](ctx context.Context, c *Client, in request) (out T, err error) {
-	event, err := encode(in)
+	answer, err := c.ask(ctx, in)
 	if err != nil {
 		return out, err
 	}
+	return resultOf[T](answer)
+}
+
+// ask makes a call. A fault is a part of its answer.
+func (c *Client) ask(ctx context.Context, in request) (answer response, err error) {
+	event, err := encode(in)
+	if err != nil {
+		return answer, err
+	}
 	if len(event) > maxPayload {
-		return out, errTooLarge
+		return answer, errTooLarge
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	raw, err := c.send(ctx, event)
 	if err != nil {
-		return out, err
+		return answer, err
 	}
-	var answer response
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return out, fmt.Errorf("call: read the answer: %w", err)
+		return answer, fmt.Errorf("call: read the answer: %w", err)
 	}
+	return answer, nil
+}
+
+// resultOf reads the result of an answer. The error is also its fault.
+func resultOf[T any](answer response) (out T, err error) {
 	if answer.Result != nil {
 		if err := json.Unmarshal(answer.Result, &out); err != nil {
 			return out, fmt.Errorf("call: read the result: %w", err)

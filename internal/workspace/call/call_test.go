@@ -36,6 +36,8 @@ type workspaceOf struct {
 
 var done = []overlay.Done{{Name: "ñ", Version: "v"}, {Name: "gone"}}
 
+var gone = []files.Gone{{Place: place, Name: "ñ", Version: "v", Size: 3, At: time.Unix(1, 0).UTC(), Deleted: true}}
+
 var set = files.Set{ID: "s2", Changes: []overlay.Change{{Name: "a<b>.txt", Before: "1", After: "2", Added: 3}}}
 
 func (w *workspaceOf) Use(_ context.Context, p files.Place, set string, calls []files.Call, o files.Options) (files.Used, error) {
@@ -63,14 +65,14 @@ func (w *workspaceOf) Rebase(_ context.Context, p files.Place, id string) (files
 	return set, []string{"ñ"}, w.err
 }
 
-func (w *workspaceOf) Apply(_ context.Context, p files.Place, set string) ([]overlay.Done, error) {
+func (w *workspaceOf) Apply(_ context.Context, p files.Place, set string) (files.Applied, error) {
 	w.asked = append(w.asked, "apply", p, set)
-	return done, w.err
+	return files.Applied{Done: done, Gone: gone}, w.err
 }
 
-func (w *workspaceOf) Undo(_ context.Context, p files.Place, set string, d []overlay.Done) ([]overlay.Done, error) {
+func (w *workspaceOf) Undo(_ context.Context, p files.Place, set string, d []overlay.Done) (files.Applied, error) {
 	w.asked = append(w.asked, "undo", p, set, d)
-	return nil, w.err
+	return files.Applied{}, w.err
 }
 
 func (w *workspaceOf) Clear(_ context.Context, p files.Place) error {
@@ -178,7 +180,7 @@ func TestAFaultIsTheSameOnBothSides(t *testing.T) {
 		if inner := got.Inner["why"]; want.Inner != nil && (inner == nil || inner.Code != why.Code || inner.Args["other"] != "A") {
 			t.Errorf("%#v", inner)
 		}
-		if cmp.Diff(done, applied, asSent) != "" || a.calls.Load() != 1 {
+		if cmp.Diff(files.Applied{Done: done, Gone: gone}, applied, asSent) != "" || a.calls.Load() != 1 {
 			t.Errorf("%v done, %d calls", applied, a.calls.Load())
 		}
 	}

@@ -22,6 +22,9 @@ func Serve(ctx context.Context, w files.All, event []byte) ([]byte, error) {
 	}
 	var out response
 	var err error
+	if applied, ok := result.(files.Applied); ok {
+		out.Gone, result = applied.Gone, applied.Done
+	}
 	if out.Result, err = encode(result); err != nil {
 		return nil, err
 	}

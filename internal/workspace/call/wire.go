@@ -62,9 +62,11 @@ type rebased struct {
 	Moved []string  `json:"moved,omitempty"`
 }
 
-// response is the answer of a call: a result, and a fault if there was one. What Apply had done before it is a result.
+// response is the answer of a call: a result, and a fault if there was one. What Apply had done before it is a result; what
+// made room for it stands beside it.
 type response struct {
 	Result json.RawMessage `json:"result,omitempty"`
+	Gone   []files.Gone    `json:"gone,omitempty"`
 	Fault  *failure        `json:"fault,omitempty"`
 }
 

@@ -78,10 +78,10 @@ type Workspace interface {
 	Rebase(ctx context.Context, p Place, set string) (Set, []string, error)
 	// Apply changes the files of the place: all that the set says, or nothing. workspace.ErrMoved, with the names in
 	// Args["name"], means that files changed since the job read them. It may be repeated with the same set.
-	Apply(ctx context.Context, p Place, set string) ([]overlay.Done, error)
+	Apply(ctx context.Context, p Place, set string) (Applied, error)
 	// Undo takes back what Apply did. workspace.ErrMoved means that files changed since, or that their earlier
 	// versions are not kept any more. It may be repeated.
-	Undo(ctx context.Context, p Place, set string, done []overlay.Done) ([]overlay.Done, error)
+	Undo(ctx context.Context, p Place, set string, done []overlay.Done) (Applied, error)
 }
 
 // All is what the function files answers.
@@ -116,10 +116,17 @@ type Set struct {
 	Changes []overlay.Change `json:"changes"`
 }
 
-// Used is the answer of Use: a result for each call, and the set afterwards.
+// Used is the answer of Use: a result for each call, the set afterwards, and what made room for it.
 type Used struct {
 	Results []Result `json:"results"`
 	Set     Set      `json:"set"`
+	Gone    []Gone   `json:"gone,omitempty"`
+}
+
+// Applied is the answer of Apply and Undo: the changes that the files have, and what made room for them.
+type Applied struct {
+	Done []overlay.Done
+	Gone []Gone
 }
 
 // Shown is the answer of Show. Unseen are the files whose new content is not in the diff.

@@ -1,9 +1,11 @@
 package files
 
 import (
+	"slices"
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 )
 
 // ErrKept means that so much is kept of files, with earlier versions, deleted files and pieces of uploads, that a
@@ -30,14 +32,70 @@ func Cost(size int64) int64 {
 // Gone is an earlier version, the last one of a deleted file, or a change that nobody confirmed, that made room for another
 // content.
 type Gone struct {
-	Place   Place
-	Name    string
-	Version string
-	Size    int64 // bytes
-	At      time.Time
-	Deleted bool // the file was deleted
+	Place   Place     `json:"place"`
+	Name    string    `json:"name"`
+	Version string    `json:"version,omitempty"`
+	Size    int64     `json:"size,omitempty"` // bytes
+	At      time.Time `json:"at"`
+	Deleted bool      `json:"deleted,omitempty"` // the file was deleted
 
-	Unconfirmed bool // it is a change that was prepared: Version is "", and Size 0
+	Unconfirmed bool `json:"unconfirmed,omitempty"` // it is a change that was prepared: Version is "", and Size 0
+}
+
+// Removed is an earlier version of a file, the last one of a deleted file, or a change that nobody confirmed, that made room
+// for another content.
+type Removed struct {
+	Path      string    `json:"path"`
+	Version   string    `json:"version" doc:"empty of a change"`
+	Size      int64     `json:"size" doc:"bytes"`
+	At        time.Time `json:"at"`
+	Deleted   bool      `json:"deleted" doc:"the file was deleted before"`
+	ProjectID string    `json:"project_id,omitempty" doc:"of a file of another project"`
+	ChatID    string    `json:"chat_id,omitempty" doc:"of a file of another chat"`
+
+	Unconfirmed bool `json:"unconfirmed,omitempty" doc:"it is a change that was prepared, and that no draft, run or job had any more"`
+}
+
+// RemovedFor returns what made room for a content of a place, as people are told.
+func RemovedFor(p Place, gone []Gone) (list []Removed) {
+	for _, g := range gone {
+		r := Removed{Path: g.Name, Version: g.Version, Size: g.Size, At: g.At.UTC(), Deleted: g.Deleted, Unconfirmed: g.Unconfirmed}
+		if g.Place != p {
+			r.ProjectID, r.ChatID = g.Place.Project, g.Place.Chat
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// mostNamed is how many files MadeRoom names.
+const mostNamed = 10
+
+// MadeRoom returns the sentence about what made room, each file once. n is how many went, of which the list may have a part;
+// show returns a name as text of the message.
+func MadeRoom(list []Removed, n int, show func(name string) locale.Phrase) locale.Phrase {
+	type named struct {
+		path      string
+		elsewhere bool
+	}
+	var all []named
+	for _, r := range list {
+		if one := (named{r.Path, r.ProjectID+r.ChatID != ""}); !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	var some []locale.Phrase
+	for _, one := range all[:min(len(all), mostNamed)] {
+		name := show(one.path)
+		if one.elsewhere {
+			name = locale.Say("files.elsewhere", "name", name)
+		}
+		some = append(some, name)
+	}
+	if len(all) > mostNamed {
+		some = append(some, locale.Verbatim("…"))
+	}
+	return locale.Say("files.made_room", "n", n, "names", locale.Joined{Phrases: some, Between: ", "})
 }
 
 // Count is how many bytes an account, or a place, keeps.

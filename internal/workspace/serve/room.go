@@ -130,13 +130,13 @@ func (s *Service) hold(ctx context.Context, p files.Place, bytes int64, own stri
 }
 
 // holdSet counts what a set still has to write, before its first write: a set that has no room is not applied in part.
-func (s *Service) holdSet(ctx context.Context, p files.Place, base workspace.Store, set overlay.Set) (settle func(written bool), err error) {
+func (s *Service) holdSet(ctx context.Context, p files.Place, base workspace.Store, set overlay.Set) (settle func(written bool), gone []files.Gone, err error) {
 	if s.config.Bounds == nil {
-		return func(bool) {}, nil
+		return func(bool) {}, nil, nil
 	}
 	moved, err := overlay.Moved(ctx, base, set)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var bytes int64
 	for _, c := range set.Changes {
@@ -145,10 +145,9 @@ func (s *Service) holdSet(ctx context.Context, p files.Place, base workspace.Sto
 		}
 	}
 	if bytes == 0 {
-		return func(bool) {}, nil
+		return func(bool) {}, nil, nil
 	}
-	settle, _, err = s.hold(ctx, p, bytes, "")
-	return settle, err
+	return s.hold(ctx, p, bytes, "")
 }
 
 func errKept(scope files.Scope, most int64) error {

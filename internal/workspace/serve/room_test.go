@@ -268,12 +268,33 @@ func TestWhatAnUndoNeedsStays(t *testing.T) {
 	if _, gone := r.must(project, "c", "", ""); gone != "b0 true" {
 		t.Errorf("%q", gone)
 	}
-	if _, err := r.Undo(t.Context(), project, used.Set.ID, done); !errors.Is(err, files.ErrKept) {
+	if _, err := r.Undo(t.Context(), project, used.Set.ID, done.Done); !errors.Is(err, files.ErrKept) {
 		t.Errorf("an undo without room: %v", err)
 	}
 	r.now = r.now.Add(31 * 24 * time.Hour)
 	if _, gone := r.must(project, "d", "", ""); gone != "a false" {
 		t.Errorf("a month later %q made room", gone)
+	}
+}
+
+// TestRoomForChangesIsTold: for a set that is prepared, applied or undone.
+func TestRoomForChangesIsTold(t *testing.T) {
+	r := newRoom(t)
+	v := ""
+	for i := range 4 {
+		v, _ = r.must(project, "v", fmt.Sprint(i), v)
+	}
+	content, err := json.Marshal(map[string]string{"path": "new", "content": strings.Repeat("x\n", (mb-100)/2), "mode": "overwrite"})
+	must(t, err)
+	used, err := r.Use(t.Context(), project, "", []files.Call{{Name: "write_file", Arguments: content}}, files.Options{Write: true})
+	must(t, err)
+	applied, err := r.Apply(t.Context(), project, used.Set.ID)
+	must(t, err)
+	r.must(project, "v", "5", v)
+	for name, gone := range map[string][]files.Gone{"prepared": used.Gone, "applied": applied.Gone} {
+		if len(gone) != 1 || gone[0].Name != "v" || gone[0].Place != project {
+			t.Errorf("%s: %+v", name, gone)
+		}
 	}
 }
 
@@ -473,7 +494,7 @@ func (r *room) apply(name, tool string) (undo func()) {
 	return func() {
 		r.t.Helper()
 		r.now = r.now.Add(time.Second)
-		_, err := r.Undo(r.t.Context(), project, id, done)
+		_, err := r.Undo(r.t.Context(), project, id, done.Done)
 		must(r.t, err)
 	}
 }

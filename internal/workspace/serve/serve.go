@@ -125,7 +125,7 @@ func (s *Service) Use(ctx context.Context, p files.Place, id string, calls []fil
 	if err := ctx.Err(); err != nil {
 		return files.Used{}, err // a call may have been cut short: the set would be another one the next time
 	}
-	used.Set, err = s.save(ctx, p, v.Changes(), before)
+	used.Set, used.Gone, err = s.save(ctx, p, v.Changes(), before)
 	return used, err
 }
 
@@ -186,7 +186,8 @@ func (s *Service) Without(ctx context.Context, p files.Place, id string, names [
 	if err != nil {
 		return files.Set{}, err
 	}
-	return s.save(ctx, p, set.Without(names...), set)
+	rest, _, err = s.save(ctx, p, set.Without(names...), set) // a part of a set has no content of its own
+	return rest, err
 }
 
 // Rebase implements files.Workspace.
@@ -199,16 +200,16 @@ func (s *Service) Rebase(ctx context.Context, p files.Place, id string) (rest fi
 	if moved, err = overlay.Moved(ctx, s.config.Store(p), set); err != nil {
 		return files.Set{}, nil, err
 	}
-	rest, err = s.save(ctx, p, set.Without(moved...), set)
+	rest, _, err = s.save(ctx, p, set.Without(moved...), set)
 	return rest, moved, err
 }
 
 // Apply implements files.Workspace.
-func (s *Service) Apply(ctx context.Context, p files.Place, id string) (done []overlay.Done, err error) {
+func (s *Service) Apply(ctx context.Context, p files.Place, id string) (applied files.Applied, err error) {
 	defer s.guard(ctx, &err)
 	set, err := s.load(ctx, p, id)
 	if err != nil {
-		return nil, err
+		return applied, err
 	}
 	return s.apply(ctx, p, id, set)
 }
@@ -218,16 +219,16 @@ var ErrHalf = fault.New(fault.Internal, "workspace.half")
 
 // apply writes a set to the files of a place; what names it among those of the place. When the place refuses a file of it,
 // what this call wrote is taken back, and what an attempt before it wrote, which has left a mark.
-func (s *Service) apply(ctx context.Context, p files.Place, what string, set overlay.Set) ([]overlay.Done, error) {
+func (s *Service) apply(ctx context.Context, p files.Place, what string, set overlay.Set) (applied files.Applied, err error) {
 	if len(set.Contents) > 0 {
 		if err := s.Mark(ctx, p); err != nil {
-			return nil, err
+			return applied, err
 		}
 	}
 	base, mark := s.config.Store(p), keyOfBegun(p, what)
-	settle, err := s.holdSet(ctx, p, base, set)
+	settle, gone, err := s.holdSet(ctx, p, base, set)
 	if err != nil {
-		return nil, err
+		return applied, err
 	}
 	defer settle(true) // also what is taken back was written
 	_, err = s.config.Objects.Get(ctx, mark)
@@ -236,11 +237,11 @@ func (s *Service) apply(ctx context.Context, p files.Place, what string, set ove
 		err = s.config.Objects.Put(ctx, mark, nil)
 	}
 	if err != nil {
-		return nil, err
+		return applied, err
 	}
 	done, err := overlay.Apply(ctx, base, set)
 	if k := fault.KindOf(err); err == nil || k == fault.Unavailable || k == fault.Internal { // a repetition goes on
-		return done, err
+		return files.Applied{Done: done, Gone: gone}, err
 	}
 	ours := done
 	if !begun { // what was there already is somebody else's
@@ -248,7 +249,7 @@ func (s *Service) apply(ctx context.Context, p files.Place, what string, set ove
 	}
 	if len(ours) == 0 {
 		s.unmark(ctx, mark)
-		return nil, err
+		return applied, err
 	}
 	back, backErr := overlay.Undo(ctx, base, set, ours)
 	if backErr == nil {
@@ -257,11 +258,11 @@ func (s *Service) apply(ctx context.Context, p files.Place, what string, set ove
 	switch k := fault.KindOf(backErr); {
 	case backErr == nil:
 		s.unmark(ctx, mark)
-		return nil, err
+		return applied, err
 	case k == fault.Unavailable || k == fault.Internal: // a repetition tries it again
-		return nil, backErr
+		return applied, backErr
 	}
-	return nil, ErrHalf.Because(errors.Join(err, backErr))
+	return applied, ErrHalf.Because(errors.Join(err, backErr))
 }
 
 // unmark removes the mark of a set that was refused, and of which nothing is left: it was not applied.
@@ -272,15 +273,15 @@ func (s *Service) unmark(ctx context.Context, mark string) {
 }
 
 // Undo implements files.Workspace.
-func (s *Service) Undo(ctx context.Context, p files.Place, id string, done []overlay.Done) (undone []overlay.Done, err error) {
+func (s *Service) Undo(ctx context.Context, p files.Place, id string, done []overlay.Done) (undone files.Applied, err error) {
 	defer s.guard(ctx, &err)
 	set, err := s.load(ctx, p, id)
 	if err != nil {
-		return nil, err
+		return undone, err
 	}
 	back, err := overlay.Undo(ctx, s.config.Store(p), set, done)
 	if err != nil {
-		return nil, err
+		return undone, err
 	}
 	return s.apply(ctx, p, id+undoSuffix, back)
 }

@@ -167,7 +167,7 @@ func TestASetIsUsedShownAppliedAndUndone(t *testing.T) {
 			}
 			for range 2 { // it may be repeated
 				done, err := s.Apply(ctx, project, rest.ID)
-				if err != nil || len(done) != 2 {
+				if err != nil || len(done.Done) != 2 {
 					t.Fatalf("%+v, %v", done, err)
 				}
 				content, _, err := workspace.ReadAll(ctx, base, "old.txt", "")
@@ -180,7 +180,7 @@ func TestASetIsUsedShownAppliedAndUndone(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				if _, err := s.Undo(ctx, project, rest.ID, done); err != nil {
+				if _, err := s.Undo(ctx, project, rest.ID, done.Done); err != nil {
 					t.Fatal(err)
 				}
 				content, _, err := workspace.ReadAll(ctx, base, "old.txt", "")

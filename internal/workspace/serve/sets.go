@@ -90,20 +90,20 @@ func (s *Service) contents(ctx context.Context, p files.Place, changes []overlay
 	return all, g.Wait()
 }
 
-// save keeps a set that was made of another one, whose contents are kept.
-func (s *Service) save(ctx context.Context, p files.Place, set, before overlay.Set) (files.Set, error) {
+// save keeps a set that was made of another one, whose contents are kept. It returns what made room for it.
+func (s *Service) save(ctx context.Context, p files.Place, set, before overlay.Set) (files.Set, []files.Gone, error) {
 	saved := files.Set{Changes: list(set.Changes)}
 	if len(set.Changes) == 0 {
-		return saved, nil
+		return saved, nil, nil
 	}
 	id, err := set.Digest()
 	if err != nil {
-		return files.Set{}, err
+		return files.Set{}, nil, err
 	}
 	saved.ID = id
 	raw, err := json.Marshal(manifest{saved.Changes})
 	if err != nil {
-		return files.Set{}, err
+		return files.Set{}, nil, err
 	}
 	size := files.Cost(int64(len(raw)))
 	for sum, content := range set.Contents {
@@ -111,9 +111,9 @@ func (s *Service) save(ctx context.Context, p files.Place, set, before overlay.S
 			size += files.Cost(int64(len(content)))
 		}
 	}
-	settle, _, err := s.hold(ctx, p, size, keyOfSet(p, id))
+	settle, gone, err := s.hold(ctx, p, size, keyOfSet(p, id))
 	if err != nil {
-		return files.Set{}, err
+		return files.Set{}, gone, err
 	}
 	defer settle(true)
 	g, writing := errgroup.WithContext(ctx)
@@ -124,9 +124,9 @@ func (s *Service) save(ctx context.Context, p files.Place, set, before overlay.S
 		}
 	}
 	if err := g.Wait(); err != nil {
-		return files.Set{}, err
+		return files.Set{}, gone, err
 	}
-	return saved, s.config.Objects.Put(ctx, keyOfSet(p, id), raw)
+	return saved, gone, s.config.Objects.Put(ctx, keyOfSet(p, id), raw)
 }
 
 // isSum reports whether a text is a SHA-256 in lower hexadecimal.
