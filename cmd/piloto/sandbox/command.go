@@ -117,7 +117,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	result.Output, result.Secrets = c.withoutSecrets(out.text(c.Language))
 	result.Secrets += out.keys
 	result.Masks = c.written(start)
-	c.explain(&result)
+	c.explain(&result, start)
 	return result, nil
 }
 

@@ -174,7 +174,7 @@ func (c *Command) copies() (paths map[string]string, remove func(), err error) {
 	}
 	all[""] = nil
 	if len(c.stages) > 0 {
-		all[""] = []byte("\n") // git always compares an empty file
+		all[""] = hiddenContent
 	}
 	for name, content := range all {
 		path := filepath.Join(folder, strconv.Itoa(len(paths)))

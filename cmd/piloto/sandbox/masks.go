@@ -52,7 +52,7 @@ var busy = lazy.Pattern(`(?i)resource busy|ocupado`)
 
 // explain adds to a result what a model has to know of files that the line or the output name: why the command could not write
 // them, and what git says of them that is true of their copies only.
-func (c *Command) explain(r *Result) {
+func (c *Command) explain(r *Result, since time.Time) {
 	if c.Unconfined {
 		return
 	}
@@ -85,7 +85,7 @@ func (c *Command) explain(r *Result) {
 	add("hidden", nearest(hidden, line))
 	add("left", c.carrying.left)
 	c.explainGit(r.Output, add)
-	for _, name := range c.stagedOf() {
+	for _, name := range c.stagedOf(since) {
 		r.Masks.told = append(r.Masks.told, about{"staged", name})
 	}
 }

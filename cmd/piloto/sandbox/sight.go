@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/workspace/mask"
@@ -22,6 +24,9 @@ type gitSight struct {
 	staged                  []string // indexes that the command can write
 	blind                   bool     // an index could not be marked: all files of unlike may be unchanged
 }
+
+// hiddenContent is what a hidden file has for a command that can write a repository, because git always compares an empty file.
+var hiddenContent = []byte("\n")
 
 // marked adds to copies the indexes of the repositories that the command sees, by their paths. In these, files that have a copy
 // are marked as unchanged. An index that a command can write is marked itself, and the Guard takes the marks away.
@@ -150,24 +155,34 @@ func (c *Command) mark(x *index, work string, wanted map[string]string, hidden [
 	return ok && marked
 }
 
-// stagedOf returns the files of which a repository that the command can write has the copy now.
-func (c *Command) stagedOf() (names []string) {
+// stagedOf returns the files of which a repository that the command can write has the copy now: in its index, or as an object that
+// is there since a time. Which index or branch has that one, nobody looks for.
+func (c *Command) stagedOf(since time.Time) (names []string) {
+	contents := maps.Clone(c.Masked)
+	if contents == nil {
+		contents = map[string][]byte{}
+	}
+	for _, name := range c.Hidden {
+		contents[name] = hiddenContent
+	}
 	for _, path := range c.git.staged {
 		x := readIndex(path)
 		if x == nil {
 			continue
 		}
-		sums := map[string]bool{}
-		for _, content := range c.Masked {
-			sums[string(x.blob(bytes.NewReader(content), int64(len(content))))] = true
-		}
+		entries := map[string]string{} // the sums that it has, by the names of the files
 		for _, work := range c.indexes[path] {
-			_, _ = x.each(func(e entry) {
-				name := c.slashed(filepath.Join(work, filepath.FromSlash(string(e.name))))
-				if _, masked := c.Masked[name]; masked && sums[string(e.sum)] {
-					names = append(names, name)
-				}
-			})
+			_, _ = x.each(func(e entry) { entries[c.slashed(filepath.Join(work, filepath.FromSlash(string(e.name))))] = string(e.sum) })
+		}
+		for _, name := range slices.Sorted(maps.Keys(contents)) {
+			sum := x.blob(bytes.NewReader(contents[name]), int64(len(contents[name])))
+			at := hex.EncodeToString(sum)
+			object, err := os.Stat(filepath.Join(filepath.Dir(path), "objects", at[:2], at[2:]))
+			_, known := entries[name]
+			_, masked := c.Masked[name]
+			if entries[name] == string(sum) || err == nil && changedSince(object, since) && (masked || known) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names

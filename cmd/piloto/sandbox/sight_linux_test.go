@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -355,5 +356,30 @@ func TestMarksGoAfterADeath(t *testing.T) {
 	g.Clear(t.TempDir(), at)
 	if marks := gitIn(t, folder, "ls-files", "-v"); strings.Contains(marks, "h ") {
 		t.Error(marks)
+	}
+}
+
+// A copy that git has nevertheless is told, wherever it is: what cannot be marked is compared by its copy.
+func TestACopyThatGitHasIsTold(t *testing.T) {
+	needSandbox(t)
+	for line, want := range map[string]string{
+		"git update-index --split-index; git read-tree HEAD; git add -A; git commit -qm x": ".env.example .npmrc conf.yml",
+		"git read-tree HEAD; git add -A":                                                        ".env.example .npmrc conf.yml",
+		"rm .git/index; git reset -q; git add -A":                                               ".env.example .npmrc conf.yml",
+		"git read-tree HEAD; git commit -qam x; git reset -q --soft HEAD~1; git read-tree HEAD": ".npmrc conf.yml",
+		"export GIT_INDEX_FILE=/tmp/i; git read-tree HEAD; git add -A; git write-tree":          ".npmrc conf.yml",
+		"git add -A; git commit -qm x":                                                          "",
+	} {
+		folder := t.TempDir()
+		newKept(t, folder)
+		gitIn(t, folder, "config", "user.name", "a")
+		gitIn(t, folder, "config", "user.email", "a@b.c")
+		r := protected(t, Command{Workspace: folder, Write: []string{filepath.Join(folder, ".git")}}, line)
+		told := strings.Join(r.Masks.Tell(locale.English), "\n")
+		for _, name := range []string{".env.example", ".npmrc", "conf.yml"} {
+			if has := strings.Contains(told, "git has the masked copy of "+name); has != slices.Contains(strings.Fields(want), name) && (!has || want == "") {
+				t.Errorf("%s: %s is told: %v: %s\n%s", line, name, has, told, r.Output)
+			}
+		}
 	}
 }
