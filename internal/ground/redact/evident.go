@@ -227,10 +227,10 @@ func flagOf(b bool) int {
 	return 0
 }
 
-// hasDigits reports whether a text has two digits or more among its first 200 characters: the name of a package has fewer.
+// hasDigits reports whether a text has two digits or more: the name of a package has fewer.
 func (s *scan) hasDigits(from, to int) bool {
 	n := 0
-	for j := from; j < min(to, from+200); j++ {
+	for j := from; j < to; j++ {
 		n += flagOf(isDigit(s.sign(j)))
 	}
 	return n >= 2

@@ -41,6 +41,10 @@ var forms = sync.OnceValue(func() map[byte][]form {
 	return m
 })
 
+// mostRead is the most that is read of a candidate before it is judged, in characters. A rejected one is not read to its
+// end, because many may follow it.
+const mostRead = 200
+
 // keyEnd returns the end of a key that begins at i, or 0. The word around it ends at to.
 func (s *scan) keyEnd(i, to int) int {
 	for _, f := range forms()[s.sign(i)] {
@@ -49,17 +53,14 @@ func (s *scan) keyEnd(i, to int) int {
 		}
 		from := i + len(f.prefix)
 		j := from
-		for j < from+200 && f.of(s.sign(j)) {
+		for j < from+mostRead && f.of(s.sign(j)) {
 			j++
 		}
-		if j-from < s.least(f) || f.random && !s.isMixed(from, j) {
-			continue // a rejected candidate is not read to its end: many may follow it
+		if j-from < s.least(f) || f.random && !s.isMixed(from, j) || s.evident && !s.isEvidentKey(i, from, j, f) {
+			continue
 		}
 		for f.of(s.sign(j)) {
 			j++
-		}
-		if s.evident && (f.prefix == "AIDA" || f.prefix == "AROA" || s.sign(i) == 'A' && strings.HasSuffix(string(s.signs[i:j]), "EXAMPLE") || f.random && (!s.hasDigits(from, j) || strings.Contains(string(s.signs[from:j]), "---")) || f.prefix == encodedPEM && !s.isEncodedKey(i)) {
-			continue
 		}
 		return s.checkedEnd(i, j, f.prefix)
 	}
@@ -71,6 +72,17 @@ func (s *scan) keyEnd(i, to int) int {
 		return j
 	}
 	return 0
+}
+
+// isEvidentKey reports whether a key of a form, from i to j, is hardly anything else. What follows its prefix begins at from.
+func (s *scan) isEvidentKey(i, from, j int, f form) bool {
+	switch text := string(s.signs[i:j]); {
+	case f.prefix == "AIDA", f.prefix == "AROA", s.sign(i) == 'A' && strings.HasSuffix(text, "EXAMPLE"):
+		return false
+	case f.prefix == encodedPEM:
+		return s.isEncodedKey(i)
+	}
+	return !f.random || s.hasDigits(from, j) && !strings.Contains(string(s.signs[from:j]), "---")
 }
 
 // checkedEnd returns the end of a key. For a kind of fixed length it returns 0 when the length differs.

@@ -41,12 +41,11 @@ func (s *scan) isSecret(p, e int, sep byte, k kind, quoted bool) bool {
 	if s.named != none {
 		return true // the value is judged when it is taken
 	}
-	word := s.isWordy(p, e)
 	switch k {
 	case weak:
 		return s.isRandom(p, e)
 	case short:
-		return !word && (quoted || sep == '=' || s.looksSecret(p, e)) && !(long < 4 && s.areDigits(p, e))
+		return !s.isWordy(p, e) && (quoted || sep == '=' || s.looksSecret(p, e)) && !(long < 4 && s.areDigits(p, e))
 	case password:
 		if quoted || sep == '=' {
 			return !(long <= 3 && s.areDigits(p, e))
@@ -56,7 +55,7 @@ func (s *scan) isSecret(p, e int, sep byte, k kind, quoted bool) bool {
 		if quoted || sep == '=' {
 			return true
 		}
-		return !word && !(s.areDigits(p, e) && long < 6)
+		return !s.isWordy(p, e) && !(s.areDigits(p, e) && long < 6)
 	}
 	return true
 }

@@ -190,6 +190,9 @@ func (s *scan) putty(i, to int) (int, int) {
 			n = 10*n + int(c-'0')
 		}
 	}
+	if s.sign(p) != '\n' {
+		return 0, 0
+	}
 	from := p + 1
 	for p = from; n > 0 && n <= mostPuttyLines && p < len(s.signs); n-- {
 		e, blanks := p, p

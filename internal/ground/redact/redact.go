@@ -87,11 +87,12 @@ type scan struct {
 	*view
 	rules
 	out   strings.Builder
-	kept  int  // the length of the text that is decided
-	noEnd bool // no private key after this position has an end line
-	named kind // of the name whose value is looked at, if it may be of words
-	bare  bool // that name is no more than secret or token: it may name another thing
-	flags byte // the flags with a secret of the command on this line
+	kept  int           // the length of the text that is decided
+	found map[goal]span // what was looked for last, and where it is
+	noEnd bool          // no private key after this position has an end line
+	named kind          // of the name whose value is looked at, if it may be of words
+	bare  bool          // that name is no more than secret or token: it may name another thing
+	flags byte          // the flags with a secret of the command on this line
 }
 
 // take replaces the characters between two positions by a gap. It returns to, or from when they are kept because they
@@ -236,11 +237,15 @@ func (s *scan) afterScheme(i, to int) (int, int) {
 		from++
 	}
 	j := from
-	for c := s.sign(j); isBase64(c) || c == '.' || c == '~'; c = s.sign(j) {
+	goesOn := func() bool { c := s.sign(j); return isBase64(c) || c == '.' || c == '~' }
+	for j < from+mostRead && goesOn() {
 		j++
 	}
-	if from == to || j-from < 6 || !s.isMixed(from, min(j, from+200)) || s.evident && !s.isRandom(from, j) {
+	if from == to || j-from < 6 || !s.isMixed(from, j) || s.evident && !s.isRandom(from, j) {
 		return 0, 0
+	}
+	for goesOn() {
+		j++
 	}
 	return from, j
 }

@@ -91,13 +91,8 @@ func (s *scan) inTags(i, to int, k kind) int {
 	if s.sign(p) != '>' || s.sign(p-1) == '/' {
 		return 0
 	}
-	e := p + 1
-	for e < len(s.signs) && s.sign(e) != '<' {
-		if e++; k < token && e-p > maxJudged {
-			return 0
-		}
-	}
-	if !s.isSecret(p+1, e, '=', k, true) {
+	e := s.ahead(goal{sort: ofTag}, p+1, func(e int) bool { return s.sign(e) == '<' })
+	if k < token && e-p > maxJudged || !s.isSecret(p+1, e, '=', k, true) {
 		return 0
 	}
 	return s.take(p+1, e)
@@ -197,13 +192,8 @@ func (s *scan) takeQuoted(p int, k kind) int {
 	} else if s.sign(p) == q && s.levelOf(p) <= level {
 		return 0
 	}
-	e := p
-	for e < len(s.signs) && !(s.sign(e) == q && s.levelOf(e) <= level) {
-		if e++; k < token && e-p > maxJudged {
-			return 0
-		}
-	}
-	if !s.isSecret(p, e, '=', k, true) {
+	e := s.quoteEnd(p, q, level)
+	if k < token && e-p > maxJudged || !s.isSecret(p, e, '=', k, true) {
 		return 0
 	}
 	if k == cookie {
@@ -241,9 +231,7 @@ func (s *scan) block(p int) int {
 		p++
 	}
 	from := p
-	for p < len(s.signs) && (s.sign(p) != '\n' || isBlank(s.sign(p+1))) {
-		p++
-	}
+	p = s.ahead(goal{sort: ofBlock}, p, func(e int) bool { return s.sign(e) == '\n' && !isBlank(s.sign(e+1)) })
 	if s.named != none {
 		return s.takeAll(from, p)
 	}
@@ -253,13 +241,13 @@ func (s *scan) block(p int) int {
 // line returns the end of the line, or of the quotes around the name at i.
 func (s *scan) line(i, p int) int {
 	q, level := s.sign(i-1), s.levelOf(i-1)
-	for ; p < len(s.signs); p++ {
-		c := s.sign(p)
-		if c == '\n' || c == '\r' || isQuote(q) && c == q && s.levelOf(p) <= level {
-			return p
-		}
+	if !isQuote(q) {
+		q, level = '\n', 0
 	}
-	return p
+	return s.ahead(goal{q | inLine, level}, p, func(e int) bool {
+		c := s.sign(e)
+		return c == '\n' || c == '\r' || c == q && s.levelOf(e) <= level
+	})
 }
 
 // schemes lists the words before the value of Authorization. For those in fields the value is the rest of the line.
@@ -299,11 +287,7 @@ func (s *scan) authorization(i, p int, level uint8) int {
 // bounds returns the start and end of an argument, without its quotes.
 func (s *scan) bounds(p int, sep byte) (int, int) {
 	if q := s.sign(p); isQuote(q) {
-		level, e := s.levelOf(p), p+1
-		for e < len(s.signs) && !(s.sign(e) == q && s.levelOf(e) <= level) {
-			e++
-		}
-		return p + 1, e
+		return p + 1, s.quoteEnd(p+1, q, s.levelOf(p))
 	}
 	return s.boundsAt(p, sep, s.levelOf(p))
 }
@@ -311,27 +295,25 @@ func (s *scan) bounds(p int, sep byte) (int, int) {
 // boundsAt returns the start and end of a value without quotes. A delimiter that may also be part of the value ends
 // it only where it really separates.
 func (s *scan) boundsAt(p int, sep byte, level uint8) (int, int) {
-	for e := p; ; e++ {
-		c := s.sign(e)
-		switch {
-		case c == end:
-			return p, min(e, len(s.signs))
-		case s.levelOf(e) > level && !isQuote(c):
-		case isSpace(c), c == '"', c == '<':
-			return p, e
-		case c == '\'', c == '`', c == ')', c == ']', c == '}':
-			if n := s.sign(e + 1); !isAlnum(n) {
-				return p, e
-			}
-		case c == '&', c == ';', c == ',':
-			if sep == ' ' && c == '&' {
-				continue
-			}
-			if s.delimits(e + 1) {
-				return p, e
-			}
-		}
+	sort := byte(ofValue)
+	if sep == ' ' {
+		sort = ofArgument
 	}
+	return p, s.ahead(goal{sort, level}, p, func(e int) bool {
+		switch c := s.sign(e); {
+		case c == end:
+			return true
+		case s.levelOf(e) > level && !isQuote(c):
+			return false
+		case isSpace(c), c == '"', c == '<':
+			return true
+		case c == '\'', c == '`', c == ')', c == ']', c == '}':
+			return !isAlnum(s.sign(e + 1))
+		case c == '&', c == ';', c == ',':
+			return (c != '&' || sort != ofArgument) && s.delimits(e+1)
+		}
+		return false
+	})
 }
 
 // delimits reports whether another name or a blank begins at p, or the text ends.
