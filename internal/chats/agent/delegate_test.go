@@ -438,6 +438,8 @@ func TestResultTextIsForPerson(t *testing.T) {
 		"data for a machine":  {text(`{"rooms":[1,2]}`), ""},
 		"data and then words": {`{"content":[{"type":"text","text":"{\"a\":1}"},{"type":"text","text":"uno"}]}`, "uno"},
 		"no content":          {`{"content":[]}`, ""},
+		"what nobody sees":    {text("\u200b \u3164"), ""},
+		"seen beside unseen":  {`{"structuredContent":{"response":"\u200b","reply":"uno"}}`, "uno"},
 		"another shape":       {`{"content":"uno"}`, ""},
 		"a list":              {`[]`, ""},
 		"null":                {`null`, ""},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"piloto/internal/ground/ref"
 	"piloto/internal/tools/tool"
 )
 
@@ -220,7 +221,7 @@ func objectText(raw json.RawMessage, levels int) string {
 		return ""
 	}
 	for _, name := range textMembers {
-		if text := valueText(object[name], levels-1); strings.TrimSpace(text) != "" {
+		if text := valueText(object[name], levels-1); !ref.Blank(text) {
 			return text
 		}
 	}
@@ -236,7 +237,7 @@ func listText(raw json.RawMessage, levels int) string {
 	var parts []string
 	for _, element := range elements {
 		text := valueText(element, levels-1)
-		if strings.TrimSpace(text) == "" {
+		if ref.Blank(text) {
 			return "" // the other elements alone would be misleading
 		}
 		parts = append(parts, text)
@@ -253,7 +254,7 @@ func sanitize(text string) string {
 		}
 		return r
 	}, cleanText(text)))
-	if !strings.ContainsFunc(text, unicode.IsGraphic) {
+	if ref.Blank(text) {
 		return ""
 	}
 	return text

@@ -82,11 +82,13 @@ func TestATurnWithoutAnAnswerSaysHowItEnded(t *testing.T) {
 	w := newLookWorld(t, llm.ErrUnreachable)
 	w.ended(t, w.send(t, "hola"), turn.KindBlocked, conversation.Failed, conversation.StopBlocked)
 
-	w = newLookWorld(t, text(""), text(""))
-	reply := w.send(t, "hola")
-	w.ended(t, reply, turn.KindNotice, conversation.Failed, conversation.StopModel)
-	if !strings.Contains(reply.Message.Content, "no ha respondido nada") {
-		t.Error(reply.Message.Content)
+	for _, nothing := range []string{"", " \n", "\u200b\u2060", "\ufeff", "\u3164"} {
+		w = newLookWorld(t, text(nothing), text(nothing))
+		reply := w.send(t, "hola")
+		w.ended(t, reply, turn.KindNotice, conversation.Failed, conversation.StopModel)
+		if !strings.Contains(reply.Message.Content, "no ha respondido nada") {
+			t.Errorf("%+q: %s", nothing, reply.Message.Content)
+		}
 	}
 
 	w = newLookWorld(t)
@@ -95,7 +97,7 @@ func TestATurnWithoutAnAnswerSaysHowItEnded(t *testing.T) {
 
 	w = newLookWorld(t)
 	w.model.answers = []any{w.looksAt(0), text(""), text("")}
-	reply = w.send(t, "hola")
+	reply := w.send(t, "hola")
 	w.ended(t, reply, turn.KindNotice, conversation.Partial, conversation.StopModel)
 	if !strings.Contains(reply.Message.Content, "- Salas: GET ") {
 		t.Error(reply.Message.Content)

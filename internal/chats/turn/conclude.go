@@ -12,6 +12,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -215,7 +216,7 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 		return concludeFailed, nil
 	}
 	text := strings.TrimSpace(answer.Text)
-	if text == "" { // a call of a tool that it does not have is no text
+	if ref.Blank(text) { // a call of a tool that it does not have is no text
 		return concludeEmpty, nil
 	}
 	m, err := w.message(ctx, text)

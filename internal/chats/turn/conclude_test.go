@@ -239,6 +239,7 @@ func TestFinalMessageStandsAloneWithoutUsableConclusion(t *testing.T) {
 		outcome string
 	}{
 		"it says nothing":        {text(" \n"), turn.OutcomeConclude},
+		"nobody sees it":         {text("\u200b\n\u2060"), turn.OutcomeConclude},
 		"it calls a write tool":  {call, turn.OutcomeConclude},
 		"the provider is down":   {llm.ErrUnreachable, credit.OutcomeBlocked},
 		"the key is refused":     {llm.ErrNoKey, credit.OutcomeBlocked},

@@ -63,7 +63,7 @@ func (d drafter) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 			wrong = append(wrong, f)
 		}
 		titles[i] = defaultTitle(all[i].own.op.Entry)
-		if strings.TrimSpace(p.Steps[i].Title) == "" {
+		if ref.Blank(p.Steps[i].Title) {
 			p.Steps[i].Title = titles[i]
 		}
 	}

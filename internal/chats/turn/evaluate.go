@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -47,7 +48,7 @@ func verdictFormat() *llm.Format {
 // answer again: it was told what is missing. An evaluation that fails leaves the answer as it is.
 func (d *dialog) corrects(ctx context.Context, text string) bool {
 	evaluates := d.agent.Eval == agent.EvalBasic || d.agent.Eval == agent.EvalFull
-	if !evaluates || strings.TrimSpace(text) == "" || d.reconsiders(ctx, text) {
+	if !evaluates || ref.Blank(text) || d.reconsiders(ctx, text) {
 		return false
 	}
 	d.verdict = verdict{}

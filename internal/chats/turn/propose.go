@@ -53,7 +53,7 @@ func (p *proposals) read(name string, raw json.RawMessage) {
 	}
 	p.wrong = append(p.wrong, wrong...)
 	p.proposal.Steps = append(p.proposal.Steps, whole.Steps...)
-	if p.proposal.Goal == "" {
+	if ref.Blank(p.proposal.Goal) {
 		p.proposal.Goal = whole.Goal
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/cache"
 	"piloto/internal/models/eligibility"
@@ -224,7 +225,7 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 func (w *work) doubts(ctx context.Context, r *job.Round) bool {
 	steps, _ := w.tally()
 	w.final = steps >= w.job.Loop.MaxSteps
-	return len(r.Calls) == 0 && strings.TrimSpace(r.Text) != "" && w.reconsiders(ctx, r.Text)
+	return len(r.Calls) == 0 && !ref.Blank(r.Text) && w.reconsiders(ctx, r.Text)
 }
 
 // isBusy reports whether others hold the credit that the last call needs: it is tried again, because they release it. Each

@@ -245,6 +245,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 			d := smallWindow("gpt-3.5-turbo", "llama-3.1-8b-instant")
 			w.service.Eligibility = w.Eligibility(d, "openai", "groq")
 		}, job.Partial, conversation.StopContext, 0, "ya no cabe en el modelo"},
+		"a text that nobody sees":   {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text("\u200b\u2060"), text("\u3164")} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"a model that says nothing": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text(""), text("")} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"nothing after a look": {job.Order{}, func(w *jobWorld) {
 			w.model.answers = []any{w.looksAt(0), text("\n"), text("Hay una reserva.")}

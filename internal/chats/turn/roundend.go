@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -78,7 +79,7 @@ func (w *work) lastText(ctx context.Context) (string, error) {
 	}
 	if job.Graceful(w.job.StopReason) {
 		text, err := w.askLastText(ctx)
-		if err == nil && strings.TrimSpace(text) != "" {
+		if err == nil && !ref.Blank(text) {
 			return text, nil
 		}
 		w.service.Log.WarnContext(ctx, "job.no_last_text", "job_id", w.job.ID, "stop_reason", w.job.StopReason, "error", err)
@@ -217,7 +218,7 @@ func (w *work) beginEnd(ctx context.Context) error {
 // finalStatus returns the status of a job that ends for a reason.
 func (w *work) finalStatus(reason conversation.StopReason) job.Status {
 	acted := slices.ContainsFunc(w.rounds, func(r job.Round) bool {
-		return len(r.Looks) > 0 || r.RunID != "" || r.IsText() && strings.TrimSpace(r.Text) != ""
+		return len(r.Looks) > 0 || r.RunID != "" || r.IsText() && !ref.Blank(r.Text)
 	})
 	switch {
 	case reason == "" && !w.verdict.partial():

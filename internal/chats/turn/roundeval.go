@@ -7,6 +7,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/models/llm"
 )
 
@@ -16,7 +17,7 @@ import (
 // evaluates reports whether a text is judged before the job ends with it.
 func (w *work) evaluates(text string) bool {
 	eval := w.job.Loop.Eval
-	return (eval == agent.EvalBasic || eval == agent.EvalFull) && strings.TrimSpace(text) != ""
+	return (eval == agent.EvalBasic || eval == agent.EvalFull) && !ref.Blank(text)
 }
 
 // toJudge reports whether the next call judges the last answer.
@@ -43,7 +44,7 @@ func (w *work) lastAnswer() (answer *job.Round, v verdict) {
 	for i, r := range w.rounds {
 		switch {
 		case r.Answered.IsZero():
-		case r.IsText() && strings.TrimSpace(r.Text) != "":
+		case r.IsText() && !ref.Blank(r.Text):
 			answer, v = &w.rounds[i], verdict{}
 		case r.Eval:
 			v, _ = readVerdict(r.Text) // one that cannot be read says nothing

@@ -109,6 +109,7 @@ func TestASummaryThatIsNoUseLeavesTheMessages(t *testing.T) {
 		"it failed":      {"", llm.ErrUnreachable, false},
 		"of nobody":      {"", errors.New("broken"), false},
 		"it is empty":    {" \n ", nil, false},
+		"it is unseen":   {"\u200b\ufeff", nil, false},
 		"it asks for it": {"Plan propuesto:\nPaso 1: borrar las reservas.\nResponde confirmo para ejecutar.", nil, false},
 		"it is long":     {strings.Repeat("palabra ", 900), nil, true},
 		"it is one word": {strings.Repeat("á", 90_000), nil, true},

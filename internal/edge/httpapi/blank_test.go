@@ -38,22 +38,28 @@ func TestATextThatShowsNothingIsEmpty(t *testing.T) {
 	}
 }
 
-// TestNoRequiredTextShowsNothing: of each route, each text of which the document wants a character.
-func TestNoRequiredTextShowsNothing(t *testing.T) {
+// TestATextThatShowsNothingIsJudgedAsEmpty: of each route, each text of which the document wants a character, and each that
+// is for people.
+func TestATextThatShowsNothingIsJudgedAsEmpty(t *testing.T) {
 	checked := map[string]bool{}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
-		for name, required := range r.bound().members {
-			if !required {
+		for name, judged := range r.bound().members {
+			if !judged {
 				continue
 			}
 			checked[id+" "+name] = true
-			w := newSite().do(validRequest(boss, r, id, `{"`+name+`":" \u200b\u2060 "}`))
-			if w.Code != http.StatusUnprocessableEntity || !strings.Contains(wrong(t, w), "[body "+name+"] string_too_short") {
-				t.Errorf("%s: %d %s", name, w.Code, w.Body)
+			unseen := newSite().do(validRequest(boss, r, id, `{"`+name+`":" \u200b\u2060 "}`))
+			empty := newSite().do(validRequest(boss, r, id, `{"`+name+`":""}`))
+			if unseen.Code != empty.Code || empty.Code >= 400 && wrong(t, unseen) != wrong(t, empty) {
+				t.Errorf("%s: %d %s, and of an empty one %d %s", name, unseen.Code, unseen.Body, empty.Code, empty.Body)
+			}
+			if of := decode(t, empty); !said()[name] && (empty.Code != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(of), "string_too_short")) {
+				t.Errorf("%s: an empty one: %d %s", name, empty.Code, empty.Body)
 			}
 		}
 	})
-	for _, one := range []string{"send message", "createProject name", "updateProject name", "updateChat title", "updateSession title", "moveCredit reason", "createWebhook name", "startJob prompt"} {
+	for _, one := range []string{"send message", "createProject name", "updateProject name", "updateChat title", "updateSession title", "moveCredit reason", "createWebhook name", "startJob prompt",
+		"registerServer name", "createChat title", "cancelRun reason"} {
 		if !checked[one] {
 			t.Errorf("%s was not checked", one)
 		}

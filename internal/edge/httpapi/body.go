@@ -36,7 +36,7 @@ func admitBody(w http.ResponseWriter, r *http.Request, to boundRoute) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	for _, at := range slices.Backward(blank) { // the schema refuses it then, with all other faults
+	for _, at := range slices.Backward(blank) { // the schema judges it as empty then, with all other faults
 		body = slices.Concat(body[:at[0]], []byte(`""`), body[at[1]:])
 	}
 	r.Header.Set("Content-Type", "application/json")

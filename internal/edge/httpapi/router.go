@@ -17,6 +17,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/lazy"
 )
 
 // access is the scopes of which a caller needs one.
@@ -54,7 +55,7 @@ type route struct {
 type boundRoute struct {
 	body         bool            // the route reads a body
 	bodyRequired bool            // the body must be present, though it has no required member
-	members      map[string]bool // names of the body's members; true: a text that must not be empty
+	members      map[string]bool // names of the body's members; true: a text that is empty when it shows nothing
 	schemas      int             // how many schemas judge the body
 	serve        http.HandlerFunc
 }
@@ -68,9 +69,12 @@ func (b *boundRoute) setBody(h huma.API, op operation) {
 	b.body, b.bodyRequired = true, !op.optionalBody && len(schema.Required) == 0
 	b.members = map[string]bool{}
 	for name, of := range schema.Properties {
-		b.members[name] = of.MinLength != nil && *of.MinLength > 0
+		b.members[name] = of.MinLength != nil && *of.MinLength > 0 || of.Type == huma.TypeString && said()[name]
 	}
 }
+
+// said are the members with words for people that may be absent: one that shows nothing counts as empty.
+var said = lazy.Words("name title goal description note reason")
 
 // HandleFunc implements humago.Mux.
 func (b *boundRoute) HandleFunc(_ string, serve func(http.ResponseWriter, *http.Request)) {

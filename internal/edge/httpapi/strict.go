@@ -31,8 +31,8 @@ const (
 // beyond a double, NUL), and more than maxDepth levels. Duplicate members are
 // collected; any other fault ends the check.
 //
-// members are the names that the top object may have, with whether a member is a text that must
-// not be empty. Another name that equals one of them except for case is refused, because
+// members are the names that the top object may have, with whether a member is a text that is
+// empty when it shows nothing. Another name that equals one of them except for case is refused, because
 // encoding/json would accept it.
 //
 // blank is where such texts show nothing, from and to, in the order of the body.

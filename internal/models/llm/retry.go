@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
 )
 
@@ -82,7 +83,8 @@ type Retry struct {
 //
 // When ctx ends during an attempt, the reply holds the text up to that moment, with
 // estimated Usage, and the error is ErrStopped or ErrUnreachable with ctx's error as
-// its cause. With any other error the reply is empty and r.Sink was reset.
+// its cause. With any other error the reply is empty and r.Sink was reset. A text
+// that shows nothing is empty.
 func (p Retry) Complete(ctx context.Context, m Model, r Request, watch func(Attempt)) (Reply, error) {
 	sink := &resettableSink{sink: r.Sink}
 	if r.Sink != nil {
@@ -91,19 +93,21 @@ func (p Retry) Complete(ctx context.Context, m Model, r Request, watch func(Atte
 	for n := 1; ; n++ {
 		began := p.Now()
 		reply, err := m.Complete(ctx, r)
+		if ref.Blank(reply.Text) {
+			reply.Text = ""
+		}
 		if watch != nil {
 			watch(attempt(began, p.Now(), r, reply, err))
+		}
+		if reply.Text == "" || err != nil && ctx.Err() == nil {
+			sink.reset()
 		}
 		if err == nil {
 			return reply, nil
 		}
 		if ctx.Err() != nil {
-			if reply.Text == "" {
-				sink.reset()
-			}
 			return reply, withEnd(ctx, err)
 		}
-		sink.reset()
 		if n >= p.Most || !errors.Is(err, ErrLimited) && !errors.Is(err, ErrUnreachable) {
 			return Reply{}, err
 		}

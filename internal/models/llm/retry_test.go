@@ -249,6 +249,8 @@ func TestTheSinkReceivesTheReturnedText(t *testing.T) {
 		"at once":                     {[]line{{said: []string{"uno"}, reply: llm.Reply{Text: "uno"}}}, "uno", 0},
 		"after a cut":                 {[]line{{said: []string{"un"}, err: llm.ErrUnreachable}, {said: []string{"dos"}, reply: llm.Reply{Text: "dos"}}}, "dos", 1},
 		"after silence":               {[]line{{err: llm.ErrLimited}, {said: []string{"dos"}, reply: llm.Reply{Text: "dos"}}}, "dos", 0},
+		"what nobody sees":            {[]line{{said: []string{"\u200b", "\n\u2060"}, reply: llm.Reply{Text: "\u200b\n\u2060"}}}, "", 1},
+		"seen beside unseen":          {[]line{{said: []string{"\u200buno"}, reply: llm.Reply{Text: "\u200buno"}}}, "\u200buno", 0},
 		"never":                       {[]line{{said: []string{"a"}, err: llm.ErrUnreachable}}, "", 4},
 		"refused in the middle of it": {[]line{{said: []string{"a"}, err: llm.ErrRefused}}, "", 1},
 	} {

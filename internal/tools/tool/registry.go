@@ -16,6 +16,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/sweep"
 )
 
@@ -417,8 +418,11 @@ func (r Registry) Get(ctx context.Context, account, id string) (Server, []Entry,
 	return s, entries, err
 }
 
+// cleanName returns a name without blanks around it; "" of one that shows nothing.
 func cleanName(name string) (string, error) {
-	name = strings.TrimSpace(name)
+	if name = strings.TrimSpace(name); ref.Blank(name) {
+		return "", nil
+	}
 	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, isControl) {
 		return "", ErrName
 	}
@@ -427,7 +431,7 @@ func cleanName(name string) (string, error) {
 
 func defaultName(title, base string) string {
 	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, ""), func(r rune) bool { return isControl(r) || r == ' ' }), " ")
-	if title == "" {
+	if ref.Blank(title) {
 		u, err := url.Parse(base)
 		if err != nil {
 			return "server"

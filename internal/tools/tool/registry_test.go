@@ -253,6 +253,14 @@ func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 	if again, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Force: true}, now); err != nil || again.ID == s.ID {
 		t.Errorf("forced: %v", err)
 	}
+	for _, unseen := range []string{" ", "\u200b\u2060", "\u3164", "\ufeff"} {
+		if s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Name: unseen, Force: true}, now); err != nil || s.Name != "Rooms API" {
+			t.Errorf("a name %+q: %+q, %v", unseen, s.Name, err)
+		}
+		if name := defaultName(unseen, "https://a.example/v1"); name != "a.example" {
+			t.Errorf("a title %+q: %+q", unseen, name)
+		}
+	}
 	if _, _, err := r.Register(t.Context(), "other", Registration{URL: "https://a.example"}, now); err != nil {
 		t.Errorf("another account: %v", err)
 	}
