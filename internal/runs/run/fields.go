@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/order"
+	"piloto/internal/ground/ref"
 )
 
 // field is one value of a thing: its name as a person reads it, and what its name says it is.
@@ -169,7 +170,7 @@ func appendField(fields []field, name string, value json.RawMessage) []field {
 	var cell locale.Phrase
 	var list []json.RawMessage
 	switch trimmed := bytes.TrimSpace(value); {
-	case len(trimmed) == 0 || string(trimmed) == "null" || string(trimmed) == `""` || trimmed[0] == '{':
+	case len(trimmed) == 0 || trimmed[0] == '{' || trimmed[0] != '[' && !says(trimmed):
 		return fields
 	case trimmed[0] != '[':
 		cell = cellOf(trimmed)
@@ -253,7 +254,7 @@ func textOf(content json.RawMessage) json.RawMessage {
 	return parts[0].Text
 }
 
-// says reports whether a value has anything: a number, a text that is not blank, true or false, or a member or an element
+// says reports whether a value has anything: a number, a text that shows something, true or false, or a member or an element
 // that says something. It reads the value once, however deep it is.
 func says(value json.RawMessage) bool {
 	in := json.NewDecoder(bytes.NewReader(value))
@@ -276,7 +277,7 @@ func says(value json.RawMessage) bool {
 			isName = inObject()
 			continue
 		case string:
-			if !isName && strings.TrimSpace(t) != "" {
+			if !isName && !ref.Blank(t) {
 				return true
 			}
 			isName = inObject() && !isName
@@ -289,12 +290,12 @@ func says(value json.RawMessage) bool {
 	}
 }
 
-// listIn returns body as a list, or the only list among the members of an object that is no thing itself. An empty list is
-// the answer only where nothing else is. A list whose elements say nothing is empty, and one that has only a list is that.
+// listIn returns body as a list, or the only list among the members of an object that is no thing itself. A list of which
+// no element says anything is the answer only where nothing else is. A list that has only a list is that.
 func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && list != nil {
-		return filled(list), true
+		return innermost(list), true
 	}
 	lists := 0
 	members, _ := jcs.Members(body)
@@ -307,21 +308,18 @@ func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 			return nil, false // an order has an id, and items
 		}
 	}
-	list = filled(list)
-	return list, lists == 1 && (len(list) > 0 || !says(body))
+	list = innermost(list)
+	return list, lists == 1 && (slices.ContainsFunc(list, says) || !says(body))
 }
 
-// filled returns a list without the lists around it; none of its elements, if none says anything.
-func filled(list []json.RawMessage) []json.RawMessage {
+// innermost returns a list without the lists around it.
+func innermost(list []json.RawMessage) []json.RawMessage {
 	var inner []json.RawMessage
 	for range mostWraps {
-		if len(list) != 1 || json.Unmarshal(list[0], &inner) != nil {
+		if len(list) != 1 || json.Unmarshal(list[0], &inner) != nil || inner == nil {
 			break
 		}
 		list, inner = inner, nil
-	}
-	if !slices.ContainsFunc(list, says) {
-		return nil
 	}
 	return list
 }

@@ -18,7 +18,7 @@ func TestNothingIsCalledEmptyThatHasSomethingElse(t *testing.T) {
 		`{"lines":[],"order":{"price":5}}`: false, `{"skipped":[],"nested":{"deep":{"deeper":{"value":1}}}}`: false,
 		`{"content":[{"type":"text","text":"Reservada la sala"}],"structuredContent":{"items":[]}}`: false,
 		`{"content":[{"type":"text","text":"Reservada"}],"isError":false,"structuredContent":{}}`:   false,
-		`[[]]`: true, `[[[]],{}]`: true, `{"items":[{}]}`: true, `{"items":[],"errors":[]}`: true, `{"items":[],"error":null,"warnings":{}}`: true,
+		`[[]]`: true, `{"items":[[]]}`: true, `[[[]],{}]`: false, `{"items":[{}]}`: false, `{"items":[],"errors":[]}`: true, `{"items":[],"error":null,"warnings":{}}`: true,
 		`{"data":[],"errors":[{"message":"No autorizado"}]}`: false, `{"data":{"items":[]},"errors":["x"]}`: false, `{"items":[],"warning":"x"}`: false,
 		`{"a":[],"b":["x"]}`: false, `{"jsonrpc":"2.0","result":[]}`: false,
 	} {
@@ -26,6 +26,28 @@ func TestNothingIsCalledEmptyThatHasSomethingElse(t *testing.T) {
 		if says := strings.Contains(got, "0 resultados"); says != empty {
 			t.Errorf("%s: %q", body, got)
 		}
+	}
+}
+
+// TestElementsWithoutDataAreCounted: how many there are is what is known of them.
+func TestElementsWithoutDataAreCounted(t *testing.T) {
+	for body, want := range map[string]string{
+		`[{"lines":[]},{"lines":[]}]`: "2 resultados, sin datos", `[{},{},{}]`: "3 resultados, sin datos", `[{"id":null}]`: "1 resultado, sin datos",
+		`[{"name":""}]`: "1 resultado, sin datos", `[{"name":"\u200b"}]`: "1 resultado, sin datos", `{"items":[{}]}`: "1 resultado, sin datos",
+		`{"results":[null,null]}`: "2 resultados, sin datos", `[[],[]]`: "2 resultados, sin datos", `[""]`: "1 resultado, sin datos", `[null]`: "1 resultado, sin datos",
+		`{"data":{"orders":[{"lines":[{}]},{}]}}`: "2 resultados, sin datos", `[{"items":[]}]`: "1 resultado, sin datos", `{"items":[{},{}],"next":null}`: "2 resultados, sin datos",
+		`{"content":[{"type":"text","text":"[{},{}]"}]}`: "2 resultados, sin datos", `{"items":[{}],"errors":[]}`: "1 resultado, sin datos",
+		`{"items":[{},{}],"total":12}`: "| Dato | Valor |\n|---|---|\n| total | 12 |\n| items | 2 elementos |",
+		`[[],[1]]`:                     "2 resultados:\n\n- sin datos\n- 1", `["a","",null]`: "3 resultados:\n\n- a\n- sin datos\n- sin datos", `[[1,2],[{"a":1},{}]]`: "2 resultados:\n\n- 1, 2\n- 2 elementos",
+		`[0]`: "1 resultado:\n\n- 0", `[false]`: "1 resultado:\n\n- no", `[{},{"a":1}]`: "2 resultados:\n\n| a |\n|---|\n|  |\n| 1 |",
+		`[{"a":{"b":{"c":1}}}]`: "1 resultado", `[{"a":{"b":{"c":1}}},"x"]`: "2 resultados:\n\n- x",
+	} {
+		if got := describe(json.RawMessage(body), nil, nil).In(locale.Spanish); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+	if got := describe(json.RawMessage(`[{},{}]`), nil, nil).In(locale.English); got != "2 results, without data" {
+		t.Error(got)
 	}
 }
 

@@ -129,6 +129,9 @@ func describeResult(body json.RawMessage, asked []string, names []ref.Named) loc
 
 // describeList returns the first elements of a list: a table of things, or a list of values.
 func describeList(list []json.RawMessage, asked []string, names []ref.Named) locale.Phrase {
+	if len(list) > 0 && !slices.ContainsFunc(list, says) {
+		return locale.Say("run.items_empty", "n", len(list))
+	}
 	parts := []locale.Phrase{locale.Say("run.items", "n", len(list))}
 	some := list[:min(len(list), summaryItems)]
 	all := make([][]field, len(some))
@@ -151,9 +154,12 @@ func describeList(list []json.RawMessage, asked []string, names []ref.Named) loc
 	} else {
 		var lines []locale.Phrase
 		for _, item := range some {
-			if _, composite := jcs.Members(item); !composite {
-				lines = append(lines, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("-"), cellOf(item)}, Between: " "})
+			if _, thing := jcs.Members(item); !thing {
+				lines = append(lines, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("-"), elementOf(item)}, Between: " "})
 			}
+		}
+		if len(lines) == 0 && len(list) > 0 { // what they say is too deep for a line
+			return locale.Say("run.items_deep", "n", len(list))
 		}
 		parts = append(parts, locale.Lines(lines...))
 	}
@@ -161,6 +167,14 @@ func describeList(list []json.RawMessage, asked []string, names []ref.Named) loc
 		parts = append(parts, locale.Say("run.more_items", "n", more))
 	}
 	return locale.Joined{Phrases: parts, Between: "\n\n"}
+}
+
+// elementOf returns an element of a list that is no thing.
+func elementOf(item json.RawMessage) locale.Phrase {
+	if fields := appendField(nil, "", item); len(fields) > 0 {
+		return fields[0].cell
+	}
+	return locale.Say("run.without_data")
 }
 
 // called returns what a field is called.
