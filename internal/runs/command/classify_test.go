@@ -67,6 +67,25 @@ func TestClassifyPutsReadingCommandsInSafe(t *testing.T) {
 	}
 }
 
+// A script, a filter or code in the command that writes over a file destroys, as a > does.
+func TestClassifyFindsFilesThatCodeWritesOver(t *testing.T) {
+	for _, text := range []string{
+		"sed -n 'w x' a", "sed 's/a/b/w x' a", "sed 's/a/b/gw x' a", "sed -n '/a/w x' a", "sed '1,5w x' a", "sed -e p -e 'w x' a", "sed -ne 'w x' a", "sed -ew\\ x a", "sed --expression='w x' a",
+		"sed 's|a|b|;s|c|d|w x' a", "sed -n '/a/{p;w x\n}' a", "sed 'W x' a", "sed '\\,a,w x' a", "sed 's/[/]/-/w x' a", "gsed -n 'w x' a", "sed '$!w x' a", "sed 'p\nw x' a", "find . -exec sed -n 'w x' {} +",
+		"split --filter='cat > $FILE' a", "split -l 5 --filter 'cat > $FILE' a", "split --filt='gzip > $FILE.gz' a", "split --filter='tee $FILE' a",
+		"awk '{print > \"x\"}' a", "awk '{printf \"%s\", $1 > \"x\"}' a", "awk '{print $1, $2 > $3}' a", "gawk '{ print>\"out/\" $1 }' a", "mawk 'BEGIN{print \"a\" > ARGV[1]}' x", "awk '{print(1) > \"x\"}' a",
+		"perl -e 'open(F, \">x\")'", "perl -e 'open my $f, \">\", $x'", "perl -e 'open(F, \"+>\", \"x\")'", "perl -e 'rename \"a\", \"b\"'",
+		"python3 -c 'open(\"x\",\"w\").write(\"y\")'", "python3 -c \"open('x', mode='wb')\"", "python3 -c \"open('x','w+')\"", "python3 -c \"Path('x').open('w')\"", "python -c 'from pathlib import Path; Path(\"x\").write_text(\"y\")'",
+		"python3 -c 'import shutil; shutil.copy(\"a\",\"b\")'", "python3 -c 'import os; os.replace(\"a\",\"b\")'", "node -e 'require(\"fs\").writeFileSync(\"x\",\"y\")'", "ruby -e 'File.write(\"x\", \"y\")'",
+		"ruby -e 'File.open(\"x\", \"w\")'", "php -r 'file_put_contents(\"x\",\"y\");'", "deno eval 'Deno.writeTextFile(\"x\",\"y\")'", "node -e 'fs.createWriteStream(\"x\")'",
+	} {
+		text = strings.ReplaceAll(text, `\n`, "\n")
+		if got := Classify(text); got.Class != Destructive {
+			t.Errorf("%q is %s: %v", text, got.Class, got.Findings)
+		}
+	}
+}
+
 // What keeps the files that are there can be taken back.
 func TestClassifyPutsWhatKeepsFilesBelowDestructive(t *testing.T) {
 	for _, text := range []string{
@@ -75,6 +94,11 @@ func TestClassifyPutsWhatKeepsFilesBelowDestructive(t *testing.T) {
 		"rsync -a --ignore-existing a b", "rsync -avn a b", "rsync -ab a b", "rsync host:", "curl https://x", "curl -o - https://x", "curl -o /dev/null https://x", "wget https://x/f",
 		"wget -P dir https://x/f", "tar xkf a.tar", "tar -x --skip-old-files -f a.tar", "tar xOf a.tar", "tar tfx.tar", "tar cf - a", "tar cf /dev/null a", "gzip f", "unzip a.zip", "unzip -n a.zip", "7z x a.7z",
 		"git mv a b", "sed -i.bak s/a/b/ f", "sed --in-place=.bak s/a/b/ f", "perl -pi.bak -e s/a/b/ f", "dd if=x of=/dev/null", "dd if=x", "ls > >(cat)", "ls 2>&1 | cat <<E",
+		"sed -n 'p' a", "sed 's/ w x/y/' a", "sed 's/a/b/w /dev/stdout' a", "sed -n '/w x/p' a", "sed 'y/w x/abc/' a", "sed -e 'a w x' a", "sed -n 'w /dev/stderr' a", "sed '#w x' a",
+		"sed 's,a,b,g' w x", "split --filter='gzip -c' a", "split --filter='cat >> $FILE' a", "split -l 5 a",
+		"awk '{print $1}' a", "awk '$1 > 5 {print $2}' a", "awk '{print ($1 > 5)}' a", "awk '{print \"a > b\"}' a", "awk '{print > \"/dev/stderr\"}' a", "awk '{print >> \"x\"}' a",
+		"awk '{if ($1>=3) print; else if ($2 > 4) {print $1}}' a", "python3 -c 'print(open(\"x\").read())'", "python3 -c 'open(\"x\",\"a\").write(\"y\")'", "python3 -c 'open(\"w\", \"r\")'",
+		"perl -ne 'print if /a/' x", "perl -e 'open(F, \">>x\")'", "perl -e 'open(F, \"<\", \"w\")'", "node -e 'console.log(1 > 0)'", "ruby -e 'puts File.read(\"w\")'",
 		"aws s3 cp s3://b/k -", "aws s3 ls", "docker ps", "crontab -e", "git merge main",
 	} {
 		if got := Classify(text); got.Class == Destructive {

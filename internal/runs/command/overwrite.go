@@ -31,6 +31,9 @@ func changes(c call) {
 		}
 		return
 	}
+	if c.name == "split" {
+		c.checkFilter()
+	}
 	class := Sensitive
 	for i, a := range positional {
 		last := i == len(positional)-1

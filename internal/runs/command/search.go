@@ -79,6 +79,7 @@ func finder(c call) {
 
 // sed judges sed: it only reads if its script only prints, drops or replaces lines in the output.
 func sed(c call) {
+	c.checkScriptFiles()
 	if c.flag("-i", "--in-place", "-f", "--file") {
 		class := wordsClass(c.words[:1])
 		if c.overwritesInPlace() {

@@ -200,7 +200,7 @@ func interpreter(c call) {
 		c.runsUnseen = true
 	}
 	c.report("unseen", wordsClass(c.words))
-	if c.overwritesInPlace() {
+	if c.overwritesInPlace() || slices.ContainsFunc(c.args, func(a word) bool { return c.writesOver(a.text) }) {
 		c.report("overwrites", Destructive)
 	}
 }
