@@ -309,4 +309,16 @@ func TestARejectedKeyLeadsToItsField(t *testing.T) {
 	b.until(`document.querySelector("#key-openai").value === ""`)
 	b.visit("/")
 	b.until(`document.getElementById("strip").hidden`)
+	// Another key that nobody tried is no answer yet.
+	if err := b.ai.Store.PutHealth(ctx, b.account, eligibility.Health{Provider: "openai", At: b.now().Add(time.Second), Outcome: string(eligibility.NoAPIKey)}); err != nil {
+		t.Fatal(err)
+	}
+	b.visit("/")
+	b.see(blockedStrip)
+	if _, err := b.ai.SetKey(ctx, b.account, "openai", "sk-other"); err != nil {
+		t.Fatal(err)
+	}
+	eval[bool](b, `import("/source/eligible.js").then(e => e.recheck()).then(() => true)`)
+	b.until(`document.getElementById("strip").hidden`)
+	b.until(`document.getElementById("announce").innerText.includes("Puedes intentarlo otra vez")`)
 }

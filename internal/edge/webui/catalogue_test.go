@@ -64,6 +64,7 @@ func families() map[string][]string {
 		f["page.usage.by."] = append(f["page.usage.by."], string(by))
 		f["page.usage.of."] = append(f["page.usage.of."], string(by))
 	}
+	f["page.js.ai_"] = []string{"ok", "down", "unconfigured", "disabled", "not_entitled", "unknown", "checked", "no_api_key", "rate_limited", "provider_refused"}
 	f["page.js.outcome_"] = []string{"ok", "stopped", "no_api_key", "rate_limited", "provider_unreachable", "provider_refused"}
 	f["page.js.bad_"] = []string{
 		"out_of_range", "missing", "unknown_provider", "duplicate", "string_too_short", "string_too_long", "too_long", "enum",

@@ -270,6 +270,28 @@ func TestARejectedKeyIsToldUntilItIsMended(t *testing.T) {
 		t.Errorf("%+v", block)
 	}
 	o.service.RecordHealth(ctx, account, "openai", llm.ErrNoKey)
+	o.probe.err = llm.ErrNoKey
+	o.world.Pass(time.Second)
+	before := o.probe.times
+	if s := o.status(t); s.Connected || s.Outcome != string(eligibility.NoAPIKey) || o.probe.times != before {
+		t.Errorf("it was asked again at once: %+v", s)
+	}
+	o.world.Pass(time.Minute)
+	if s := o.status(t); s.Connected || o.probe.times != before+1 {
+		t.Errorf("it was not asked again: %+v", s)
+	}
+	if plan, _ := o.service.Eligibility(ctx, q); plan != nil {
+		t.Error("the provider rejects it still")
+	}
+	o.probe.err = nil // the person mended it at the provider
+	o.world.Pass(time.Minute)
+	if s := o.status(t); !s.Connected {
+		t.Errorf("%+v", s)
+	}
+	if plan, block := o.service.Eligibility(ctx, q); plan == nil || plan.Rejected {
+		t.Errorf("%+v", block)
+	}
+	o.service.RecordHealth(ctx, account, "openai", llm.ErrNoKey)
 	o.world.Pass(time.Second)
 	if _, err := o.SetKey(ctx, account, "openai", "sk-right"); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,8 @@ const (
 	mostAttempts = 20 // shown
 	mostTurns    = 40 // turns read to find them
 	historySpan  = 7 * 24 * time.Hour
-	healthLife   = 5 * time.Minute // life of the result of a call or a probe
+	healthLife   = 5 * time.Minute  // life of the result of a call or a probe
+	rejectedLife = 10 * time.Second // of one that rejected the key: a person who asks again may have mended it at the provider
 	probeTime    = 4 * time.Second
 )
 
@@ -85,7 +86,11 @@ func (s *Service) health(ctx context.Context, account string, c Candidate, known
 			known.Provider, known.At, known.Outcome = a.Provider, a.At, a.Outcome
 		}
 	}
-	if s.Now().Sub(known.At) < healthLife && !s.Now().Before(known.At) {
+	life := healthLife
+	if known.Outcome == string(NoAPIKey) {
+		life = rejectedLife
+	}
+	if s.Now().Sub(known.At) < life && !s.Now().Before(known.At) {
 		return known, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
@@ -147,7 +152,7 @@ func (s *Service) attempts(ctx context.Context, account string, history credit.T
 }
 
 // Eligibility decides for GET /ai/eligibility, before there is a message. A key that the provider rejected is told as
-// such, until another one is set or a turn is answered with it.
+// such, until another one is set, a turn is answered with it, or a probe (Status) is answered.
 func (s *Service) Eligibility(ctx context.Context, q Question) (*Selection, *Block) {
 	q.Need, q.Preview = NominalNeed(), true
 	return s.Decide(ctx, q)

@@ -185,7 +185,10 @@ function standing(s) {
   if (!s.entitled) return ["offline", t("ai_not_entitled")];
   if (!s.enabled) return ["offline", t("ai_disabled")];
   if (!s.configured) return ["offline", t("ai_unconfigured")];
-  return s.connected ? ["online", t("ai_ok")] : ["offline", t("ai_down")];
+  if (s.connected) return ["online", t("ai_ok")];
+  const key = "ai_" + s.outcome;
+  const said = t(key);
+  return ["offline", said === key ? t("ai_down") : said];
 }
 
 function health(v, s) {

@@ -41,7 +41,7 @@ export const blocked = () => known.kind === "blocked";
 const clean = (text) => String(text || "").replace(/^[\s⚠️]+/u, "");
 const modeNow = (v) => v.dataset.mode || v.dataset.assistantMode || "automatic";
 
-const ask = (where) => api("GET", "/ai/eligibility" + (where.toString() ? "?" + where : ""));
+const ask = (what, where = "") => api("GET", "/ai/" + what + (where.toString() ? "?" + where : ""));
 
 /** recheck asks the server again. What cannot be asked changes nothing. */
 export const recheck = single(async () => {
@@ -51,9 +51,9 @@ export const recheck = single(async () => {
   const general = new URLSearchParams(project ? { project_id: project } : {});
   let answer, beside;
   try {
-    answer = await ask(chat ? new URLSearchParams({ conversationId: chat }) : general);
+    answer = await ask("eligibility", chat ? new URLSearchParams({ conversationId: chat }) : general);
     // A conversation that is off says nothing of whether it could be on.
-    beside = chat && off(v, answer) ? await ask(general) : answer;
+    beside = chat && off(v, answer) ? await ask("eligibility", general) : answer;
   } catch (failure) {
     if (!(failure instanceof Problem)) throw failure;
     return;
@@ -63,7 +63,7 @@ export const recheck = single(async () => {
   known = decide(v, answer);
   known.why = !beside.canExecute && !off(v, beside) ? clean(beside.block?.message) : "";
   if (before.kind === "blocked" && known.kind !== "blocked" && known.kind !== "off") {
-    announce(t("answerable") + (leftOver() ? " " + t("unanswered") : ""));
+    announce(free(before.block?.reason) + (leftOver() ? " " + t("unanswered") : ""));
   }
   draw();
 });
@@ -94,6 +94,10 @@ function unanswered() {
   const last = lines().filter((l) => l.matches(".user, .plan, .outcome, .note, .assistant[data-kind=text]")).at(-1);
   return Boolean(last?.matches(".user")) && !thread().querySelector("#writing, .line.sending");
 }
+
+// free says that an answer can be had, or, where a key was in the way, that it can be tried: nobody knows whether the
+// provider takes another one.
+const free = (reason) => t(reason === "no_api_key" ? "retriable" : "answerable");
 
 let drawn = "";
 
@@ -135,7 +139,7 @@ function blockedParts() {
   )];
 }
 
-const readyParts = () => [icon("check"), text("status", el("strong", {}, t("answerable")), " ", t("unanswered")),
+const readyParts = () => [icon("check"), text("status", el("strong", {}, free(lines().at(-1)?.querySelector(".reason")?.textContent)), " ", t("unanswered")),
   actions(answerButton("primary", t("answer_now")),
     el("button", { type: "button", class: "icon-button", "aria-label": t("close"), click: dismiss }, icon("close")))];
 
@@ -150,8 +154,11 @@ function dismiss() {
   draw();
 }
 
-/** retryCheck is the button that asks again. */
-export const retryCheck = (button) => busy(button, recheck);
+/** retryCheck is the button that asks again. The provider is asked, too, where it was what stood in the way. */
+export const retryCheck = (button) => busy(button, async () => {
+  if (button.dataset.reason === "no_api_key") await ask("status").catch(() => {});
+  await recheck();
+});
 
 // mode brings the choice up to date. While nothing can be answered, automatic
 // cannot be chosen, and the control says why.
