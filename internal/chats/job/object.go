@@ -7,14 +7,21 @@ import (
 	"strings"
 
 	"piloto/internal/ground/lazy"
+	"piloto/internal/ground/ref"
+	"piloto/internal/workspace/filespec"
 )
 
-// Object returns a call and what it is about, as a person reads it: «write_file a.go», «run_command npm test».
+// Object returns a call and what it is about, as a person reads it: «write_file a.go», «run_command npm test», «mcp_request GET
+// /rooms». A list of files without a folder is of the whole one.
 func (c OpenCall) Object() string {
 	var with map[string]any
 	_ = json.Unmarshal([]byte(c.Arguments), &with) // without an object there is only the name
-	for _, member := range []string{"path", "command", "pattern", "text", "file", "name", "query", "url"} {
-		if text, ok := with[member].(string); ok && strings.TrimSpace(text) != "" {
+	if method, ok := with["method"].(string); ok && !ref.Blank(method) {
+		at, _ := with["path"].(string)
+		return short(strings.TrimSpace(c.Name + " " + method + " " + at))
+	}
+	for _, member := range []string{"path", "command", "pattern", "text", "file", "name", "query", "url", "tool", "goal", "question", "id"} {
+		if text, ok := with[member].(string); ok && !ref.Blank(text) {
 			return short(c.Name + " " + text)
 		}
 	}
@@ -22,6 +29,9 @@ func (c OpenCall) Object() string {
 		names, _ := patched(patch)
 		names = names[:min(len(names), 3)]
 		return short(strings.TrimSpace(c.Name + " " + strings.Join(names, ", ")))
+	}
+	if c.Name == filespec.ListFiles.Name {
+		return c.Name + " ."
 	}
 	return short(c.Name)
 }

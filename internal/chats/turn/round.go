@@ -252,7 +252,7 @@ func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
 		}
 		return job.NewEvent(r.Answered, job.EventJudged, data)
 	}
-	data["text"], data["calls"] = r.Text, callNames(r.Calls)
+	data["text"], data["calls"], data["objects"] = r.Text, callNames(r.Calls), w.objectsOf(r.Calls)
 	if absent := w.absent(r); len(absent) > 0 {
 		data["did"] = absent
 	}

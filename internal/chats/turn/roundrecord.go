@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
 // takeTold takes what the client told while this invocation worked.
@@ -65,6 +66,27 @@ func (w *work) absent(r *job.Round) (list []job.Deed) {
 		list = append(list, job.Deed{Kind: f.Kind, Name: f.What, Refused: f.Code})
 	}
 	return list
+}
+
+// objectsOf returns the calls of a round and what each is about, with the service that it names. The client's own have only
+// their names, because an event of their own tells of them.
+func (w *work) objectsOf(calls []job.Call) []string {
+	objects := callNames(calls)
+	for i, c := range calls {
+		if w.clientSpec(c.Name) != nil || w.lacksTool(c.Name) {
+			continue
+		}
+		arguments := argumentsOf(c)
+		objects[i] = job.OpenCall{Name: c.Name, Arguments: arguments}.Object()
+		var with struct {
+			MCPID string `json:"mcp_id"`
+		}
+		_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read names no service
+		if at := slices.IndexFunc(w.listed, func(l tool.Listed) bool { return l.Server.ID == with.MCPID }); at >= 0 {
+			objects[i] += " (" + oneLine(w.listed[at].Server.Name) + ")"
+		}
+	}
+	return objects
 }
 
 // argumentsOf returns the arguments of a call as an object, if they are one.

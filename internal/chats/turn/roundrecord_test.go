@@ -363,3 +363,22 @@ func TestAProposalThatIsNotMadeIsOnRecord(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoWatchesHearsWhatARoundIsAbout, also of a call that fails: the words, or the request and its service. What the client
+// does has an event of its own.
+func TestWhoWatchesHearsWhatARoundIsAbout(t *testing.T) {
+	w := newJobWorld(t)
+	w.model.answers = []any{
+		llm.Reply{Calls: slices.Concat(calls("search_tools", `{"query":"alquilar"}`).Calls, calls("mcp_request", w.request("GET", "/nothing", "")).Calls, calls("read_file", `{"path":"a.go"}`).Calls)},
+		text("No hay nada."), text("No hay nada."),
+	}
+	j := w.workAt(t, readA)
+	events, err := w.Store.JobStore.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := string(eventOf(t, events, job.EventAnswered).Data)
+	if want := `"objects":["search_tools alquilar","mcp_request GET /nothing (` + w.Server.Name + `)","read_file"]`; !strings.Contains(data, want) {
+		t.Errorf("%s lacks %s", data, want)
+	}
+}
