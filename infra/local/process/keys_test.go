@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"piloto/internal/boot"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/models/secrets"
 )
 
@@ -256,6 +258,29 @@ func TestSettingsFromReadsVariables(t *testing.T) {
 	})
 	if err != nil || s.Key.Reveal() != "<OPENAI_API_KEY>" || s.GroqKey.Reveal() != "<GROQ_API_KEY>" || s.GroqBaseURL != "<GROQ_BASE_URL>" || s.GroqModel != "<GROQ_MODEL>" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestASettingThatCannotBeIsNamedAsThePersonSetIt, and not as a parameter of the template.
+func TestASettingThatCannotBeIsNamedAsThePersonSetIt(t *testing.T) {
+	for _, c := range []struct{ variable, value, want string }{
+		{"OPENAI_TIMEOUT", "0", "OPENAI_TIMEOUT 0: escribe un número de 1 a 600."}, {"OPENAI_TIMEOUT", "601", "OPENAI_TIMEOUT 601: escribe un número de 1 a 600."},
+		{"OPENAI_TIMEOUT", "1m", "OPENAI_TIMEOUT 1m: escribe un número de 1 a 600."}, {"PILOTO_TOOL_TIMEOUT", "-1", "PILOTO_TOOL_TIMEOUT -1: escribe un número de 1 a 780."},
+		{"MCP_MAX_RETRIES", "0", "MCP_MAX_RETRIES 0: escribe un número de 1 a 5."}, {"PILOTO_TURNS_PER_MINUTE", "x", "PILOTO_TURNS_PER_MINUTE x: escribe un número de 0 a 1000000."},
+	} {
+		s, err := SettingsFrom(func(name string) string {
+			if name == c.variable {
+				return c.value
+			}
+			return ""
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = newProcess(Options{Data: t.TempDir(), Log: io.Discard}, s, "http://127.0.0.1")
+		if got := fault.Of(err); err == nil || locale.OfFault(got).In(locale.Spanish) != c.want {
+			t.Errorf("%s=%s: %q, %v", c.variable, c.value, locale.OfFault(got).In(locale.Spanish), err)
+		}
 	}
 }
 

@@ -149,6 +149,9 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	if p.template, err = o.readTemplate(); err != nil {
 		return nil, err
 	}
+	if err := s.check(p.template); err != nil {
+		return nil, err
+	}
 	p.template.Stack = "piloto"
 	p.names = p.template.Names()
 	if p.names["ReceiptKey.Arn"], err = receiptKeyPath(o.Data); err != nil {

@@ -3,7 +3,10 @@ package process
 import (
 	"cmp"
 	"errors"
+	"localaws/template"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,6 +89,24 @@ func SettingsFrom(getenv func(string) string) (Settings, error) {
 	s.Browse, browse = readSwitch(getenv, "PILOTO_OPEN", true)
 	s.Credits, credits = readSwitch(getenv, "PILOTO_CREDITS", false)
 	return s, errors.Join(demo, browse, credits)
+}
+
+// check returns an error that names the variable whose value the template's parameter cannot have.
+func (s Settings) check(t *template.Template) error {
+	for _, variable := range slices.Sorted(maps.Keys(parameters)) {
+		name := parameters[variable]
+		i := slices.IndexFunc(t.Parameters, func(p template.Parameter) bool { return p.Name == name })
+		if value := s.Parameters[name]; value != "" && i >= 0 {
+			p := t.Parameters[i]
+			switch err := p.Accept(value); {
+			case err != nil && p.Number:
+				return refusal("up.wrong.number", "name", variable, "value", value, "least", p.Min, "most", p.Max)
+			case err != nil:
+				return refusal("up.wrong.setting", "name", variable, "value", value, "why", err.Error())
+			}
+		}
+	}
+	return nil
 }
 
 // mostStop is the longest time that may be set for calls under way, in seconds.

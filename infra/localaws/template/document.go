@@ -147,7 +147,7 @@ func (r *reader) parameters(n *yaml.Node, path string) {
 			r.fail(body, join(path, key.Value)+".Type", "%q is not supported here: only String, Number", kind)
 		}
 		if p.Has {
-			if err := p.accept(p.Default); err != nil {
+			if err := p.Accept(p.Default); err != nil {
 				r.fail(body, join(path, key.Value)+".Default", "%v", err)
 			}
 		}

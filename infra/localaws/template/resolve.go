@@ -135,15 +135,15 @@ func (s *scope) parameters() error {
 		if !given {
 			continue // an error only if it is used
 		}
-		if err := p.accept(value); err != nil {
+		if err := p.Accept(value); err != nil {
 			errs = append(errs, fmt.Errorf("parameter %s: %w", p.Name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// accept returns the reason why a parameter cannot have a value.
-func (p Parameter) accept(value string) error {
+// Accept returns the reason why a parameter cannot have a value; nil when it can.
+func (p Parameter) Accept(value string) error {
 	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
 		return fmt.Errorf("%q is not one of %s", value, strings.Join(p.Allowed, ", "))
 	}
