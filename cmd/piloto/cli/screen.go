@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"io"
 	"regexp"
 	"slices"
@@ -31,7 +32,7 @@ func (s *screen) Write(p []byte) (int, error) {
 		return len(p), s.put(string(p))
 	}
 	text := slices.Concat(s.rest, p)
-	n := wholeCharacters(text)
+	n := len(bytes.TrimSuffix(text[:wholeCharacters(text)], []byte("\r"))) // it may be that of a line break
 	s.rest = append([]byte(nil), text[n:]...)
 	return len(p), s.put(visible.Screen(string(text[:n])))
 }

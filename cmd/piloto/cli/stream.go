@@ -72,6 +72,7 @@ type pieces struct {
 	text  strings.Builder
 	turn  string // to which it belongs
 	line  bool   // something stands on the last line
+	held  string // the CR at the end of the last piece, which may be that of a line break
 }
 
 // add writes a piece that follows what was written. Another one is left out: the rest of the answer is printed at its end.
@@ -85,7 +86,17 @@ func (p *pieces) add(turn string, offset int, piece string) {
 	}
 	p.begin()
 	p.text.WriteString(piece)
-	shown := visible.Lines(piece)
+	p.write(piece)
+}
+
+// write writes a part of the text.
+func (p *pieces) write(part string) {
+	part = p.held + part
+	shown := strings.TrimSuffix(part, "\r")
+	if p.held = part[len(shown):]; shown == "" {
+		return
+	}
+	shown = visible.Lines(shown)
 	p.line = !strings.HasSuffix(shown, "\n")
 	_, _ = io.WriteString(p.out, shown)
 }
@@ -116,8 +127,10 @@ func (p *pieces) finish(answer string) (rest string) {
 		p.reset()
 		return answer
 	}
-	_, _ = io.WriteString(p.out, visible.Lines(rest))
-	p.line = p.line && rest == "" || rest != "" && !strings.HasSuffix(rest, "\n")
+	if p.held != "" { // what follows it was not kept, as no space is
+		p.held = "\r\n"
+	}
+	p.write(rest)
 	p.endLine()
 	return ""
 }
@@ -140,6 +153,7 @@ func after(beginning, text string) (rest string, ok bool) {
 }
 
 func (p *pieces) endLine() {
+	p.held = "" // a CR at the end shows nothing
 	if p.line {
 		_, _ = io.WriteString(p.out, "\n")
 	}

@@ -33,6 +33,7 @@ func TestAnAnswerIsWrittenOnce(t *testing.T) {
 		"the model began anew":            {[]piece{{"t", 0, "Reservado. "}, {"t", 0, "Puedo reservarla. "}}, true, "Puedo reservarla. ¿Sí?", "Reservado. \n(anew)Puedo reservarla. ¿Sí?\n|"},
 		"another turn":                    {[]piece{{"t", 0, "Otra cosa. "}, {"u", 0, "Uno. "}}, false, "Uno. Dos.", "Otra cosa. \n(anew)Uno. Dos.\n|"},
 		"another text than was announced": {[]piece{{"t", 0, "Uno. "}}, false, "Dos.", "Uno. \n(anew)|Dos."},
+		"line breaks of Windows":          {[]piece{{"t", 0, "Uno.\r"}, {"t", 5, "\nDos.\r\n"}, {"t", 11, "a\rb\r"}}, false, "Uno.\r\nDos.\r\na\rb\r\nFin.", "Uno.\nDos.\na⟦U+000D⟧b\nFin.\n|"},
 		"control characters":              {[]piece{{"t", 0, "Hola, Ana\x1b[2J. "}}, false, "Hola, Ana\x1b[2J. Y\x1b.", "Hola, Ana⟦U+001B⟧[2J. Y⟦U+001B⟧.\n|"},
 	} {
 		var out strings.Builder

@@ -7,6 +7,7 @@ func TestACallNamesItsObject(t *testing.T) {
 	for _, c := range []struct{ name, arguments, want string }{
 		{"write_file", `{"path":"a.go","content":"x"}`, "write_file a.go"},
 		{"run_command", `{"command":"npm test"}`, "run_command npm test"},
+		{"run_command", `{"command":"cat > a <<E\nx\r\ny\nE\n"}`, "run_command cat > a <<E ↵ x ↵ y ↵ E"}, {"run_command", `{"command":"ls\u202e\rx"}`, "run_command ls⟦U+202E⟧⟦U+000D⟧x"},
 		{"list_files", `{}`, "list_files ."}, {"list_files", ``, "list_files ."}, {"list_files", `{"path":""}`, "list_files ."},
 		{"list_files", `{"path":"\u200b"}`, "list_files ."}, {"list_files", `{"recursive":true}`, "list_files ."}, {"list_files", `{"path":"src"}`, "list_files src"},
 		{"grep", `{"text":"x"}`, "grep x"}, {"find_files", `{"pattern":"*.go"}`, "find_files *.go"},

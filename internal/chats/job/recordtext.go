@@ -51,8 +51,12 @@ func (d Deed) what() locale.Phrase {
 // mostShort is how many characters of a name a sentence has.
 const mostShort = 160
 
-// short returns a name for a sentence: every character is visible, and a long one is cut.
+// breaks are the line breaks of a name that stands in a line.
+var breaks = strings.NewReplacer("\r\n", " ↵ ", "\n", " ↵ ")
+
+// short returns a name for a sentence: every character is visible, a line break as ↵, and a long one is cut.
 func short(name string) string {
+	name = breaks.Replace(strings.TrimSpace(name))
 	runes := []rune(name)
 	if len(runes) > mostShort {
 		name = string(runes[:mostShort]) + "…"

@@ -10,7 +10,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Screen returns a text as it may go to a terminal: line breaks, tabs and the joiners of emoji stay, and everything else that
+// Screen returns a text as it may go to a terminal: line breaks (CR LF as LF), tabs and the joiners of emoji stay, and everything else that
 // shows nothing, or could change what is shown, is named. It marks no letter that imitates another one, so a text of Line or
 // Lines stays as it is.
 func Screen(s string) string { return screen(s, true) }
@@ -28,6 +28,7 @@ func screen(s string, lines bool) string {
 		r, n := utf8.DecodeRuneInString(s)
 		joins := (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, last)
 		switch {
+		case lines && strings.HasPrefix(s, "\r\n"): // the LF alone is written
 		case r == utf8.RuneError && n == 1:
 			t.Mark(fmt.Sprintf("0x%02X", s[0]))
 		case joins || lines && (r == '\n' || r == '\t') || r == '\u00a0' || !ref.Invisible(r):

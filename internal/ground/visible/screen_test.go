@@ -18,12 +18,19 @@ func TestScreenHasNoCharacterThatActs(t *testing.T) {
 		"a\tb\nc\u00a0d":         "a\tb\nc\u00a0d",
 		"\x1b]8;;http://x\x07y":  "⟦U+001B⟧]8;;http://x⟦U+0007⟧y",
 		"\u009b2J\x9b2J\r\b\x7f": "⟦U+009B⟧2J⟦0x9B⟧2J⟦U+000D⟧⟦U+0008⟧⟦U+007F⟧",
+		"a\r\nb\r\n\r\rc\r":      "a\nb\n⟦U+000D⟧⟦U+000D⟧c⟦U+000D⟧",
 		"\u202ea\u200b\u2028":    "⟦U+202E⟧a⟦U+200B⟧⟦U+2028⟧",
 		"👩‍💻 ⚠️ pаypal":          "👩‍💻 ⚠️ pаypal",
 	} {
 		if got := visible.Screen(in); got != want {
 			t.Errorf("%q\n got %q\nwant %q", in, got, want)
 		}
+	}
+	if got := visible.Lines("a\r\nb\r"); got != "a\nb⟦U+000D⟧" {
+		t.Errorf("%q", got)
+	}
+	if got := visible.Line("a\r\nb") + visible.ScreenLine("a\r\nb"); got != "a⟦U+000D⟧⟦U+000A⟧ba⟦U+000D⟧⟦U+000A⟧b" {
+		t.Errorf("in a line: %q", got)
 	}
 	odd := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("ab \x1b[2J\n\r\t\u202e\u200b\u009b\x7f👩\u200d\ufe0f")), rapid.Rune()))
 	rapid.Check(t, func(t *rapid.T) {

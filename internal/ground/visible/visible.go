@@ -26,7 +26,7 @@ const padding = 12
 // spaces, padding and invalid bytes. No part of the text is omitted or shortened.
 func Value(to Sink, s string) { write(to, s, false) }
 
-// Prose writes a message: line breaks are kept, and emoji keep their joiners.
+// Prose writes a message: line breaks are kept, CR LF as LF, and emoji keep their joiners.
 func Prose(to Sink, s string) { write(to, s, true) }
 
 func write(to Sink, s string, prose bool) {
@@ -35,6 +35,7 @@ func write(to Sink, s string, prose bool) {
 	for s != "" {
 		r, n := utf8.DecodeRuneInString(s)
 		switch {
+		case prose && strings.HasPrefix(s, "\r\n"): // the LF alone is written
 		case r == utf8.RuneError && n == 1:
 			to.Mark(fmt.Sprintf("0x%02X", s[0]))
 		case prose && (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, last):
