@@ -112,7 +112,7 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 	f.BoolVar(&w.noMCP, "disable-mcp", false, "use no registered service")
 	f.StringVar(&a.global.logLevel, "log-level", "", "debug, info, warn or error: of the log of the data folder that this command opens")
 	f.StringVar(&a.global.logFile, "log-file", "", "`file` for that log; piloto.log in the data folder when absent")
-	f.IntVar(&w.steps, "max-steps", 0, "calls of the model, 1 to 200; as the agent says when absent")
+	f.IntVar(&w.steps, "max-steps", 0, "calls of the model, 1 to 200, and one that closes; as the agent says when absent")
 	f.Float64Var(&w.budget, "budget", 0, "what its models may cost, in US dollars; as the agent says when absent")
 	f.DurationVar(&w.timeout, "timeout", 0, "how long it may work (10m); waits do not count; as the agent says when absent")
 	f.StringVar(&w.eval, "self-eval", "", "off, basic or full: whether its answer is judged before it ends")

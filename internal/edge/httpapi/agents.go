@@ -99,7 +99,7 @@ func (AgentPatch) Schema(r huma.Registry) *huma.Schema {
 			"tools":         texts("globs of tools: " + strings.Join(agent.ToolNames(), ", ") + "; absent or null: all that the account may use; []: none"),
 			"servers":       texts("ids of services; absent or null: all; []: none"),
 			"mode":          text("confirm-all: reads are proposed, too; confirm-sensitive; yolo is the same over a service, because it never covers one"),
-			"max_steps":     number("model calls, 1 to 200"),
+			"max_steps":     number("model calls, 1 to 200; one more, without tools, closes what was not done by then"),
 			"timeout_s":     number("1 to 604800"),
 			"budget_micros": number("cost that ends a turn; 0: only the account's limits"),
 			"warn_micros":   number("cost of which a turn is noted; 0: none"),

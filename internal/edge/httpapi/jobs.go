@@ -69,7 +69,7 @@ type JobRequest struct {
 	Prompt       string `json:"prompt" minLength:"1" doc:"at most 32 KB of UTF-8"`
 	ChatID       string `json:"chat_id,omitempty" doc:"where its plans and its answer stand; a chat of its own when absent"`
 	BudgetMicros int64  `json:"budget_micros,omitempty" minimum:"1" doc:"what its models may cost, in millionths of a US dollar"`
-	MaxSteps     int    `json:"max_steps,omitempty" minimum:"1" maximum:"200" doc:"calls of its model"`
+	MaxSteps     int    `json:"max_steps,omitempty" minimum:"1" maximum:"200" doc:"calls of its model; one more, without tools, closes what was not done by then"`
 	TimeoutS     int    `json:"timeout_s,omitempty" minimum:"1" maximum:"604800" doc:"seconds that it may work; what it waits for a plan does not count, and it ends after 7 days"`
 	Eval         string `json:"eval,omitempty" enum:"off,basic,full"`
 	DryRun       bool   `json:"dry_run,omitempty" doc:"nothing is proposed: it says what it would propose"`
