@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,36 +81,17 @@ func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) 
 	return int(a.run(args))
 }
 
-// lastLook is how long the second signal waits for what a command left to be moved away.
-const lastLook = 10 * time.Second
-
-// run runs the command until it ends, or until a signal. The second signal ends it as soon as no command on this machine is
-// under way.
+// run runs the command until it ends, or until a signal, or until nobody reads what it writes.
 func (a *app) run(args []string) Code {
 	a.tag, a.args = a.language(), args
-	out, errOut := &screen{to: a.out, plain: !a.isTerm}, &screen{to: a.errOut} // what stderr has is read by a person, now or later
-	a.out, a.errOut = out, errOut
-	defer errOut.end()
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	a.signals = make(chan os.Signal, 2)
-	signal.Notify(a.signals, ends()...)
-	defer signal.Stop(a.signals)
-	go func() {
-		first, ok := <-a.signals
-		if !ok {
-			return
-		}
-		stop(&signalError{first})
-		if second, ok := <-a.signals; ok {
-			if state := a.terminal.Load(); state != nil { // a secret was being typed
-				_ = term.Restore(int(os.Stdin.Fd()), state)
-			}
-			time.AfterFunc(lastLook, func() { os.Exit(int((&signalError{second}).code())) })
-			a.underWay.Lock() // for good: none begins
-			os.Exit(int((&signalError{second}).code()))
-		}
-	}()
+	unread := func() { stop(&signalError{syscall.SIGPIPE}) }
+	// What stderr has is read by a person, now or later.
+	out, errOut := &screen{to: a.out, plain: !a.isTerm, unread: unread}, &screen{to: a.errOut, unread: unread}
+	a.out, a.errOut = out, errOut
+	defer errOut.end()
+	defer a.obey(stop)()
 	root := a.root()
 	root.SetArgs(normalise(root, args))
 	err := root.ExecuteContext(ctx)
@@ -121,7 +100,10 @@ func (a *app) run(args []string) Code {
 		code = signalled.code()
 	}
 	out.end()
-	if lost := out.err; lost != nil && code == Success {
+	switch lost := out.err; {
+	case errors.Is(lost, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)): // as of head, which has enough
+		err, code = nil, (&signalError{syscall.SIGPIPE}).code()
+	case lost != nil && code == Success:
 		err, code = refusal("cli.wrong.not_written").Because(lost), Failed
 	}
 	if err != nil {
@@ -132,12 +114,6 @@ func (a *app) run(args []string) Code {
 		fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
 	}
 	return code
-}
-
-// ends returns the signals that end a command. The end of a terminal that nohup has ignored stays ignored.
-func ends() []os.Signal {
-	of := slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGQUIT}, signal.Ignored)
-	return append(of, os.Interrupt, syscall.SIGTERM)
 }
 
 // tell writes an error, if it has a text. Of a command that a signal ended (ctx) it says only which request may have been done.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -175,21 +176,22 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 	}
 	a.say(a.text("cli.job_started", "id", j.JobID, "agent", w.agent))
 	t := &jobTale{app: a, machine: m, shown: w.workspace.showed, id: j.JobID}
+	t.stop = sync.OnceValue(func() error { return stopJob(context.WithoutCancel(ctx), c, t.id) })
+	defer context.AfterFunc(ctx, func() { _ = t.stop() })() // finish tells the error
 	if m != nil {
 		defer t.stay(ctx, c)()
 	}
 	return a.finish(ctx, c, t, began, w.showCost)
 }
 
-// finish follows the job of this command. A signal stops the job too.
+// finish follows the job of this command. A signal stops the job too, and so does an error: nobody else carries out its calls, or asks
+// about its plans.
 func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began time.Time, showCost bool) error {
 	j, err := a.followJob(ctx, c, t)
-	if ctx.Err() != nil {
-		a.tellRecord(a.stopJob(context.WithoutCancel(ctx), c, t.id), t)
-		return cmp.Or(err, ctx.Err())
-	}
-	if err != nil {
-		a.tellRecord(a.stopJob(ctx, c, t.id), t) // nobody else carries out its calls, or asks about its plans
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		a.say(a.text("cli.stopping"))
+		a.tell(context.WithoutCancel(ctx), t.stop())
+		a.tellRecord(untilEnded(context.WithoutCancel(ctx), c, t.id), t)
 		return err
 	}
 	if showCost || a.global.verbose > 0 {
@@ -233,17 +235,30 @@ func (a *app) tellWait(j httpapi.Job, o outcome) {
 	}
 }
 
-// stopGrace is how long a command waits for a job that it stops.
+// stopGrace is how long a command waits until its request to stop a job is answered, and then for the end of the job.
 const stopGrace = 10 * time.Second
 
-// stopJob asks the deployment to stop a job, because a signal ended this command. It returns the job as it was read last.
-func (a *app) stopJob(ctx context.Context, c *client.Client, id string) (last httpapi.Job) {
+// stopJob asks the deployment to stop a job. That it has ended is no error.
+func stopJob(ctx context.Context, c *client.Client, id string) error {
 	within, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	a.say(a.text("cli.stopping"))
-	if _, err := client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{}); err != nil {
-		a.tell(ctx, err)
+	_, err := client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{})
+	if isEnded(err) {
+		return nil
 	}
+	return err
+}
+
+// isEnded reports whether a request was refused because the job has ended.
+func isEnded(err error) bool {
+	refused, ok := errors.AsType[*client.Problem](err)
+	return ok && refused.Code == job.ErrEnded.Code
+}
+
+// untilEnded waits for the end of a job that was stopped. It returns the job as it was read last.
+func untilEnded(ctx context.Context, c *client.Client, id string) (last httpapi.Job) {
+	within, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
 	for {
 		j, err := client.Get[httpapi.Job](within, c, client.Path("api", "jobs", id), nil)
 		if err != nil {

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"unicode/utf8"
 
 	"piloto/cmd/piloto/show"
@@ -18,6 +20,8 @@ import (
 type screen struct {
 	to    io.Writer
 	plain bool // a program or a file reads it: bytes are passed as they are
+
+	unread func() // called when what read it has ended; nil: nothing is
 
 	mu   sync.Mutex // a log writes beside the command
 	rest []byte     // the beginning of a character that was not written to its end
@@ -72,6 +76,9 @@ func (s *screen) put(text string) error {
 	_, err := io.WriteString(s.to, text)
 	if err != nil {
 		s.err = err
+	}
+	if s.unread != nil && errors.Is(err, syscall.EPIPE) {
+		s.unread()
 	}
 	return err
 }

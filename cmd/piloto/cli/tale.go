@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +25,8 @@ type jobTale struct {
 	id      string
 	after   int
 	tools   []string
-	model   string // that answered last
+	model   string       // that answered last
+	stop    func() error // asks the deployment to stop the job, once, and returns when it has answered
 
 	waits sync.Once // says that the job waits for another machine
 }
@@ -136,7 +137,8 @@ func (t *jobTale) stay(ctx context.Context, c *client.Client) (stop func()) {
 }
 
 // answerCalls carries out the calls that a job leaves to this command. What changed something is told to the deployment at once, so that
-// it is on record if this command is killed. A job that ended meanwhile hears it, too.
+// it is on record if this command is killed. After a signal the job is stopped before it hears what its calls came to, because its model
+// would be asked on. A job that ended meanwhile hears it, too.
 func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.Job) error {
 	t.machine.Wanted = func(ctx context.Context) bool {
 		now, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id), nil)
@@ -147,10 +149,12 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 		if len(told) == 0 {
 			return nil
 		}
-		// Ctrl-C does not keep what was done from being told.
+		if ctx.Err() != nil {
+			_ = t.stop() // finish tells the error
+		}
 		_, err := client.Post[httpapi.Job](context.WithoutCancel(ctx), c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: told})
 		told = nil
-		if ended, ok := errors.AsType[*client.Problem](err); ok && ended.Code == job.ErrEnded.Code {
+		if isEnded(err) {
 			return nil
 		}
 		return err
@@ -161,10 +165,7 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 			if err := send(); err != nil {
 				return err
 			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
 		}
 	}
-	return send()
+	return cmp.Or(send(), ctx.Err())
 }

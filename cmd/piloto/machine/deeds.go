@@ -67,13 +67,29 @@ func objectOf(c job.OpenCall) string {
 	return object
 }
 
+// namesOf returns what the arguments of a call name, each once, and at least one.
+func namesOf(c job.OpenCall) []string {
+	if names := job.Targets(c.Arguments); len(names) > 0 {
+		return names
+	}
+	return []string{objectOf(c)}
+}
+
+// notBegun is the answer to a call that was not made because the job was stopped. What was not read is not on record.
+func (m *Machine) notBegun(c job.OpenCall) result {
+	r := result{wrong: refusal(job.RefusedStopped).text(), did: []job.Deed{}}
+	if kind := m.kindOf(c); kind != job.DeedRead {
+		for _, name := range namesOf(c) {
+			r.did = append(r.did, job.Deed{Kind: kind, Name: name, Deleted: job.Deletes(c.Name, c.Arguments, name), Refused: job.RefusedStopped})
+		}
+	}
+	return r
+}
+
 // unmade returns the changes that a tool did not make: refused because of their name, or failed. There is one for each file that the
 // call names.
 func (m *Machine) unmade(c job.OpenCall, r filetool.Result) (list []job.Deed) {
-	names := job.Targets(c.Arguments)
-	if len(names) == 0 {
-		names = []string{objectOf(c)}
-	}
+	names := namesOf(c)
 	for _, name := range names {
 		d, why := job.Deed{Kind: job.DeedChange, Name: name, Deleted: job.Deletes(c.Name, c.Arguments, name)}, r.Why
 		if len(names) > 1 && why != filetool.WhyMasked { // it is why one of them was refused

@@ -225,8 +225,11 @@ func (r result) text() string {
 	return string(raw)
 }
 
-// answer answers one call.
+// answer answers one call. After ctx ended none is made.
 func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
+	if ctx.Err() != nil {
+		return m.notBegun(c)
+	}
 	if c.Name == runCommand.Name && m.Commands {
 		return m.run(ctx, c.Arguments)
 	}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	lastLook = 10 * time.Second       // for which the second signal waits until what a command left is moved away
+	echo     = 100 * time.Millisecond // in which a signal that comes again is the same one
+)
+
+// obey ends the command with the first signal, by stop, and at once with the second one of a person, as soon as no command on this
+// machine is under way. It returns what ends that.
+func (a *app) obey(stop context.CancelCauseFunc) (end func()) {
+	a.signals = make(chan os.Signal, 8)
+	signal.Notify(a.signals, ends()...)
+	// Without this a write to what has ended would kill this program before its job is stopped. What ends with the terminal or
+	// with Ctrl-C, as tee does, ends before it.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	go func() {
+		var insists insistence
+		for s := range a.signals {
+			stop(&signalError{s})
+			if insists.on(s, time.Now()) {
+				a.leave(s)
+			}
+		}
+	}()
+	return func() { signal.Stop(a.signals); signal.Stop(broken) }
+}
+
+// leave ends the program.
+func (a *app) leave(with os.Signal) {
+	if state := a.terminal.Load(); state != nil { // a secret was being typed
+		_ = term.Restore(int(os.Stdin.Fd()), state)
+	}
+	code := int((&signalError{with}).code())
+	time.AfterFunc(lastLook, func() { os.Exit(code) })
+	a.underWay.Lock() // for good: none begins
+	os.Exit(code)
+}
+
+// insistence knows whether a person has sent a second signal.
+type insistence struct {
+	first os.Signal
+	at    time.Time
+}
+
+// on reports whether a signal is the second one of a person. The end of a terminal is none: the system tells it, the shell does,
+// and a person may close the terminal while the job is being stopped. Programs such as timeout, and npm after Ctrl-C, pass on
+// what this program gets itself: the same signal, at once.
+func (i *insistence) on(s os.Signal, now time.Time) bool {
+	switch {
+	case s == syscall.SIGHUP:
+		return false
+	case i.first == nil:
+		i.first, i.at = s, now
+		return false
+	}
+	return s != i.first || now.Sub(i.at) > echo
+}
+
+// ends returns the signals that end a command. The end of a terminal that nohup has ignored stays ignored.
+func ends() []os.Signal {
+	of := slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGQUIT}, signal.Ignored)
+	return append(of, os.Interrupt, syscall.SIGTERM)
+}
