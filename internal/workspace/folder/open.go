@@ -114,7 +114,7 @@ func open(dir *os.Root, segment, name string) (opened, error) {
 				return opened{}, special(name).Because(err)
 			}
 			// A file that has just lost this name, because it was a second one, has one name by now: another.
-			if now, err := dir.Lstat(segment); err == nil && isPlain(now) && os.SameFile(now, is) {
+			if now, err := dir.Lstat(segment); err == nil && isPlain(now) && os.SameFile(now, is) && hasStayed(dir, f, segment) {
 				return opened{f, is}, nil
 			}
 		}

@@ -2,6 +2,7 @@ package folder
 
 import (
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -15,3 +16,6 @@ func identify(info fs.FileInfo) (identity, uint64) {
 	id.device, id.number, id.changed = wide(s.Dev), s.Ino, s.Ctimespec.Nano()
 	return id, wide(s.Nlink)
 }
+
+// hasStayed is true: this system does not tell whether an open file lost the name by which it was opened.
+func hasStayed(*os.Root, *os.File, string) bool { return true }

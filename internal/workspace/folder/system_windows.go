@@ -43,3 +43,6 @@ func claim(path string) (*os.File, error) {
 
 // syncFolder does nothing: Windows writes the entries of a folder with the file.
 func syncFolder(*os.Root) error { return nil }
+
+// hasStayed is true: this system does not tell whether an open file lost the name by which it was opened.
+func hasStayed(*os.Root, *os.File, string) bool { return true }
