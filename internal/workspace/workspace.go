@@ -26,6 +26,7 @@ var (
 	ErrSpecial     = fault.New(fault.Invalid, "workspace.special")         // a link out, a second name of a file, a FIFO, a device: Args["name"]
 	ErrTooLarge    = fault.New(fault.TooLarge, "workspace.too_large")      // CheckSize
 	ErrFull        = fault.New(fault.Conflict, "workspace.full")           // too many files, or bytes in all: Limits.Check
+	ErrMany        = fault.New(fault.Conflict, "workspace.many")           // a folder has too many files, or bytes in all: Args["name"], Args["max"], Args["max_mb"]
 	ErrDenied      = fault.New(fault.Forbidden, "workspace.denied")        // the system does not let this program use it: Args["name"]
 	ErrUnreachable = fault.New(fault.Unavailable, "workspace.unreachable") // the place of the files does not answer
 	ErrBusy        = fault.New(fault.Conflict, "workspace.busy")           // another job works on it: Args["name"]

@@ -71,7 +71,7 @@ type Options struct {
 }
 
 // most is how many files of a workspace are listed. A project of a person has more than one in a bucket.
-const most = 20_000
+const most = 100_000
 
 // Machine is an open workspace.
 type Machine struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/folder"
 )
@@ -85,12 +86,25 @@ func TestListSaysHowManyFilesAreTooMany(t *testing.T) {
 	put(t, root, map[string]string{"a": "1", "b": "2", "dir/c": "3"})
 	f := in(t, folder.Config{Root: root, Limits: workspace.Limits{Files: 2}})
 	_, err := f.List(t.Context())
-	if !errors.Is(err, workspace.ErrFull) || fault.Of(err).Args["files"] != "3" || fault.Of(err).Args["max"] != "2" {
-		t.Errorf("%v", err)
+	many := fault.Of(err)
+	for tag, want := range map[locale.Tag]string{
+		locale.English: "The folder " + root + " has more than 2 files, or than 100 MB, without what .gitignore leaves out: name a folder below it with -w, or " +
+			"name in a .gitignore what the agent does not need.",
+		locale.Spanish: "La carpeta " + root + " tiene más de 2 archivos, o de 100 MB, sin contar lo que deja fuera .gitignore: nombra con -w una carpeta de " +
+			"dentro, o en un .gitignore lo que el agente no necesita.",
+	} {
+		if got := locale.OfFault(many).In(tag); !errors.Is(err, workspace.ErrFull) || !errors.Is(err, workspace.ErrMany) || got != want {
+			t.Errorf("%v: %s", err, got)
+		}
 	}
 	f = in(t, folder.Config{Root: root, Limits: workspace.Limits{Bytes: 2}})
 	if _, err := f.List(t.Context()); !errors.Is(err, workspace.ErrFull) {
 		t.Errorf("%v", err)
+	}
+	put(t, root, map[string]string{".gitignore": "dir\n"})
+	f = in(t, folder.Config{Root: root, Limits: workspace.Limits{Files: 3}})
+	if l, err := f.List(t.Context()); err != nil || len(l.Files) != 3 { // what the sentence says helps
+		t.Errorf("%v, %v", l, err)
 	}
 	if content, _, err := f.Read(t.Context(), "dir/c", "", 0, 9); err != nil || string(content) != "3" {
 		t.Errorf("a file of a full workspace is read: %q, %v", content, err)

@@ -13,13 +13,10 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/ignore"
 )
-
-// mostWalked is after how many files a walk looks at the limits, because a person may give the folder of all their
-// files.
-const mostWalked = 10 * workspace.MaxFiles
 
 // found is a file that a walk found.
 type found struct {
@@ -37,13 +34,21 @@ type walk struct {
 	bytes int64
 }
 
-// walk returns the files that are listed, in no order. It returns ErrFull if they are over the limits.
+// walk returns the files that are listed, in no order. It returns ErrMany as soon as they are over the limits, because a person may
+// give the folder of all their files.
 func (f *Folder) walk(ctx context.Context, stray func(*os.Root, string)) (*walk, error) {
 	w := &walk{Folder: f, ctx: ctx, stray: stray}
-	if err := w.folder(f.root, ""); err != nil {
-		return w, err
+	return w, w.folder(f.root, "")
+}
+
+// fits returns ErrMany, which is ErrFull too, if so many files, or so many bytes in all, are over the limits.
+func (f *Folder) fits(files int, bytes int64) error {
+	full := f.config.Limits.Check(files, bytes)
+	if full == nil {
+		return nil
 	}
-	return w, f.config.Limits.Check(len(w.files), w.bytes)
+	of := fault.Of(full).Args
+	return workspace.ErrMany.With("name", workspace.Printable(f.config.Root)).With("max", of["max"]).With("max_mb", of["max_mb"]).Because(full)
 }
 
 // folder finds the files of a folder and of those below.
@@ -113,10 +118,7 @@ func (w *walk) file(dir *os.Root, segment, name string) error {
 	}
 	w.files = append(w.files, found{name, info})
 	w.bytes += info.Size()
-	if len(w.files)%mostWalked == 0 {
-		return w.config.Limits.Check(len(w.files), w.bytes)
-	}
-	return nil
+	return w.fits(len(w.files), w.bytes)
 }
 
 // isLeftOut reports whether a list goes on after an error of one file: the file went, is none, is too large, or is

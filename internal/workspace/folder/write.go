@@ -145,7 +145,7 @@ func (f *Folder) hasRoom(ctx context.Context, name string, now workspace.File, s
 			}
 		}
 	}
-	return f.config.Limits.Check(files, w.bytes-now.Size+size)
+	return f.fits(files, w.bytes-now.Size+size)
 }
 
 // makeParent opens the folder of a file, and makes it if it is not there. stay is how many of its folders were there.
