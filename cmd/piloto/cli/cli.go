@@ -43,6 +43,7 @@ type app struct {
 	getenv func(string) string
 	name   string   // by which the person called it; "" for piloto
 	same   []string // the flags that say which deployment, as the person gave them
+	whose  []string // those that say whose files
 
 	asks   bool // a person is at stdin and stderr
 	colour bool

@@ -31,14 +31,28 @@ const hooksKey = "post-edit"
 // unset are the flags of these commands that are no settings: they belong to one call.
 var unset = []string{"config", "help", "version", "chat", "project", "delete", "force"}
 
+// given returns those of some flags that the person gave, as words of a shell.
+func given(cmd *cobra.Command, names ...string) (words []string) {
+	for _, name := range names {
+		f := cmd.Flags().Lookup(name)
+		if f == nil || !f.Changed {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			words = append(words, "--"+name, visible.Word(value))
+		}
+	}
+	return words
+}
+
 // configure sets the flags that were not given: from the environment (PILOTO_MAX_STEPS), else from the configuration
 // (max_steps).
 func (a *app) configure(cmd *cobra.Command) error {
-	for _, name := range []string{"at", "profile", "data"} {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			a.same = append(a.same, "--"+name, visible.Word(f.Value.String()))
-		}
-	}
+	a.same, a.whose = given(cmd, "at", "profile", "data"), given(cmd, "project", "chat", "workspace", "show")
 	file, named := a.global.config, true
 	if file == "" {
 		file = a.getenv("PILOTO_CONFIG")

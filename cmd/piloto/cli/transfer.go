@@ -170,7 +170,7 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 		if err != nil && len(result.Written)+len(result.Deleted)+len(result.Conflicts) == 0 {
 			return errors.Join(err, here.Close()) // nothing was done, and nothing is told
 		}
-		told := a.tellTransfer(result, out, t.options.DryRun)
+		told := a.tellTransfer(t.folder, result, out, t.options.DryRun)
 		if err = errors.Join(err, here.Close()); err != nil && told != nil {
 			told = toldText(told.Error()) // the code is that of the error
 		}
@@ -217,9 +217,9 @@ func (a *app) skipped(out []machine.LeftOut) []skipped {
 	return list
 }
 
-// tellTransfer prints what was copied. Its error has the code Failed if a file was in conflict, and Partial if one was not
+// tellTransfer prints what was copied from or to a folder. Its error has the code Failed if a file was in conflict, and Partial if one was not
 // sent or not deleted.
-func (a *app) tellTransfer(r mirror.Result, out []machine.LeftOut, dry bool) error {
+func (a *app) tellTransfer(folder string, r mirror.Result, out []machine.LeftOut, dry bool) error {
 	var rows [][]string
 	for _, name := range r.Deleted {
 		rows = append(rows, []string{a.text("cli.files.deleted"), name})
@@ -250,7 +250,7 @@ func (a *app) tellTransfer(r mirror.Result, out []machine.LeftOut, dry bool) err
 		code, lines = Partial, append(lines, a.prose("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
 	}
 	if len(r.Strange) > 0 {
-		code, lines = Partial, append(lines, a.text("cli.files.strange", "names", strings.Join(r.Strange, ", ")))
+		code, lines = Partial, append(lines, a.text("cli.files.strange", "folder", folder, "names", strings.Join(r.Strange, ", ")))
 	}
 	if len(r.Conflicts) > 0 {
 		code, lines = Failed, append(lines, a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", ")))

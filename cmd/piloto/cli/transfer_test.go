@@ -144,6 +144,22 @@ func TestAVersionOfADeploymentIsComparedAndRestored(t *testing.T) {
 	}
 }
 
+// TestAVersionThatThereIsNotLeadsToThoseOfTheSameFile: its line is about the same place.
+func TestAVersionThatThereIsNotLeadsToThoseOfTheSameFile(t *testing.T) {
+	workspaceOf := deployment(t, memory.With(map[string]string{"-a b": "x"}))
+	must(t, os.Mkdir("a folder", 0o700))
+	must(t, os.WriteFile("a folder/-a b", []byte("x"), 0o600))
+	for _, whose := range [][]string{{"--project", someProject}, {"--chat", someProject}, {"--workspace", "a folder"}, {"--workspace", "a folder", "--show", "*.x", "--show", "y"}} {
+		for _, command := range []string{"restore", "diff", "cat"} {
+			code, _, said := workspaceOf(slices.Concat([]string{command}, whose, []string{"--", "-a b", "zzzzzzzz"})...)
+			quoted := strings.NewReplacer("a folder", "'a folder'", "*.x", "'*.x'").Replace(strings.Join(whose, " "))
+			if code != Usage || !strings.Contains(said, " workspace log "+quoted+" -- '-a b' ") {
+				t.Errorf("%s %v: %d %s", command, whose, code, said)
+			}
+		}
+	}
+}
+
 // longVersions is a store whose versions are as long as those of a bucket.
 type longVersions struct{ workspace.Store }
 

@@ -111,10 +111,11 @@ func (a *app) word(prefix, value string) string {
 	return a.text(prefix + value)
 }
 
-// itself returns what a sentence calls this command, as words of a shell: {program}, and {piloto} for the same deployment.
+// itself returns what a sentence calls this command, as words of a shell: {program}, {piloto} for the same deployment, and, behind the
+// name of a command about files, {whose} for the same files.
 func (a *app) itself() []string {
 	program := cmp.Or(a.name, "piloto")
-	return []string{"program", program, "piloto", strings.Join(append([]string{program}, a.same...), " ")}
+	return []string{"program", program, "piloto", strings.Join(append([]string{program}, a.same...), " "), "whose", strings.Join(append([]string{""}, a.whose...), " ")}
 }
 
 // prose does the same with values that have lines, which the caller makes visible.

@@ -131,7 +131,7 @@ func TestAValueInACommandIsOneWord(t *testing.T) {
 			}
 		}
 		got := a.worded(refusal("cli.wrong.no_version", "name", "a b", "version", "x\x1b\ny")).Error()
-		if !strings.Contains(got, "piloto workspace log 'a b'") || strings.ContainsAny(got, "\x1b\n") {
+		if !strings.Contains(got, "piloto workspace log -- 'a b'") || strings.ContainsAny(got, "\x1b\n") {
 			t.Errorf("%q", got)
 		}
 	}
