@@ -203,10 +203,18 @@ func TestWhichSignalInsists(t *testing.T) {
 		apart   time.Duration
 		want    int // the signal that ends at once; 0: none
 	}{
-		{[]syscall.Signal{in, in}, time.Second, 2}, {[]syscall.Signal{term, term}, time.Second, 2}, {[]syscall.Signal{in, term}, 0, 2},
-		{[]syscall.Signal{in, quit}, 0, 2}, {[]syscall.Signal{in, in}, 0, 0}, {[]syscall.Signal{term, term}, echo, 0}, {[]syscall.Signal{in, in, in}, 60 * time.Millisecond, 3},
-		{[]syscall.Signal{hup, hup}, time.Second, 0}, {[]syscall.Signal{in, hup}, time.Second, 0}, {[]syscall.Signal{hup, term}, time.Second, 0},
-		{[]syscall.Signal{hup, hup, term, hup, term}, time.Second, 5}, {[]syscall.Signal{in, hup, in}, time.Second, 3},
+		{[]syscall.Signal{in, in}, time.Second, 2},
+		{[]syscall.Signal{term, term}, time.Second, 2},
+		{[]syscall.Signal{in, term}, 0, 2},
+		{[]syscall.Signal{in, quit}, 0, 2},
+		{[]syscall.Signal{in, in}, 0, 0},
+		{[]syscall.Signal{term, term}, echo, 0},
+		{[]syscall.Signal{in, in, in}, 60 * time.Millisecond, 3},
+		{[]syscall.Signal{hup, hup}, time.Second, 0},
+		{[]syscall.Signal{in, hup}, time.Second, 0},
+		{[]syscall.Signal{hup, term}, time.Second, 0},
+		{[]syscall.Signal{hup, hup, term, hup, term}, time.Second, 5},
+		{[]syscall.Signal{in, hup, in}, time.Second, 3},
 	} {
 		var i insistence
 		at, got := time.Unix(0, 0), 0

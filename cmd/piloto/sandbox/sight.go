@@ -172,7 +172,9 @@ func (c *Command) stagedOf(since time.Time) (names []string) {
 		}
 		entries := map[string]string{} // the sums that it has, by the names of the files
 		for _, work := range c.indexes[path] {
-			_, _ = x.each(func(e entry) { entries[c.slashed(filepath.Join(work, filepath.FromSlash(string(e.name))))] = string(e.sum) })
+			_, _ = x.each(func(e entry) {
+				entries[c.slashed(filepath.Join(work, filepath.FromSlash(string(e.name))))] = string(e.sum)
+			})
 		}
 		for _, name := range slices.Sorted(maps.Keys(contents)) {
 			sum := x.blob(bytes.NewReader(contents[name]), int64(len(contents[name])))

@@ -264,9 +264,12 @@ func TestSettingsFromReadsVariables(t *testing.T) {
 // TestASettingThatCannotBeIsNamedAsThePersonSetIt, and not as a parameter of the template.
 func TestASettingThatCannotBeIsNamedAsThePersonSetIt(t *testing.T) {
 	for _, c := range []struct{ variable, value, want string }{
-		{"OPENAI_TIMEOUT", "0", "OPENAI_TIMEOUT 0: escribe un número de 1 a 600."}, {"OPENAI_TIMEOUT", "601", "OPENAI_TIMEOUT 601: escribe un número de 1 a 600."},
-		{"OPENAI_TIMEOUT", "1m", "OPENAI_TIMEOUT 1m: escribe un número de 1 a 600."}, {"PILOTO_TOOL_TIMEOUT", "-1", "PILOTO_TOOL_TIMEOUT -1: escribe un número de 1 a 780."},
-		{"MCP_MAX_RETRIES", "0", "MCP_MAX_RETRIES 0: escribe un número de 1 a 5."}, {"PILOTO_TURNS_PER_MINUTE", "x", "PILOTO_TURNS_PER_MINUTE x: escribe un número de 0 a 1000000."},
+		{"OPENAI_TIMEOUT", "0", "OPENAI_TIMEOUT 0: escribe un número de 1 a 600."},
+		{"OPENAI_TIMEOUT", "601", "OPENAI_TIMEOUT 601: escribe un número de 1 a 600."},
+		{"OPENAI_TIMEOUT", "1m", "OPENAI_TIMEOUT 1m: escribe un número de 1 a 600."},
+		{"PILOTO_TOOL_TIMEOUT", "-1", "PILOTO_TOOL_TIMEOUT -1: escribe un número de 1 a 780."},
+		{"MCP_MAX_RETRIES", "0", "MCP_MAX_RETRIES 0: escribe un número de 1 a 5."},
+		{"PILOTO_TURNS_PER_MINUTE", "x", "PILOTO_TURNS_PER_MINUTE x: escribe un número de 0 a 1000000."},
 	} {
 		s, err := SettingsFrom(func(name string) string {
 			if name == c.variable {
