@@ -92,12 +92,14 @@ func (m *Machine) unmade(c job.OpenCall, r filetool.Result) (list []job.Deed) {
 	names := namesOf(c)
 	for _, name := range names {
 		d, why := job.Deed{Kind: job.DeedChange, Name: name, Deleted: job.Deletes(c.Name, c.Arguments, name)}, r.Why
-		if len(names) > 1 && why != filetool.WhyMasked { // it is why one of them was refused
+		if len(names) > 1 && why != filetool.WhyMasked && why != filetool.WhyShows { // it is why one of them was refused
 			why = whyNot(m.shown.Check(name))
 		}
 		switch {
 		case why == filetool.WhyMasked:
 			d.Refused = job.RefusedMasked
+		case why == filetool.WhyShows:
+			d.Refused = job.RefusedHidden
 		case why == "workspace.name.segment" && strings.Contains(name, ".."):
 			d.Refused = job.RefusedOutside
 		default:

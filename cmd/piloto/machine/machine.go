@@ -80,6 +80,7 @@ type Machine struct {
 	shown  workspace.Shown
 	look   *filetool.Files
 	unread refusal           // why the model may not read a file that the call under way asks for
+	seen   map[string]bool   // files that the person let the model read with their secrets
 	began  map[string]string // versions of what was changed, as they were before; "": there was no such file
 	own    string            // the folder of its history
 	known  sandbox.Known     // secrets of its files
@@ -96,7 +97,7 @@ func Open(o Options) (*Machine, error) {
 		root = real
 	}
 	o.Root = root
-	m := &Machine{Options: o, began: map[string]string{}}
+	m := &Machine{Options: o, seen: map[string]bool{}, began: map[string]string{}}
 	if m.shown, err = workspace.Show(o.Shown...); err != nil {
 		return nil, err
 	}
@@ -124,7 +125,10 @@ func Open(o Options) (*Machine, error) {
 func limits() workspace.Limits { return workspace.Limits{Files: most, Bytes: 2 << 30} }
 
 func (m *Machine) tools() filetool.Options {
-	return filetool.Options{AllowDelete: m.AllowDelete, Shown: m.shown, Known: func() *mask.Known { return m.copied }, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
+	return filetool.Options{
+		AllowDelete: m.AllowDelete, Shown: m.shown, Seen: func(name string) bool { return m.seen[name] },
+		Known: func() *mask.Known { return m.copied }, Log: slog.New(slog.NewTextHandler(m.Log, nil)),
+	}
 }
 
 // Claim makes this the only job that works on the folder, until Close. It moves away what a command left for git to obey
@@ -292,6 +296,7 @@ func (m *Machine) askSecrets(_ context.Context, name string, secrets int) string
 	}
 	no := m.consent(true, locale.Text(m.Tag, what, "file", visible.Line(name), "n", strconv.Itoa(secrets)), "cli.machine.ask_secrets")
 	if no == "" {
+		m.seen[name] = true
 		return ""
 	}
 	m.unread = no

@@ -287,7 +287,11 @@ func TestNoMaskIsWritten(t *testing.T) {
 					{"apply_patch", args{"path": name, "patch": "@@ -1,3 +1,3 @@\n a=1\n-token = \"tok-Zk4481aa-77\"\n+token = \"" + mask + "\"\n b=2\n"}},
 					{"edit_file", args{"path": name, "old_str": "tok-Zk4481aa-77", "new_str": mask}},
 				} {
-					if got := m.one(t.Context(), c.tool, c.with); !strings.Contains(got, "would destroy that secret") || m.content(t, name) != before {
+					why := "would destroy that secret"
+					if c.tool != "write_file" { // it guesses what the mask stands for
+						why = "cannot be edited"
+					}
+					if got := m.one(t.Context(), c.tool, c.with); !strings.Contains(got, why) || m.content(t, name) != before {
 						t.Fatalf("%s %v: %s", c.tool, c.with, got)
 					}
 				}

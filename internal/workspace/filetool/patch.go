@@ -28,8 +28,9 @@ func (f *Files) patch(ctx context.Context, a filespec.Arguments) (string, error)
 	if err != nil {
 		return "", err
 	}
+	hides := map[string]bool{} // names of files with masks
 	for _, s := range sections {
-		if err := f.patchFile(ctx, v, s); err != nil {
+		if err := f.patchFile(ctx, v, s, hides); err != nil {
 			return "", err
 		}
 	}
@@ -42,7 +43,11 @@ func (f *Files) patch(ctx context.Context, a filespec.Arguments) (string, error)
 	}
 	var lines []string
 	for _, c := range set.Changes {
-		lines = append(lines, fmt.Sprintf("%s (+%d −%d)", c.Name, c.Added, c.Removed))
+		counts := fmt.Sprintf(" (+%d −%d)", c.Added, c.Removed)
+		if hides[c.Name] { // a line that equals one that is not seen changes them
+			counts = ""
+		}
+		lines = append(lines, c.Name+counts)
 	}
 	return "Patched " + strings.Join(lines, ", ") + ".", nil
 }
@@ -149,8 +154,8 @@ func strayLine(files []*gitdiff.File, text string) string {
 	return ""
 }
 
-// patchFile changes one file in the overlay.
-func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section) error {
+// patchFile changes one file in the overlay. It adds the name of one with masks to hides.
+func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section, hides map[string]bool) error {
 	switch {
 	case s.IsRename || s.IsCopy:
 		return tell("patch: a file is not renamed or copied by a patch: write the new file, and delete the old one. Nothing was changed.")
@@ -175,23 +180,25 @@ func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section) er
 	case workspace.Binary(content):
 		return tell("patch: %q is binary: only text can be patched. Nothing was changed.", name)
 	}
-	d := newDocument(content)
-	safe, secrets := f.masked(name, content)
-	body, err := d.apply(name, s.TextFragments, newDocument(safe).lines())
+	veil := f.veiled(name, content)
+	hides[name] = hides[name] || veil.Hides()
+	d := newDocument(veil.Text)
+	body, err := d.apply(name, s.TextFragments, newDocument(veil.Safe).lines())
 	switch {
-	case err != nil && secrets > 0 && s.hasMask():
+	case err != nil && veil.Secrets > 0 && s.hasMask():
 		return errMasked(name)
 	case err != nil:
-		return err
+		return tell("%s%s", err, unseen(veil))
 	case s.IsDelete && len(body) > 0:
 		return tell("patch: it deletes %q, and does not have all of its lines. Nothing was changed.", name)
 	case s.IsDelete:
 		return v.Delete(ctx, name, was.Version)
 	}
-	if err := f.mayWrite(name, content, d.content(body)); err != nil {
+	is, err := f.changed(name, veil, d.content(body))
+	if err != nil {
 		return err
 	}
-	_, err = v.Write(ctx, name, d.content(body), was.Version)
+	_, err = v.Write(ctx, name, is, was.Version)
 	return err
 }
 

@@ -22,9 +22,13 @@ func (f *Files) known() *mask.Known {
 	return f.options.Known()
 }
 
-func (f *Files) hasSecrets(name string, content []byte) bool {
-	_, secrets := f.masked(name, content)
-	return secrets > 0
+// veiled returns a file without what a model may not read of it.
+func (f *Files) veiled(name string, content []byte) mask.Veil {
+	v := f.known().Veil(f.options.Shown, name, content)
+	if f.options.Seen != nil && f.options.Seen(name) {
+		return v.Seen()
+	}
+	return v
 }
 
 // withoutSecrets returns the lines of a file as a model reads a part of them, which begins at line from. In a part with
@@ -73,10 +77,34 @@ type maskRefused struct{ error }
 
 func (m maskRefused) Unwrap() error { return m.error }
 
-// mayWrite returns an error if a file would get a mask. was and is are its contents.
-func (f *Files) mayWrite(name string, was, is []byte) error {
-	if f.known().Harms(f.options.Shown, name, was, is) {
-		return errMasked(name)
+// errShows refuses a change after which a secret is not masked.
+func errShows(name string) error {
+	return showRefused{tell("Nothing was changed: after it, a secret of %q that you were not shown could be read, or would be another one. "+
+		"Leave the names, signs and blanks beside %s as they are, and whatever says that the file has secrets. "+
+		"If that must change, tell the person what to change.", name, mask.Mark)}
+}
+
+// showRefused is the sentence that refuses to show a secret. Result.Why names it.
+type showRefused struct{ error }
+
+func (s showRefused) Unwrap() error { return s.error }
+
+// changed returns the content of a file whose veiled text was changed, or an error if it would get a mask, or show a secret.
+func (f *Files) changed(name string, v mask.Veil, text []byte) ([]byte, error) {
+	is := v.Whole(text)
+	switch {
+	case v.Harms(is, false):
+		return nil, errMasked(name)
+	case v.Shows(text):
+		return nil, errShows(name)
 	}
-	return nil
+	return is, nil
+}
+
+// unseen tells, of a file with masks, that a part that was not found may be under one.
+func unseen(v mask.Veil) string {
+	if !v.Hides() {
+		return ""
+	}
+	return fmt.Sprintf(" Parts of this file are masked, with %s: a text with such a part is not found, and cannot be edited.", mask.Mark)
 }

@@ -36,7 +36,7 @@ type Result struct {
 
 	Masked int `json:"-"` // secrets that have a mask in Output, or in the files that it shows
 
-	Why string `json:"-"` // the code of the reason why a name was refused, such as workspace.name.hidden; WhyMasked; "": for any other error
+	Why string `json:"-"` // the code of the reason why a name was refused, such as workspace.name.hidden; WhyMasked, WhyShows; "": for any other error
 }
 
 // A Tool is described to a model by name, description and the JSON Schema of its arguments. Do answers a call, whose
@@ -57,6 +57,9 @@ type Options struct {
 	// AskSecrets asks the person whether the model may read a file with its secrets, and returns why not; "" if it may.
 	// secrets is how many are known. nil: nobody is asked, and masks stand for the secrets.
 	AskSecrets func(ctx context.Context, name string, secrets int) (refused string)
+
+	// Seen reports whether the person let the model read a file with its secrets, so that it may change them; nil: no file.
+	Seen func(name string) bool
 
 	// Known returns the secrets of the workspace, which are masked in whatever file they are; nil: none is known. It is called for
 	// each file, also at the same time.
@@ -143,13 +146,19 @@ func (f *Files) tool(s filespec.Spec, do func(ctx context.Context, a filespec.Ar
 	return Tool{Name: s.Name, Description: s.About, Schema: s.Schema(), Class: s.Class, Do: run}
 }
 
-// WhyMasked is the Why of a write that has the mask of a secret.
-const WhyMasked = "masked"
+// WhyMasked is the Why of a write that has the mask of a secret, WhyShows that of a change after which one could be read.
+const (
+	WhyMasked = "masked"
+	WhyShows  = "shows"
+)
 
 // whyName returns the code of the reason why a name or a content was refused.
 func whyName(err error) string {
 	if errors.As(err, new(maskRefused)) {
 		return WhyMasked
+	}
+	if errors.As(err, new(showRefused)) {
+		return WhyShows
 	}
 	if why := fault.Of(err).Inner["why"]; why != nil {
 		return why.Code

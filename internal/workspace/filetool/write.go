@@ -29,8 +29,8 @@ func (f *Files) write(ctx context.Context, a filespec.Arguments) (string, error)
 		if err != nil && !isNotFound(err) {
 			return "", err
 		}
-		if err := f.mayWrite(name, content, []byte(text)); err != nil {
-			return "", err
+		if f.veiled(name, content).Harms([]byte(text), true) {
+			return "", errMasked(name)
 		}
 	}
 	if _, err := f.store.Write(ctx, name, []byte(text), was.Version); err != nil {
@@ -59,8 +59,9 @@ func (f *Files) append(ctx context.Context, name, text string) (string, error) {
 		}
 		text = withLineEnds(plain(text), lineEnd(content, "\n"))
 	}
-	next := append(bytes.Clone(content), text...)
-	if err := f.mayWrite(name, content, next); err != nil {
+	v := f.veiled(name, content)
+	next, err := f.changed(name, v, append(bytes.Clone(v.Text), text...))
+	if err != nil {
 		return "", err
 	}
 	if _, err := f.store.Write(ctx, name, next, was.Version); err != nil {
@@ -93,14 +94,15 @@ func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) 
 	case workspace.Binary(content):
 		return "", tell("%q is binary: only text can be edited.", name)
 	}
-	d := newDocument(content)
+	v := f.veiled(name, content)
+	d := newDocument(v.Text)
 	text := bytes.ReplaceAll(d.body, []byte("\r\n"), []byte("\n"))
 	at := bytes.Index(text, []byte(old))
-	if at < 0 && mask.In(old) && f.hasSecrets(name, content) {
+	if at < 0 && mask.In(old) && v.Secrets > 0 {
 		return "", errMasked(name)
 	}
 	if at < 0 {
-		return "", absent(name, text, old)
+		return "", tell("%s%s", absent(name, text, old), unseen(v))
 	}
 	if again := occurrences(text, old); len(again) > 1 {
 		return "", tell("old_str is in %q %s, at the lines %s: nothing was changed. Give more of the text around the one that you mean.",
@@ -110,18 +112,19 @@ func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) 
 	replaced := d.body[from:to]
 	end := lineEnd(replaced, lineEnd(d.body, "\n"))
 	body := bytes.Join([][]byte{d.body[:from], []byte(withLineEnds(next, end)), d.body[to:]}, nil)
-	if err := f.mayWrite(name, content, d.content(body)); err != nil {
+	is, err := f.changed(name, v, d.content(body))
+	if err != nil {
 		return "", err
 	}
-	if _, err := f.store.Write(ctx, name, d.content(body), was.Version); err != nil {
+	if _, err := f.store.Write(ctx, name, is, was.Version); err != nil {
 		return "", err
 	}
 	first := bytes.Count(text[:at], []byte("\n")) + 1
-	if len(body) > mostEchoed {
+	if len(is) > mostEchoed {
 		return fmt.Sprintf("Edited %s from line %d on.", name, first), nil
 	}
-	safe, _ := f.masked(name, body)
-	after, _ := numbered(splitLines(safe), max(1, first-2), strings.Count(next, "\n")+5, 1_500)
+	safe, _ := f.masked(name, is)
+	after, _ := numbered(newDocument(safe).lines(), max(1, first-2), strings.Count(next, "\n")+5, 1_500)
 	return fmt.Sprintf("Edited %s from line %d on. It is there now:\n%s", name, first, after), nil
 }
 

@@ -185,6 +185,11 @@ func (k *Known) Output(text string) (masked string, secrets int) {
 // Content is the function Content for a file that may have copies of secrets that are known. A nil Known knows none.
 func (k *Known) Content(shown workspace.Shown, name string, content []byte) (masked []byte, secrets int) {
 	masked, secrets = Content(shown, name, content)
+	return k.copies(shown, name, masked, secrets)
+}
+
+// copies puts masks in the place of copies of the known secrets of other files, in a content that has some masks.
+func (k *Known) copies(shown workspace.Shown, name string, masked []byte, secrets int) ([]byte, int) {
 	if k == nil || len(k.lines) == 0 || shown.Names(name) {
 		return masked, secrets
 	}

@@ -67,19 +67,19 @@ func Like(text string) bool {
 	return hasMark(text) || like().MatchString(text)
 }
 
-// Harms reports whether a file would lose a secret for a mask. was and is are its contents, nil for none.
+// Harms reports whether a file would lose a secret for a mask when it has another content. anew says that the content was
+// written as a whole; otherwise it is a change of v.Text, which keeps each secret.
 //
-// In a file that has secrets, each line with a mask must be there already, and nothing that looks like a mask may come while
-// a secret goes. In any other file a mask is a text as another, except in settings, where one in the place of a secret was
-// copied from a masked file.
-func Harms(shown workspace.Shown, name string, was, is []byte) bool {
-	return (*Known)(nil).Harms(shown, name, was, is)
-}
-
-// Harms is the function Harms for a file that may have copies of secrets that are known.
-func (k *Known) Harms(shown workspace.Shown, name string, was, is []byte) bool {
-	if shown.Names(name) {
+// In a file that has secrets, each line with a mask must be there already, and a content that is written anew has nothing
+// more that looks like a mask. In any other file a mask is a text as another, except in settings, where one in the place of
+// a secret was copied from a masked file. What the secrets are changes nothing, because a refusal would tell.
+func (v Veil) Harms(is []byte, anew bool) bool {
+	if v.shown.Names(v.name) {
 		return false
+	}
+	was := v.content
+	if anew {
+		was = v.Text
 	}
 	before, after := newLines(was), lines([]byte(plainly(string(is))))
 	fresh := map[int]bool{} // lines that are not there yet
@@ -88,20 +88,13 @@ func (k *Known) Harms(shown workspace.Shown, name string, was, is []byte) bool {
 		if before[line]--; before[line] < 0 {
 			fresh[i] = true
 			marked = marked || hasMark(line)
-			alike = alike || len(line) <= longestAlike && like().MatchString(line)
+			alike = alike || anew && len(line) <= longestAlike && like().MatchString(line)
 		}
 	}
-	if !marked && !alike {
-		return false
+	if v.Secrets > 0 {
+		return marked || alike
 	}
-	safe, secrets := k.Content(shown, name, was)
-	switch {
-	case secrets == 0:
-		return marked && standsForSecret(shown, name, after, fresh)
-	case marked:
-		return true
-	}
-	return alike && loses(lines(was), lines(safe), string(was), string(is))
+	return marked && standsForSecret(v.shown, v.name, after, fresh)
 }
 
 // newLines returns how often each line of a content is there.
@@ -193,19 +186,4 @@ func Restored(shown workspace.Shown, name string, secrets []Secret, content []by
 	whole = []byte(strings.Join(all, "\n"))
 	safe, _ := Content(shown, name, whole)
 	return whole, len(found) > 0 && bytes.Equal(safe, content) && !Lost(secrets, whole) && !Stands(shown, name, whole)
-}
-
-// loses reports whether a text has a secret less often than another one. Its lines are plain, and masked in safe.
-func loses(plain, safe []string, was, is string) bool {
-	for i := range min(len(plain), len(safe)) {
-		if plain[i] == safe[i] {
-			continue
-		}
-		for _, v := range taken(plain[i], safe[i]) {
-			if strings.Count(is, v.text) < strings.Count(was, v.text) {
-				return true
-			}
-		}
-	}
-	return false
 }
