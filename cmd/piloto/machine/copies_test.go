@@ -127,7 +127,14 @@ func TestAGuessOfASecretIsNotAnswered(t *testing.T) {
 				"apply_patch", args{"path": "conf.yml", "patch": "@@ -2 +2 @@\n-  password: tortugaverde\n+  x: 1\n"},
 				args{"path": "conf.yml", "patch": "@@ -2 +2 @@\n-  password: tortuganegra\n+  x: 1\n"},
 			},
+			{
+				"write_file", args{"path": "conf.yml", "content": "db:\n  password: tortugaverde\n  port: 80\n"},
+				args{"path": "conf.yml", "content": "db:\n  password: tortuganegra\n  port: 80\n"},
+			},
 		} {
+			if c.tool == "write_file" && mode == agent.Yolo {
+				continue // it is written
+			}
 			hit, miss := m.told(t.Context(), c.tool, jsonOf(c.hit)), m.told(t.Context(), c.tool, jsonOf(c.miss))
 			if strings.ReplaceAll(hit.Output, "verde", "negra") != miss.Output || len(hit.Did) != 1 || len(miss.Did) != 1 || hit.Did[0] != miss.Did[0] {
 				t.Errorf("%s: %s %v:\n%+v\n%+v", mode, c.tool, c.hit, hit, miss)

@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"iter"
 	"log/slog"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -327,6 +328,11 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		return result{wrong: made.Error, did: m.unmade(c, made)}
 	}
 	set := pending.Changes()
+	if len(set.Changes) == 0 && m.Mode != agent.Yolo && m.Ask == nil { // that a file is as the model guesses is not told
+		no := refusal(job.RefusedNobody)
+		name := path.Clean(objectOf(c))
+		return result{wrong: name + ": " + no.text(), did: []job.Deed{{Kind: job.DeedChange, Name: name, Refused: job.Refused(no)}}}
+	}
 	var written, edited, refused []string
 	did := []job.Deed{}
 	changes := func(sandbox.Command) error {
