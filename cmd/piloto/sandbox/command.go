@@ -226,8 +226,11 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 	}
 	c.maskSettings(shown, o)
 	c.shown, c.stages, c.indexes = shown, o.written, o.indexes
-	var copies map[string][]byte
-	c.known, copies = cmp.Or(c.Known, &Known{}).of(c.Workspace, shown, c.telling)
+	known, copies, opaque := cmp.Or(c.Known, &Known{}).of(c.Workspace, shown, c.telling)
+	c.known = known
+	for _, name := range opaque {
+		c.hide(name)
+	}
 	for name, content := range copies {
 		if _, has := c.Masked[name]; !has && !shown.Hidden(name) {
 			c.copyOf(name, content)

@@ -27,13 +27,17 @@ type knownFile struct {
 	secrets []mask.Secret
 	safe    []byte // its content with masks; nil: it has no secret
 	text    bool
+	opaque  bool // it cannot be masked: it is too large, or no text
+	unread  bool // there was no time to read it
 }
 
 // Limits of what is read for the secrets of a workspace before a command. What has no time is read before the next one.
 const (
-	maxKnownFile  = 1 << 20 // bytes
-	alwaysRead    = 200     // files: those that usually have secrets first, and then those nearest to the workspace
+	maxNamedFile  = workspace.MaxFileBytes // bytes: what the tools read
+	maxKnownFile  = 1 << 20                // bytes: a larger one is read if a line names it
+	alwaysRead    = 200                    // files: those that usually have secrets first, and then those nearest to the workspace
 	maxKnownTime  = 300 * time.Millisecond
+	maxNamedTime  = 10 * time.Second // of the files that a line names
 	mostKnownFile = 20_000
 	mostGone      = 1_000
 	mostCopied    = 500 // files, the nearest, that have a masked copy because of their content: each is a mount
@@ -42,7 +46,7 @@ const (
 // Learn adds the secrets of a file of a workspace, by its slashed name.
 func (k *Known) Learn(root, name string, shown workspace.Shown) {
 	if name = path.Clean(name); workspace.CheckName(name) == nil {
-		k.read(root, name, shown, true)
+		k.read(root, name, shown, maxNamedFile, true)
 	}
 }
 
@@ -61,13 +65,13 @@ func (k *Known) In(root string, shown workspace.Shown) *mask.Known {
 		}
 		return nil //nolint:nilerr // what cannot be read has none
 	})
-	known, _ := k.of(root, shown, names)
+	known, _, _ := k.of(root, shown, names)
 	return known
 }
 
-// of returns the secrets of files of a workspace, which are named by slashed names below it, and the masked copies of those
-// that have one.
-func (k *Known) of(root string, shown workspace.Shown, names []string) (known *mask.Known, copies map[string][]byte) {
+// of returns the secrets of files of a workspace, which are named by slashed names below it, the masked copies of those
+// that have one, and those that cannot be masked.
+func (k *Known) of(root string, shown workspace.Shown, names []string) (known *mask.Known, copies map[string][]byte, opaque []string) {
 	far := make(map[string]int, len(names))
 	for _, name := range names {
 		if far[name] = strings.Count(name, "/"); shown.Secrets(name) == workspace.NoSecrets {
@@ -79,36 +83,43 @@ func (k *Known) of(root string, shown workspace.Shown, names []string) (known *m
 	known, copies = &mask.Known{}, map[string][]byte{}
 	defer func() { known.Add(k.gone) }()
 	for i, name := range names[:min(len(names), mostKnownFile)] {
-		f := k.read(root, name, shown, i < alwaysRead || time.Since(start) < maxKnownTime)
+		f := k.read(root, name, shown, maxKnownFile, i < alwaysRead || time.Since(start) < maxKnownTime)
 		known.Add(f.secrets)
-		if f.safe != nil && len(copies) < mostCopied {
+		switch {
+		case f.opaque:
+			opaque = append(opaque, name)
+		case f.safe != nil && len(copies) < mostCopied:
 			copies[name] = f.safe
 		}
 	}
-	return known, copies
+	return known, copies, opaque
 }
 
-// read returns what is known of a file. It reads one that was changed, if there is time.
-func (k *Known) read(root, name string, shown workspace.Shown, hasTime bool) knownFile {
+// read returns what is known of a file. It reads one that was changed, if it has at most so many bytes, and there is time.
+func (k *Known) read(root, name string, shown workspace.Shown, most int64, hasTime bool) knownFile {
 	at := filepath.Join(root, filepath.FromSlash(name))
 	info, err := os.Stat(at)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxKnownFile {
+	if err != nil || !info.Mode().IsRegular() {
 		return knownFile{}
 	}
 	f, ok := k.files[name]
 	switch {
 	case ok && f.size == info.Size() && f.at.Equal(info.ModTime()):
 		return f
-	case !hasTime:
-		return knownFile{secrets: f.secrets}
+	case info.Size() > maxNamedFile:
+		return knownFile{secrets: f.secrets, opaque: true}
+	case info.Size() > most || !hasTime:
+		return knownFile{secrets: f.secrets, unread: true}
 	}
 	if k.gone = append(k.gone, f.secrets...); len(k.gone) > mostGone {
 		k.gone = k.gone[len(k.gone)-mostGone:]
 	}
 	f = knownFile{size: info.Size(), at: info.ModTime()}
-	if content, err := os.ReadFile(at); err == nil && !workspace.Binary(content) { //nolint:gosec // a file of the workspace
-		f.text = true
-		f.secrets, f.safe = mask.Find(shown, name, content)
+	if content, err := os.ReadFile(at); err == nil { //nolint:gosec // a file of the workspace
+		if f.text = !workspace.Binary(content); f.text {
+			f.secrets, f.safe = mask.Find(shown, name, content)
+		}
+		f.opaque = !f.text
 	}
 	if k.files == nil || len(k.files) >= 2*mostKnownFile { // many of them are gone
 		k.files = map[string]knownFile{}

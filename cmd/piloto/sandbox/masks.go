@@ -167,11 +167,11 @@ func (c *Command) written(since time.Time) (m Masks) {
 		}
 		name, below := strings.CutPrefix(at, c.Workspace+string(filepath.Separator))
 		info, _ := e.Info() // nil: it is gone
-		if !below || info == nil || !info.Mode().IsRegular() || info.Size() > maxKnownFile || !changedSince(info, since) {
+		if !below || info == nil || !info.Mode().IsRegular() || info.Size() > maxNamedFile || !changedSince(info, since) {
 			return nil
 		}
 		name = filepath.ToSlash(name)
-		if _, masked := c.Masked[name]; masked && !c.Unconfined {
+		if _, masked := c.Masked[name]; masked && !c.Unconfined || info.Size() > maxKnownFile && c.secretsOf(name) == nil {
 			return nil
 		}
 		if what := c.look(name, masks); what != "" {

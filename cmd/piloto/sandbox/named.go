@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/runs/command"
+	"piloto/internal/workspace/mask"
 )
 
 // The most files of a workspace that a line is taken to name, and folders in which its words are looked up.
@@ -22,18 +23,21 @@ const (
 
 // learn adds the secrets of the files that the line names, of whatever kind they are: a program may show the lines of a key
 // so that nothing shows what they are. A line that only reads gets masked copies of them, because it may encode what it
-// reads. Any other line may run them.
+// reads. Any other line may run them, and gets copies of settings only.
 func (c *Command) learn() {
 	if c.known == nil {
 		return
 	}
 	names := c.named()
-	if c.Unconfined || !c.onlyReads() {
+	if c.Unconfined {
 		return
 	}
+	reads := c.onlyReads()
 	c.Masked = maps.Clone(c.Masked)
 	for name, safe := range names {
-		if _, has := c.Masked[name]; has || c.shown.Hidden(name) || c.shown.Names(name) {
+		_, has := c.Masked[name]
+		isOther := !reads && (safe == nil || !mask.Mentions(c.shown, name))
+		if has || isOther || c.shown.Hidden(name) || c.shown.Names(name) {
 			continue
 		}
 		if safe == nil {
@@ -50,16 +54,19 @@ func (c *Command) learn() {
 func (c *Command) named() (safe map[string][]byte) {
 	k, start := cmp.Or(c.Known, &Known{}), time.Now()
 	safe = map[string][]byte{}
-	for i, at := range c.namedPaths() {
+	for _, at := range c.namedPaths() {
 		real, err := filepath.EvalSymlinks(at)
 		if err != nil || !isWithin(real, c.Workspace) {
 			continue
 		}
 		for _, path := range slices.Compact([]string{real, at}) {
-			f := k.read(c.Workspace, c.slashed(path), c.shown, i < alwaysRead || time.Since(start) < maxKnownTime)
+			f := k.read(c.Workspace, c.slashed(path), c.shown, maxNamedFile, time.Since(start) < maxNamedTime)
 			c.known.Add(f.secrets)
-			if f.text {
-				safe[c.slashed(real)] = f.safe
+			switch name := c.slashed(real); {
+			case f.text:
+				safe[name] = f.safe
+			case f.opaque && mask.Mentions(c.shown, name), f.unread && c.onlyReads():
+				c.hide(name)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -20,7 +21,13 @@ func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
 	switch {
 	case !entry.Type().IsRegular() || !mask.Mentions(shown, name):
 	case shown.Secrets(name) != workspace.NoSecrets && !shown.Hidden(name):
-		c.maskFile(shown, name, name)
+		c.telling = append(c.telling, name)
+		switch f := cmp.Or(c.Known, &Known{}).read(c.Workspace, name, shown, maxNamedFile, true); {
+		case f.safe != nil:
+			c.copyOf(name, f.safe)
+		case !f.text:
+			c.hide(name)
+		}
 	default:
 		c.telling = append(c.telling, name)
 	}
@@ -31,14 +38,14 @@ func (c *Command) maskSettings(shown workspace.Shown, o *obeyed) {
 	for path := range o.parsed {
 		name, err := filepath.Rel(c.Workspace, path)
 		if err == nil && filepath.IsLocal(name) && !shown.Names(filepath.ToSlash(name)) {
-			c.maskFile(shown, filepath.ToSlash(name), ".git/config")
+			c.maskConfig(shown, filepath.ToSlash(name))
 			c.held = append(c.held, filepath.ToSlash(name))
 		}
 	}
 }
 
-// maskFile adds a file to Masked as one that is named like another.
-func (c *Command) maskFile(shown workspace.Shown, name, like string) {
+// maskConfig adds a configuration of git to Masked.
+func (c *Command) maskConfig(shown workspace.Shown, name string) {
 	c.telling = append(c.telling, name)
 	at := filepath.Join(c.Workspace, filepath.FromSlash(name))
 	if info, err := os.Lstat(at); err != nil || !info.Mode().IsRegular() {
@@ -52,8 +59,15 @@ func (c *Command) maskFile(shown workspace.Shown, name, like string) {
 		c.Hidden = append(c.Hidden, name)
 		return
 	}
-	if safe, secrets := mask.Content(shown, like, content); secrets > 0 {
+	if safe, secrets := mask.Content(shown, ".git/config", content); secrets > 0 {
 		c.copyOf(name, safe)
+	}
+}
+
+// hide makes a line read nothing in place of a file.
+func (c *Command) hide(name string) {
+	if !slices.Contains(c.Hidden, name) && !c.shown.Names(name) {
+		c.Hidden = append(slices.Clip(c.Hidden), name)
 	}
 }
 
