@@ -112,3 +112,39 @@ func TestGitShowsWhatWasChanged(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAMaskedCopyHasNoCopyOfASecret: neither of its own, in a comment, nor of that of another file.
+func TestAMaskedCopyHasNoCopyOfASecret(t *testing.T) {
+	if sandbox.Check(t.Context()) != nil {
+		t.Skip("this machine has no sandbox")
+	}
+	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Dev: []string{"python3"}}, nil)
+	files := map[string]string{
+		"a.yml":            "password: tortuganegra\nport: 80\n",
+		"one.yml":          "password: tortugaverde\n# old: tortugaverde\n",
+		"two.ini":          "password = tortugaverde ; not tortugaverde\nx = 1\n",
+		"compose.yml":      "token: gaviota77azul\nNOTE: tortuganegra\n",
+		"sub/.npmrc":       "//r.example.org/:_authToken=npm-tok-Zk4481aa\n; tortuganegra, tortugaverde\n",
+		"sub/terra.tfvars": "x = \"gaviota77azul\"\n// tortuganegra\n",
+	}
+	for name, text := range files {
+		m.put(t, name, text)
+	}
+	for range 2 {
+		for name := range files {
+			for _, line := range []string{"rev " + name, "base64 -w 0 " + name, "python3 -c \"print(open('" + name + "').read()[::-1])\""} {
+				got := m.one(t.Context(), "run_command", args{"command": line})
+				for _, piece := range pieces() {
+					if strings.Contains(got, piece) {
+						t.Errorf("%s tells %q: %s", line, piece, got)
+					}
+				}
+			}
+		}
+		m.put(t, "later/b.yml", "password: tortuganegra\n") // what is read later
+		m.put(t, "a.yml", "port: 80\n")
+	}
+	if got := m.one(t.Context(), "run_command", args{"command": "python3 -c \"print(open('compose.yml').read()[::-1])\""}); !strings.Contains(got, "ETON") {
+		t.Error(got)
+	}
+}

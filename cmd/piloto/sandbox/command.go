@@ -226,7 +226,8 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 	}
 	c.maskSettings(shown, o)
 	c.shown, c.stages, c.indexes = shown, o.written, o.indexes
-	known, copies, opaque := cmp.Or(c.Known, &Known{}).of(c.Workspace, shown, c.telling)
+	k := cmp.Or(c.Known, &Known{})
+	known, copies, opaque := k.of(c.Workspace, shown, c.telling)
 	c.known = known
 	for _, name := range opaque {
 		c.hide(name)
@@ -236,6 +237,7 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 			c.copyOf(name, content)
 		}
 	}
+	c.maskCopies(k)
 	closed := o.closed()
 	for _, path := range closed {
 		if isWithin(path, c.Workspace) {

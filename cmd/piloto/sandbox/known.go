@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"cmp"
 	"io/fs"
 	"os"
@@ -19,6 +20,7 @@ import (
 type Known struct {
 	files map[string]knownFile
 	gone  []mask.Secret // of files that were changed since: an edit does not make them known to a model
+	turn  int           // how many files were read
 }
 
 type knownFile struct {
@@ -27,8 +29,10 @@ type knownFile struct {
 	secrets []mask.Secret
 	safe    []byte // its content with masks; nil: it has no secret
 	text    bool
-	opaque  bool // it cannot be masked: it is too large, or no text
-	unread  bool // there was no time to read it
+	opaque  bool   // it cannot be masked: it is too large, or no text
+	unread  bool   // there was no time to read it
+	copy    []byte // safe with masks for all secrets that were known at a turn
+	turn    int
 }
 
 // Limits of what is read for the secrets of a workspace before a command. What has no time is read before the next one.
@@ -125,5 +129,19 @@ func (k *Known) read(root, name string, shown workspace.Shown, most int64, hasTi
 		k.files = map[string]knownFile{}
 	}
 	k.files[name] = f
+	k.turn++
 	return f
+}
+
+// copyOf returns the masked copy of a file, with masks for the secrets of other files, too.
+func (k *Known) copyOf(name string, masked []byte, known *mask.Known) []byte {
+	f, ok := k.files[name]
+	switch {
+	case !ok || !bytes.Equal(f.safe, masked) && !bytes.Equal(f.copy, masked):
+		return known.Copy(masked)
+	case f.copy == nil || f.turn != k.turn:
+		f.copy, f.turn = known.Copy(f.safe), k.turn
+		k.files[name] = f
+	}
+	return f.copy
 }

@@ -28,12 +28,14 @@ func (c *Command) learn() {
 	if c.known == nil {
 		return
 	}
-	names := c.named()
+	k := cmp.Or(c.Known, &Known{})
+	names := c.named(k)
 	if c.Unconfined {
 		return
 	}
 	reads := c.onlyReads()
 	c.Masked = maps.Clone(c.Masked)
+	c.maskCopies(k)
 	for name, safe := range names {
 		_, has := c.Masked[name]
 		isOther := !reads && (safe == nil || !mask.Mentions(c.shown, name))
@@ -51,8 +53,8 @@ func (c *Command) learn() {
 
 // named adds the secrets of the files that the line names, and returns the names of these files with their contents with
 // masks; nil for one that has no secret of its own.
-func (c *Command) named() (safe map[string][]byte) {
-	k, start := cmp.Or(c.Known, &Known{}), time.Now()
+func (c *Command) named(k *Known) (safe map[string][]byte) {
+	start := time.Now()
 	safe = map[string][]byte{}
 	for _, at := range c.namedPaths() {
 		real, err := filepath.EvalSymlinks(at)

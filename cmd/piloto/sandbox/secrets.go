@@ -79,6 +79,13 @@ func (c *Command) copyOf(name string, content []byte) {
 	c.Masked[name] = content
 }
 
+// maskCopies makes each masked copy have masks for all secrets that are known.
+func (c *Command) maskCopies(k *Known) {
+	for name, content := range c.Masked {
+		c.Masked[name] = k.copyOf(name, content, c.known)
+	}
+}
+
 // withoutSecrets returns an output with masks, and how many secrets they stand for. Without a sandbox a line reads the
 // files themselves, so that an output is taken for the content of each file that the line names.
 func (c *Command) withoutSecrets(output string) (masked string, secrets int) {

@@ -113,7 +113,7 @@ func (k *Known) fold(gone, came []string, copies map[string]bool) (folded []stri
 		if copies[masked] {
 			at = slices.IndexFunc(gone, func(line string) bool {
 				text, was, _ := strings.Cut(line[1:], "\n")
-				return was == end && k.lines[strings.TrimSpace(text)] == masked
+				return was == end && strings.TrimSpace(k.replace(text)) == masked
 			})
 		}
 		if at < 0 {

@@ -32,8 +32,8 @@ func Find(shown workspace.Shown, name string, content []byte) (list []Secret, sa
 		return nil, nil
 	}
 	plain, masked := lines(content), lines(safe)
-	rest := map[string]bool{} // the words that are shown
-	for _, word := range words().FindAllString(strings.ReplaceAll(string(safe), Mark, " "), -1) {
+	rest := map[string]bool{} // the words that are shown, but for comments
+	for _, word := range words().FindAllString(strings.ReplaceAll(comments().ReplaceAllString(string(safe), ""), Mark, " "), -1) {
 		rest[word] = true
 	}
 	kind := shown.Secrets(name)
@@ -73,6 +73,9 @@ func lines(content []byte) []string {
 }
 
 var words = lazy.Pattern(`[\pL\pN_-]+`)
+
+// comments are those of settings.
+var comments = lazy.Pattern(`(?m)(?:^[ \t]*|[ \t])(?:#|//|;|<!--).*$`)
 
 // value is what a mask of a line stands for.
 type value struct{ before, text string }
@@ -198,6 +201,14 @@ func (k *Known) copies(shown workspace.Shown, name string, masked []byte, secret
 		return []byte(text), secrets + more
 	}
 	return masked, secrets
+}
+
+// Copy returns a masked text with masks for all secrets that are known. A nil Known knows none.
+func (k *Known) Copy(masked []byte) []byte {
+	if k == nil || len(k.lines) == 0 {
+		return masked
+	}
+	return []byte(k.replace(string(masked)))
 }
 
 // replacer returns what replaces the texts.
