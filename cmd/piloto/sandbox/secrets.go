@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/redact"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/mask"
@@ -99,6 +100,9 @@ func (c *Command) withoutSecrets(output string) (masked string, secrets int) {
 			}
 		}
 	}
+	diffs := c.history(mask.Diffs(c.shown, output, strings.Contains(c.Line, "-word")))
+	secrets += max(0, strings.Count(diffs, mask.Mark)-strings.Count(output, mask.Mark))
+	output = diffs
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		if redact.Name(name) {
 			known := string(redact.Known([]byte(output), c.Env[name]))
@@ -122,6 +126,23 @@ func (c *Command) withoutSecrets(output string) (masked string, secrets int) {
 		}
 	}
 	return masked, secrets
+}
+
+// version is a word that names a file of a commit, or of the index.
+var version = lazy.Pattern(`^[^\s:]*(?::[0-3])?:([^:]+)$`)
+
+// history masks an output as the files of the commits that a line shows.
+func (c *Command) history(output string) string {
+	if !strings.Contains(c.Line, "git") || !strings.Contains(c.Line, "show") && !strings.Contains(c.Line, "cat-file") {
+		return output
+	}
+	for _, word := range c.words() {
+		if of := version().FindStringSubmatch(word); of != nil {
+			safe, _ := mask.Content(c.shown, path.Clean(of[1]), []byte(output))
+			output = string(safe)
+		}
+	}
+	return output
 }
 
 // masks returns the lines of masked copies that have a mask.

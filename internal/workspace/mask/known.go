@@ -247,6 +247,9 @@ func (k *Known) replace(text string) string {
 
 // line returns a line of an output, whose end may be a line of a file: programs write names, numbers and signs before it.
 func (k *Known) line(line string) string {
+	if head := k.head(line); head != "" {
+		return head
+	}
 	end := len(strings.TrimRight(line, " \t\r\n$"))
 	for i := max(0, end-longestKnown); i < end; i++ {
 		if line[i] == ' ' || i > 0 && isAlnum(line[i-1]) && isAlnum(line[i]) {
@@ -257,6 +260,28 @@ func (k *Known) line(line string) string {
 		}
 	}
 	return line
+}
+
+// head returns the head of a part of a diff in which git shows the beginning of a line that is known; "" for another line.
+func (k *Known) head(line string) (masked string) {
+	if !strings.Contains(line, "@@ ") {
+		return ""
+	}
+	at := headOf().FindStringIndex(line)
+	if at == nil {
+		return ""
+	}
+	rest := strings.TrimSpace(strings.TrimRight(line[at[1]:], "\uFFFD \r\n"))
+	for plain, safe := range k.lines {
+		before, _, _ := strings.Cut(safe, Mark)
+		if text := line[:at[1]] + safe; len(rest) > len(before) && strings.HasPrefix(plain, rest) && (masked == "" || text < masked) {
+			masked = text
+		}
+	}
+	if masked != "" && strings.HasSuffix(line, "\n") {
+		masked += "\n"
+	}
+	return masked
 }
 
 func isAlnum(c byte) bool {
