@@ -146,6 +146,7 @@ type Known struct {
 const (
 	maxKnown     = 20_000 // secrets
 	longestKnown = 1_000  // bytes of a line of a file that is found as it is
+	longestWord  = 200    // bytes of a word of which a part is looked up
 )
 
 // Add makes secrets known.
@@ -233,16 +234,23 @@ func (k *Known) replace(text string) string {
 		b.WriteString(k.line(line))
 	}
 	text = k.replacer().Replace(b.String())
-	return words().ReplaceAllStringFunc(text, func(word string) string {
-		inner := strings.Trim(word, "-_") // as a diff of words has it
-		switch {
-		case k.words[word]:
-			return Mark
-		case k.words[inner]:
-			return strings.Replace(word, inner, Mark, 1)
+	return words().ReplaceAllStringFunc(text, k.word)
+}
+
+// word returns a word with masks for it, or for what of it stands between - and _.
+func (k *Known) word(word string) string {
+	joins := func(c byte) bool { return c == '-' || c == '_' }
+	for from := range min(len(word), longestWord) {
+		if from > 0 && !joins(word[from-1]) {
+			continue
 		}
-		return word
-	})
+		for to := min(len(word), from+longestWord); to > from; to-- {
+			if (to == len(word) || joins(word[to])) && k.words[word[from:to]] {
+				return word[:from] + Mark + k.word(word[to:])
+			}
+		}
+	}
+	return word
 }
 
 // line returns a line of an output, whose end may be a line of a file: programs write names, numbers and signs before it.

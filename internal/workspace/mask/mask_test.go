@@ -301,6 +301,27 @@ func TestWordsOfADiffAreMasked(t *testing.T) {
 	}
 }
 
+// TestAJoinedSecretIsMasked: a word that has a secret between signs.
+func TestAJoinedSecretIsMasked(t *testing.T) {
+	k, _ := known("password: tortugaverde\ndb_password: al-ba_tros77\n")
+	for text, want := range map[string]string{
+		"x-tortugaverde-y":                    "x-[redacted]-y",
+		"a_tortugaverde":                      "a_[redacted]",
+		"tortugaverde-tortugaverde_1":         "[redacted]-[redacted]_1",
+		"x-al-ba_tros77-y":                    "x-[redacted]-y",
+		"__tortugaverde--":                    "__[redacted]--",
+		"https://h/a-tortugaverde/b":          "https://h/a-[redacted]/b",
+		"tortugaverdes x-tortuga-verde al-ba": "tortugaverdes x-tortuga-verde al-ba",
+	} {
+		if got, _ := k.Output(text); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	if long := strings.Repeat("-_", 1<<19); string(k.Copy([]byte(long))) != long { // in a moment
+		t.Error("a long word is changed")
+	}
+}
+
 func TestSecretsArePutBack(t *testing.T) {
 	const one, list = "a: 1\npassword: tortuga\n", "password: tortuga\nusers:\n- password: cigarra\n- password: hormiga\n"
 	for _, c := range []struct{ was, is, whole string }{
