@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -80,5 +81,24 @@ func TestGitTakesNothingOfADataFolder(t *testing.T) {
 	}
 	if seen := git("status", "--porcelain", "-uall"); strings.TrimSpace(seen) != "" {
 		t.Errorf("git sees %s", seen)
+	}
+}
+
+// TestACommandTakesAnotherAddress when a program has taken its own since it was found free; a process of a person does not.
+func TestACommandTakesAnotherAddress(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	for _, passing := range []bool{true, false} {
+		ctx, stop := context.WithCancel(t.Context())
+		at := ""
+		o := Options{Addr: taken.Addr().String(), Data: filepath.Join(t.TempDir(), "d"), Passing: passing, Log: io.Discard, Ready: func(a Address) { at = a.Origin; stop() }}
+		err := Serve(ctx, o, Settings{}, io.Discard)
+		stop()
+		if (err == nil) != passing || (at != "") != passing || strings.HasSuffix(at, taken.Addr().String()) {
+			t.Errorf("passing %v: at %q, %v", passing, at, err)
+		}
 	}
 }

@@ -48,7 +48,7 @@ type Options struct {
 	Data     string           // folder of all stored data
 	Hosts    []string         // names that a proxy or a tunnel uses for this process
 	Expose   bool             // other machines may reach Addr
-	Passing  bool             // a command has the folder: the demonstration stays registered where the process serves it
+	Passing  bool             // a command has the folder: the demonstration stays registered where the process serves it, and a taken Addr is left for a free one
 	AWS      string           // address of the engines' wire protocols; empty: not served
 	Template string           // a template.yaml; empty: the one in the executable
 	Log      io.Writer        // JSON lines

@@ -29,6 +29,9 @@ import (
 // stopGrace limits the wait for requests that only read when the process stops, and is what a call under way has to store its result.
 const stopGrace = 3 * time.Second
 
+// anyAddress is that of a command whose own address is taken: any that is free.
+const anyAddress = "127.0.0.1:0"
+
 // Serve runs the deployment until ctx ends, and prints the next steps for the person to out.
 func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	if err := o.checkReach(); err != nil {
@@ -38,6 +41,9 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 		boot.PaceGC(ctx)
 	}
 	listener, err := net.Listen("tcp", o.Addr)
+	if o.Passing && errors.Is(err, syscall.EADDRINUSE) { // since it was found free
+		listener, err = net.Listen("tcp", anyAddress)
+	}
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return runsAlready(ctx, o.Data, taken(ctx, o))
