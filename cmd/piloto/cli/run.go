@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -175,7 +174,7 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 		return a.print(j.JobID)
 	}
 	a.say(a.text("cli.job_started", "id", j.JobID, "agent", w.agent))
-	t := &jobTale{app: a, machine: m, shown: w.workspace.showed, id: j.JobID}
+	t := &jobTale{app: a, machine: m, shown: w.workspace.showed, id: j.JobID, seen: j}
 	t.stop = sync.OnceValue(func() error { return stopJob(context.WithoutCancel(ctx), c, t.id) })
 	defer context.AfterFunc(ctx, func() { _ = t.stop() })() // finish tells the error
 	if m != nil {
@@ -189,10 +188,7 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began time.Time, showCost bool) error {
 	j, err := a.followJob(ctx, c, t)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
-		a.say(a.text("cli.stopping"))
-		a.tell(context.WithoutCancel(ctx), t.stop())
-		a.tellRecord(untilEnded(context.WithoutCancel(ctx), c, t.id), t)
-		return err
+		return a.leaveJob(context.WithoutCancel(ctx), c, t, err, time.Since(began))
 	}
 	if showCost || a.global.verbose > 0 {
 		a.say(a.text("cli.costs", "cost", money(j.CostMicros), "n", fmt.Sprint(j.Rounds)))
@@ -202,10 +198,11 @@ func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began ti
 
 // printOutcome prints what a job came to, or for what it waits, and returns the exit code of that.
 func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) error {
-	o, err := a.outcomeOf(ctx, c, j, t, took)
-	if err != nil {
-		return err
+	o, lost := a.outcomeOf(ctx, c, j, t, took)
+	if lost != nil && !isAway(lost) {
+		return lost
 	}
+	var err error
 	if a.global.json {
 		err = a.printJSON(o)
 	} else {
@@ -218,6 +215,9 @@ func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job,
 		return err
 	}
 	a.tellWait(j, o)
+	if lost != nil {
+		return lost
+	}
 	return exit(codeOfJob(j.Status, j.StopReason, j.Acted))
 }
 
@@ -243,16 +243,10 @@ func stopJob(ctx context.Context, c *client.Client, id string) error {
 	within, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	_, err := client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{})
-	if isEnded(err) {
+	if errors.Is(err, job.ErrEnded) {
 		return nil
 	}
 	return err
-}
-
-// isEnded reports whether a request was refused because the job has ended.
-func isEnded(err error) bool {
-	refused, ok := errors.AsType[*client.Problem](err)
-	return ok && refused.Code == job.ErrEnded.Code
 }
 
 // untilEnded waits for the end of a job that was stopped. It returns the job as it was read last.
@@ -275,8 +269,8 @@ func untilEnded(ctx context.Context, c *client.Client, id string) (last httpapi.
 	}
 }
 
-// outcomeOf reads what a job came to.
-func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) (outcome, error) {
+// newOutcome returns what a job came to, as far as that stands with the job.
+func (a *app) newOutcome(j httpapi.Job, t *jobTale, took time.Duration) outcome {
 	o := outcome{
 		Status: j.Status, StopReason: j.StopReason, Output: j.Output, Notes: j.Notes, Steps: j.Rounds, ToolsUsed: t.tools, Model: t.model, Duration: took.Seconds(), JobID: j.JobID, ChatID: j.ChatID,
 		Costs: costs{Micros: j.CostMicros, USD: float64(j.CostMicros) / 1e6, Lost: j.LostCalls}, Sources: []conversation.Source{},
@@ -285,17 +279,25 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 		o.ToolsUsed = []string{}
 	}
 	a.addRecord(&o, j, t)
+	return o
+}
+
+// outcomeOf reads what a job came to. With an error it has what stands with the job.
+func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) (outcome, error) {
+	o := a.newOutcome(j, t, took)
 	if j.Status == job.Waiting {
 		o.Waiting = &waitsFor{RunID: j.WaitsFor, Question: j.Question, Options: j.Options}
 		if j.WaitsFor != "" {
-			r, err := a.readRun(ctx, c, j.WaitsFor)
+			r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return a.readRun(ctx, c, j.WaitsFor) })
 			if err != nil {
 				return o, err
 			}
 			o.Waiting.Digest = r.Digest
 		}
 	}
-	page, err := client.Get[httpapi.MessageList](ctx, c, client.Path("api", "chats", j.ChatID, "messages"), nil)
+	page, err := patiently(ctx, t, c, func() (httpapi.MessageList, error) {
+		return client.Get[httpapi.MessageList](ctx, c, client.Path("api", "chats", j.ChatID, "messages"), nil)
+	})
 	if err != nil {
 		return o, err
 	}
@@ -309,21 +311,20 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 
 // followJob follows a job until it ended, or waits for a person who is not here.
 func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
-	id := t.id
 	decided := map[string]bool{}
 	thinks := a.thinking()
+	t.thinks = thinks
 	defer thinks.hide()
 	for {
-		j, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", id), nil)
+		j, err := patiently(ctx, t, c, func() (httpapi.Job, error) { return t.read(ctx, c) })
 		if err != nil {
 			return j, err
 		}
+		t.seen = j
 		if j.Status == job.Running {
 			thinks.show()
 		}
-		events, err := client.Send[httpapi.JobEventList](ctx, c, client.Call{
-			Method: http.MethodGet, Path: client.Path("api", "jobs", id, "events"), Query: map[string][]string{"after": {fmt.Sprint(t.after)}},
-		})
+		events, err := patiently(ctx, t, c, func() (httpapi.JobEventList, error) { return t.events(ctx, c) })
 		if err != nil {
 			return j, err
 		}
@@ -348,15 +349,15 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 			}
 			continue
 		case j.Status == job.Waiting && j.Question != "":
-			if answered, err := a.answerJob(ctx, c, j); err != nil || !answered {
+			if answered, err := a.answerJob(ctx, c, j); !isAway(err) && (err != nil || !answered) { // if it is away, they are asked again
 				return j, err
 			}
 		case j.WaitsFor != "" && !decided[j.WaitsFor]:
-			goesOn, err := a.decideJob(ctx, c, j)
-			if err != nil || !goesOn {
+			goesOn, err := a.decideJob(ctx, c, j, t)
+			if !isAway(err) && (err != nil || !goesOn) {
 				return j, err
 			}
-			decided[j.WaitsFor] = true
+			decided[j.WaitsFor] = err == nil
 		}
 		select {
 		case <-ctx.Done():
@@ -381,8 +382,8 @@ func (a *app) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (b
 
 // decideJob asks the person about the plan for which a job waits. It returns whether the job goes on by itself: after a
 // decision, and while the plan runs.
-func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job) (bool, error) {
-	r, err := a.readRun(ctx, c, j.WaitsFor)
+func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale) (bool, error) {
+	r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return a.readRun(ctx, c, j.WaitsFor) })
 	if err != nil {
 		return false, err
 	}

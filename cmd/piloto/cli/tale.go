@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +30,13 @@ type jobTale struct {
 	model   string       // that answered last
 	stop    func() error // asks the deployment to stop the job, once, and returns when it has answered
 
-	waits sync.Once // says that the job waits for another machine
+	waits  sync.Once // says that the job waits for another machine
+	thinks *thinking // nil: the job is not followed yet
+
+	seen     httpapi.Job   // as it was read last
+	own      job.Job       // what this command did for it
+	patience time.Duration // for which the deployment may be away; 0: as long as a client may be
+	gaveUp   bool          // it was away for longer
 }
 
 // eventsPage is how many events a deployment gives at once.
@@ -116,7 +124,7 @@ func (t *jobTale) use(name string) {
 const stayEvery = 20 * time.Second
 
 // stay says to the deployment that this command is there, also while a call takes long or a person reads, until the returned function is
-// called. What it may miss is said again, so a failure is none.
+// called.
 func (t *jobTale) stay(ctx context.Context, c *client.Client) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -125,7 +133,7 @@ func (t *jobTale) stay(ctx context.Context, c *client.Client) (stop func()) {
 		tick := time.NewTicker(stayEvery)
 		defer tick.Stop()
 		for {
-			_, _ = client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: []job.ToldCall{}})
+			t.here(ctx, c)
 			select {
 			case <-ctx.Done():
 				return
@@ -136,12 +144,22 @@ func (t *jobTale) stay(ctx context.Context, c *client.Client) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
+// read reads the job.
+func (t *jobTale) read(ctx context.Context, c *client.Client) (httpapi.Job, error) {
+	return client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id), nil)
+}
+
+// events reads what happened after what was told.
+func (t *jobTale) events(ctx context.Context, c *client.Client) (httpapi.JobEventList, error) {
+	return client.Get[httpapi.JobEventList](ctx, c, client.Path("api", "jobs", t.id, "events"), url.Values{"after": {fmt.Sprint(t.after)}})
+}
+
 // answerCalls carries out the calls that a job leaves to this command. What changed something is told to the deployment at once, so that
 // it is on record if this command is killed. After a signal the job is stopped before it hears what its calls came to, because its model
 // would be asked on. A job that ended meanwhile hears it, too.
 func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.Job) error {
 	t.machine.Wanted = func(ctx context.Context) bool {
-		now, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id), nil)
+		now, err := patiently(ctx, t, c, func() (httpapi.Job, error) { return t.read(ctx, c) })
 		return err == nil && len(now.Calls) > 0 && !now.Stopping
 	}
 	var told []job.ToldCall
@@ -152,14 +170,20 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 		if ctx.Err() != nil {
 			_ = t.stop() // finish tells the error
 		}
-		_, err := client.Post[httpapi.Job](context.WithoutCancel(ctx), c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: told})
+		sent := 0
+		_, err := patiently(ctx, t, c, func() (httpapi.Job, error) {
+			sent++
+			return client.Post[httpapi.Job](context.WithoutCancel(ctx), c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: told})
+		})
 		told = nil
-		if isEnded(err) {
+		if errors.Is(err, job.ErrEnded) || sent > 1 && errors.Is(err, job.ErrNoCalls) { // the answer to the first one was lost
 			return nil
 		}
 		return err
 	}
+	t.own.Open = j.Calls
 	for answer := range t.machine.Answer(ctx, j.Calls) {
+		t.own.Note(answer)
 		told = append(told, answer)
 		if slices.ContainsFunc(answer.Did, func(d job.Deed) bool { return d.Kind != job.DeedRead }) {
 			if err := send(); err != nil {

@@ -59,7 +59,9 @@ const (
 	headersTooLarge    = 431
 	clientClosed       = 499 // nginx: the client left, and the server may have gone on
 	notImplemented     = 501
+	badGateway         = 502
 	serviceUnavailable = 503
+	gatewayTimeout     = 504
 	versionUnsupported = 505
 	overloaded         = 529
 )
@@ -132,6 +134,11 @@ func Gone(status int) bool { return status == gone }
 
 // Errs reports whether the answer is an error of the server itself.
 func Errs(status int) bool { return status >= 500 && status <= 599 }
+
+// Away reports whether the server is not reached, or is not ready yet.
+func Away(status int) bool {
+	return status == badGateway || status == serviceUnavailable || status == gatewayTimeout
+}
 
 // OfRequest reports whether an answer refuses the request as it is written: every attempt at it is refused so. Any
 // other refusal depends on what there is at the server by then, and tells nothing of an attempt before it.

@@ -113,3 +113,11 @@ func TestACacheSaysHowLongItKept(t *testing.T) {
 		}
 	}
 }
+
+func TestAServerThatRestartsIsAway(t *testing.T) {
+	for status := range 600 {
+		if want := status >= 502 && status <= 504; meaning.Away(status) != want {
+			t.Errorf("%d: %v", status, !want)
+		}
+	}
+}
