@@ -214,7 +214,7 @@ func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job,
 	if err != nil {
 		return err
 	}
-	a.tellWait(j, o)
+	a.tellWait(j, o, t)
 	if lost != nil {
 		return lost
 	}
@@ -222,7 +222,7 @@ func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job,
 }
 
 // tellWait says how the decision is made for which a job waits.
-func (a *app) tellWait(j httpapi.Job, o outcome) {
+func (a *app) tellWait(j httpapi.Job, o outcome, t *jobTale) {
 	switch {
 	case o.Waiting == nil:
 	case o.Waiting.Question != "":
@@ -230,7 +230,11 @@ func (a *app) tellWait(j httpapi.Job, o outcome) {
 	case o.Waiting.Digest != "":
 		a.say(a.text("cli.confirm_with", "id", o.Waiting.RunID, "digest", short(o.Waiting.Digest)))
 	}
-	if o.Waiting != nil {
+	switch {
+	case o.Waiting == nil:
+	case t.machine != nil:
+		a.say(a.text("cli.job_ends_there", "chat", j.ChatID, "folder", t.machine.Root))
+	default:
 		a.say(a.text("cli.job_goes_on", "id", j.JobID))
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/job"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/locale"
 )
 
 // TestACommandSaysThatItIsThere as soon as its job has begun, and not after it stopped.
@@ -71,5 +73,30 @@ func TestNoUndoForWhatWasMovedAway(t *testing.T) {
 	called := &jobTale{app: &app{name: "bin/piloto"}}
 	if got := called.undo(job.ChangedFile{Name: "a b", Before: strings.Repeat("0f", 32)}); got != "bin/piloto workspace restore -- 'a b' 0f0f0f0f0f0f" {
 		t.Error(got)
+	}
+}
+
+// TestWhatAJobDoesAfterItsCommand: nobody answers the calls of a job with a folder any more.
+func TestWhatAJobDoesAfterItsCommand(t *testing.T) {
+	j := httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Waiting}
+	waiting := outcome{Waiting: &waitsFor{Question: "Which one?"}}
+	for _, c := range []struct {
+		tag     locale.Tag
+		machine *machine.Machine
+		o       outcome
+		want    string
+	}{
+		{locale.English, nil, waiting, "piloto jobs watch 01J\n"},
+		{locale.Spanish, nil, waiting, "piloto jobs watch 01J\n"},
+		{locale.English, &machine.Machine{Options: machine.Options{Root: "/a b"}}, waiting, "ends there in part. Ask for the rest with: piloto run --chat 01C -w '/a b' \"Go on\"\n"},
+		{locale.Spanish, &machine.Machine{Options: machine.Options{Root: "/a"}}, waiting, "acaba ahí en parte. El resto se pide con: piloto run --chat 01C -w /a Sigue\n"},
+		{locale.English, nil, outcome{}, ""},
+	} {
+		a, _, said := newApp(nil, "")
+		a.tag = c.tag
+		a.tellWait(j, c.o, &jobTale{machine: c.machine})
+		if got := said.String(); !strings.HasSuffix(got, c.want) || c.want == "" && got != "" || c.machine != nil && strings.Contains(got, "jobs watch") {
+			t.Error(got)
+		}
 	}
 }
