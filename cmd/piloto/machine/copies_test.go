@@ -124,11 +124,13 @@ func TestAGuessOfASecretIsNotAnswered(t *testing.T) {
 			{"edit_file", args{"path": "conf.yml", "old_str": "password: t", "new_str": "x"}, args{"path": "conf.yml", "old_str": "password: a", "new_str": "x"}},
 			{"edit_file", args{"path": "notes.md", "old_str": "use t", "new_str": "x"}, args{"path": "notes.md", "old_str": "use a", "new_str": "x"}},
 			{
-				"apply_patch", args{"path": "conf.yml", "patch": "@@ -2 +2 @@\n-  password: tortugaverde\n+  x: 1\n"},
+				"apply_patch",
+				args{"path": "conf.yml", "patch": "@@ -2 +2 @@\n-  password: tortugaverde\n+  x: 1\n"},
 				args{"path": "conf.yml", "patch": "@@ -2 +2 @@\n-  password: tortuganegra\n+  x: 1\n"},
 			},
 			{
-				"write_file", args{"path": "conf.yml", "content": "db:\n  password: tortugaverde\n  port: 80\n"},
+				"write_file",
+				args{"path": "conf.yml", "content": "db:\n  password: tortugaverde\n  port: 80\n"},
 				args{"path": "conf.yml", "content": "db:\n  password: tortuganegra\n  port: 80\n"},
 			},
 		} {
