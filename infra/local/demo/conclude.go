@@ -38,9 +38,8 @@ func readEnded(messages []openai.ChatCompletionMessage) (endedRun, bool) {
 	return r, ok && closed && json.Unmarshal([]byte(text), &r) == nil
 }
 
-// conclude tells what came of a run, in the language of what was asked.
-func conclude(r endedRun, asked string) string {
-	s := speech{inEnglish(asked, false)}
+// conclude tells what came of a run.
+func (s speech) conclude(r endedRun) string {
 	goal := s.word(strings.TrimRight(r.Goal, "."))
 	switch r.Status {
 	case "done":

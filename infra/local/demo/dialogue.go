@@ -46,6 +46,11 @@ func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today 
 	for _, m := range messages {
 		if m.Role == "system" || m.Role == "developer" {
 			d.system += textOf(m) + "\n"
+		}
+	}
+	d.en = inEnglish(openingOf(d.system), false)
+	for _, m := range messages {
+		if m.Role == "system" || m.Role == "developer" {
 			continue
 		}
 		if m.Role == "user" {
@@ -58,6 +63,13 @@ func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today 
 		d.text, d.tail = d.mergedRequest(last), d.history[last+1:]
 	}
 	return d
+}
+
+// openingOf returns the first line of a prompt. Piloto writes it in the language of the person's client, and it has nobody else's
+// words.
+func openingOf(system string) string {
+	opening, _, _ := strings.Cut(strings.TrimSpace(system), "\n")
+	return opening
 }
 
 // textOf returns the content of a message, which is a string or a list of text parts.
@@ -139,7 +151,7 @@ func (d dialogue) report(ops []operation, result string) decision {
 	}
 	var ended endedRun // the plan of a job
 	if json.Unmarshal([]byte(result), &ended) == nil && ended.Goal != "" && ended.Status != "" {
-		return decision{text: conclude(ended, d.text)}
+		return decision{text: d.conclude(ended)}
 	}
 	read, ok := readOf(result)
 	if !ok {

@@ -42,12 +42,13 @@ var (
 // newRouting reads the prompt, with the descriptions of the agents of these names.
 func newRouting(d dialogue, names []string) routing {
 	r := routing{system: d.system}
+	r.en = inEnglish(textBetween(d.system, "# 1.", "# 2."), inEnglish(openingOf(d.system), false))
 	for _, m := range d.history {
 		if m.Role == "user" {
 			r.text = textOf(m)
+			r.en = inEnglish(r.text, r.en)
 		}
 	}
-	r.en = inEnglish(r.text, inEnglish(textBetween(d.system, "# 1.", "# 2."), false))
 	descriptions := map[string]string{}
 	for line := range strings.SplitSeq(textBetween(d.system, "<agents>\n", "</agents>"), "\n") {
 		if m := agentLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
