@@ -1,9 +1,7 @@
 package demo
 
 import (
-	"cmp"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -81,24 +79,4 @@ func (s speech) abilities(ops []operation) string {
 		b.WriteString(line)
 	}
 	return b.String()
-}
-
-// refusal reports why a call was refused, {"error": …, "problems": [{where, what}]}, unless the
-// reason itself would read as a plan.
-func (s speech) refusal(reason string) string {
-	var listed struct {
-		Error    string
-		Problems []struct{ Where, What string }
-	}
-	if json.Unmarshal([]byte(reason), &listed) == nil {
-		reason = cmp.Or(listed.Error, reason)
-		for _, p := range listed.Problems[:min(1, len(listed.Problems))] {
-			reason = strings.TrimSpace(p.Where + " " + p.What)
-		}
-	}
-	short := []rune(strings.Join(strings.Fields(reason), " "))
-	if text := s.say("refused", string(short[:min(len(short), 240)])); !claim.Read(text).Poses() {
-		return text
-	}
-	return s.say("refused", "")
 }
