@@ -82,7 +82,11 @@ Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, 
 			}
 			o.Log = process.NewLog(o.Data, also)
 			o.Ready = func(process.Address) { a.keepData(o.Data) }
-			return process.Serve(cmd.Context(), o, settings, a.out)
+			err = process.Serve(cmd.Context(), o, settings, a.out)
+			if process.IsMiswritten(err) {
+				return usage(err)
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()

@@ -1,12 +1,17 @@
 package process
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 )
 
@@ -116,13 +121,39 @@ func checkHosts(named []string) error {
 	return nil
 }
 
+// lookupTime is how long a name in --addr is looked for.
+const lookupTime = 5 * time.Second
+
+// checkAddress refuses an address at which nothing can listen: without a port, or with a host that is not known here.
+func (o Options) checkAddress(ctx context.Context) error {
+	host, port, err := net.SplitHostPort(o.Addr)
+	if err != nil || port == "" {
+		return refusal("up.wrong.addr", "value", o.Addr)
+	}
+	if _, err := net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
+		return refusal("up.wrong.addr_port", "value", o.Addr, "port", port)
+	}
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
+		return refusal("up.wrong.addr_host", "value", o.Addr, "host", host)
+	}
+	return nil
+}
+
+// IsMiswritten reports whether an error of Serve is about how the command or its settings are written.
+func IsMiswritten(err error) bool {
+	wrong, ok := errors.AsType[*fault.Error](err)
+	return ok && strings.HasPrefix(wrong.Code, "up.wrong.") && wrong.Code != "up.wrong.build" && wrong.Code != "up.wrong.start"
+}
+
 // checkReach refuses an address that other machines can reach, unless --expose was given.
 func (o Options) checkReach() error {
 	if err := checkHosts(o.Hosts); err != nil {
 		return err
-	}
-	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
-		return refusal("up.wrong.addr", "value", o.Addr)
 	}
 	if o.Expose || OnThisMachine(o.Addr) {
 		return nil

@@ -143,9 +143,32 @@ func (c firstWrite) Write(b []byte) (int, error) {
 func TestAnAddressHasAPort(t *testing.T) {
 	for _, addr := range []string{"8080", "127.0.0.1", "http://127.0.0.1:8080", "127.0.0.1:", ""} {
 		for _, expose := range []bool{false, true} {
-			if err := (Options{Addr: addr, Expose: expose}).checkReach(); err == nil || strings.Contains(said(err), "expose") || !strings.Contains(said(err), "127.0.0.1:8080") {
+			if err := (Options{Addr: addr, Expose: expose}).checkAddress(t.Context()); err == nil || strings.Contains(said(err), "expose") || !strings.Contains(said(err), "127.0.0.1:8080") {
 				t.Errorf("%q, exposed %t: %v", addr, expose, err)
 			}
+		}
+	}
+}
+
+// TestAnAddressAtWhichNothingCanListenIsNamed: what is wrong with it is said before anybody is told to expose it.
+func TestAnAddressAtWhichNothingCanListenIsNamed(t *testing.T) {
+	for addr, want := range map[string]string{
+		"nope.invalid:9618": "does not find “nope.invalid”", ":99999": "“99999” is no port", "127.0.0.1:99999": "“99999” is no port",
+		"127.0.0.1:-1": "“-1” is no port", "127.0.0.1:abcde": "“abcde” is no port", "[::1:80": "127.0.0.1:8080", "xyz": "127.0.0.1:8080",
+	} {
+		err := Serve(t.Context(), Options{Addr: addr}, Settings{}, io.Discard)
+		if err == nil || !IsMiswritten(err) || !strings.Contains(said(err), want) || strings.Contains(said(err), "expose") {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	for _, addr := range []string{"127.0.0.1:0", "localhost:80", "[::1]:80", ":8080", "0.0.0.0:8080", "127.0.0.1:http"} {
+		if err := (Options{Addr: addr}).checkAddress(t.Context()); err != nil {
+			t.Error(addr, said(err))
+		}
+	}
+	for _, code := range []string{"up.taken", "up.held", "up.wrong.start"} { // of the machine, not of the command
+		if IsMiswritten(refusal(code)) {
+			t.Error(code)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ const anyAddress = "127.0.0.1:0"
 
 // Serve runs the deployment until ctx ends, and prints the next steps for the person to out.
 func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
-	if err := o.checkReach(); err != nil {
+	if err := cmp.Or(o.checkAddress(ctx), o.checkReach()); err != nil {
 		return err
 	}
 	if !s.KeepGC {
