@@ -52,6 +52,9 @@ func NormalizeURL(raw string, policy Policy) (string, error) {
 		return "", err
 	}
 	if err := h.check(policy); err != nil {
+		if guessed && h.isWord() && strings.Trim(raw, " \t\r\n/") == u.Hostname() { // nobody means a host of a private network by it
+			err = ErrURL.With("reason", "form")
+		}
 		return "", err
 	}
 	if guessed && h.isLocal() {
@@ -338,8 +341,13 @@ func (h host) isPrivate() bool {
 	if h.addr.IsValid() {
 		return h.addr.IsPrivate() && !h.addr.Is4In6()
 	}
-	return !strings.Contains(h.text, ".") && !h.isLoopback() || strings.HasSuffix(h.text, ".local") ||
+	return h.isWord() || strings.HasSuffix(h.text, ".local") ||
 		strings.HasSuffix(h.text, ".internal") || strings.HasSuffix(h.text, ".lan") || strings.HasSuffix(h.text, ".home.arpa")
+}
+
+// isWord reports whether the host is a name without a dot, such as one that only a private network knows.
+func (h host) isWord() bool {
+	return !h.addr.IsValid() && !strings.Contains(h.text, ".") && !h.isLoopback()
 }
 
 func (h host) isLocal() bool { return h.isLoopback() || h.isPrivate() }

@@ -33,6 +33,10 @@ func TestNormalizeURL(t *testing.T) {
 		{"192.168.1.5:9000", private, "http://192.168.1.5:9000"},
 		{"api.example.com:8443", Policy{}, "https://api.example.com:8443"},
 		{"rooms", private, "http://rooms"},
+		{"xyz", Policy{}, "form"}, // a word, not a private address
+		{" Xyz/ ", loopback, "form"},
+		{"xyz:8080", Policy{}, "target"},
+		{"https://xyz", Policy{}, "target"},
 		{"rooms:8080", all, "http://rooms:8080"},
 		{"https://localhost:8443", loopback, "https://localhost:8443"},
 		// paths that are cut
