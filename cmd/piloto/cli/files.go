@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,11 +124,6 @@ func (a *app) openFolder(root string, shown []string) (*machine.Machine, error) 
 	history, err := historyFolder()
 	if err != nil {
 		return nil, err
-	}
-	if info, err := os.Stat(root); err != nil {
-		return nil, usage(err)
-	} else if !info.IsDir() {
-		return nil, usage(&fs.PathError{Op: "open", Path: root, Err: syscall.ENOTDIR})
 	}
 	m, err := machine.Open(machine.Options{Root: root, History: history, Shown: shown, Tag: a.tag, Now: now, Log: a.errOut})
 	if err != nil {

@@ -76,6 +76,9 @@ func (a *app) logoutCommand() *cobra.Command {
 			if len(args) == 1 {
 				name = args[0]
 			}
+			if name == "" {
+				return usage(refusal("cli.no_current"))
+			}
 			if _, ok := known.Known[name]; !ok {
 				return usage(refusal("cli.no_profile", "name", name))
 			}

@@ -17,6 +17,10 @@ func TestAWrongValueIsNamedByItsOrigin(t *testing.T) {
 		{"timeout: 900h\n", "", "", "piloto.yaml:1: timeout 900h0m0s:"},
 		{"mode: todo\n", "", "", "piloto.yaml:1: mode todo:"},
 		{"lang: fr\n", "", "", "piloto.yaml:1: lang fr:"},
+		{"max_steps: 0\n", "", "", "piloto.yaml:1: max_steps 0:"}, // 0 is not the agent's own
+		{"", "--max-steps=0", "", "--max-steps 0:"},
+		{"", "--timeout=0", "", "--timeout 0s:"},
+		{"", "--budget=0", "", "--budget 0:"},
 		{"max_steps: x\n", "", "", "piloto.yaml:1: max_steps x:"},
 		{"", "", "PILOTO_MAX_STEPS", "PILOTO_MAX_STEPS 9999:"},
 		{"max_steps: 9999\n", "--max-steps=7777", "", "--max-steps 7777:"},

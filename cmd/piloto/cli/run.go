@@ -93,7 +93,7 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 				}
 				prompt = string(text)
 			}
-			if err := w.check(prompt, a.origin); err != nil {
+			if err := w.check(prompt, a.origin, cmd.Flags().Changed); err != nil {
 				return err
 			}
 			if origin, _, err := a.target(); w.cache && err == nil && origin != here {

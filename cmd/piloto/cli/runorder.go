@@ -13,16 +13,16 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// check refuses bounds that no job has, and names each by its origin.
-func (w work) check(prompt string, origin func(flag string) string) error {
+// check refuses bounds that no job has, and names each by its origin. A bound that is given is not 0: that stands for the agent's.
+func (w work) check(prompt string, origin func(flag string) string, given func(flag string) bool) error {
 	switch {
 	case ref.Blank(prompt):
 		return usage(refusal("cli.wrong.prompt"))
-	case w.steps < 0 || w.steps > 200:
+	case w.steps < 0 || w.steps > 200 || w.steps == 0 && given("max-steps"):
 		return usage(refusal("cli.wrong.steps", "name", origin("max-steps"), "value", strconv.Itoa(w.steps)))
-	case !(w.budget >= 0 && w.budget <= 1e6): // NaN is neither
+	case !(w.budget >= 0 && w.budget <= 1e6) || w.budget == 0 && given("budget"): // NaN is neither
 		return usage(refusal("cli.wrong.budget", "name", origin("budget"), "value", fmt.Sprint(w.budget)))
-	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout > 0 && w.timeout < time.Second:
+	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout < time.Second && given("timeout"):
 		return usage(refusal("cli.wrong.timeout", "name", origin("timeout"), "value", w.timeout.String()))
 	case w.mode != "" && w.mode != "confirm-all" && w.mode != "confirm-sensitive" && w.mode != "yolo":
 		return usage(refusal("cli.wrong.mode", "name", origin("mode"), "value", w.mode))

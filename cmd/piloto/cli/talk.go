@@ -379,11 +379,15 @@ func (a *app) chatsCommand() *cobra.Command {
 	list.Flags().StringVar(&words, "q", "", "`words` to search for")
 	var format string
 	export := &cobra.Command{
-		Use: "export ID", Short: "Write a chat to stdout as Markdown, JSON or PDF", Args: exactly("ID"),
+		Use: "export ID", Short: "Write a chat, or last, to stdout as Markdown, JSON or PDF", Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				chat, err := chatOf(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
 				raw, err := c.Raw(ctx, client.Call{
-					Method: "GET", Path: client.Path("api", "chats", args[0], "export"), Query: url.Values{"format": {format}},
+					Method: "GET", Path: client.Path("api", "chats", chat, "export"), Query: url.Values{"format": {format}},
 				}, "*/*")
 				if err != nil {
 					return err

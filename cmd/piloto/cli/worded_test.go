@@ -29,11 +29,12 @@ func TestErrorsAreInTheLanguageOfTheReader(t *testing.T) {
 		code Code
 		err  string
 	}{
-		{[]string{"put", "none", "--project", someProject}, Usage, "piloto: No existe none."},
+		{[]string{"put", "none", "--project", someProject}, Usage, "piloto: No existe none. Comprueba el nombre"},
 		{[]string{"pull", "p.py", "--project", someProject}, Usage, "piloto: p.py no es una carpeta"},
-		{[]string{"push", "none", "--project", someProject}, Usage, "piloto: No existe none."},
+		{[]string{"push", "none", "--project", someProject}, Usage, "piloto: No existe none. Comprueba el nombre"},
 		{[]string{"push", "p.py", "--project", someProject}, Usage, "piloto: p.py no es una carpeta"},
-		{[]string{"ls", "-w", "none"}, Usage, "piloto: No existe none."},
+		{[]string{"ls", "-w", "none"}, Usage, "piloto: No existe none. Comprueba el nombre"},
+		{[]string{"ls", "-w", "p.py"}, Usage, "p.py no es una carpeta"},
 		{[]string{"ls", "--project", someProject, "--chat", someProject}, Usage, "nombran dos sitios"},
 		{[]string{"cat", "a.txt", "123456789", "--project", someProject}, Usage, "Ninguna versión de a.txt empieza por 123456789"},
 		{[]string{"put", "--project", someProject}, Usage, "Falta PATH: piloto workspace put PATH [FILE]"},
@@ -52,9 +53,9 @@ func TestErrorsOfTheSystemAreWorded(t *testing.T) {
 	a.tag = locale.Spanish
 	missing := &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}
 	for want, err := range map[string]error{
-		"La carpeta actual ya no existe.":              os.NewSyscallError("getwd", syscall.ENOENT),
-		"No existe x.":                                 usage(missing),
-		"antes: No existe x.\ndespués":                 errors.Join(fmt.Errorf("antes: %w", missing), errors.New("después")),
+		"La carpeta actual ya no existe.":                                                 os.NewSyscallError("getwd", syscall.ENOENT),
+		"No existe x. Comprueba el nombre, y desde qué carpeta se busca.":                 usage(missing),
+		"antes: No existe x. Comprueba el nombre, y desde qué carpeta se busca.\ndespués": errors.Join(fmt.Errorf("antes: %w", missing), errors.New("después")),
 		"y ya existe.":                                 &os.LinkError{Op: "link", Old: "x", New: "y", Err: syscall.EEXIST},
 		"No queda sitio en el disco para x.":           &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC},
 		"El sistema no permite usar x.":                &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES},

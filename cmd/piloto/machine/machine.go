@@ -17,11 +17,13 @@ import (
 	"io/fs"
 	"iter"
 	"log/slog"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"piloto/cmd/piloto/sandbox"
@@ -93,6 +95,12 @@ func Open(o Options) (*Machine, error) {
 	root, err := filepath.Abs(o.Root)
 	if err != nil {
 		return nil, err
+	}
+	named := cmp.Or(o.Root, ".")
+	if info, err := os.Stat(named); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: named, Err: syscall.ENOTDIR}
 	}
 	if real, err := filepath.EvalSymlinks(root); err == nil { // one folder has one history, whatever link leads to it
 		root = real
