@@ -20,6 +20,36 @@ func (c Checks) Unproved() bool {
 	return (c.Tests == command.Unproved || c.Builds == command.Unproved) && c.Tests != command.Broken && c.Builds != command.Broken
 }
 
+// Alters reports whether a command may have changed something: one of its parts is not known to only read, and neither tests nor
+// builds. A target of a build that nobody knows (make generate) may have, if it ended well.
+func (c Command) Alters() bool {
+	return slices.ContainsFunc(command.Parts(c.Line), func(f command.Finding) bool {
+		if looking()[f.Why] || f.What == "&" {
+			return false
+		}
+		words := strings.Fields(f.What)
+		return sorts(words)&(thatTest|thatBuild) == 0 || c.Code == 0 && aims(words)
+	})
+}
+
+// aims reports whether a program that builds is given something else to do than to build or to test: make generate, cargo fix.
+func aims(words []string) bool {
+	for len(words) > 0 && !runners()[nameOf(words[0])] { // timeout 60 make generate
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return false
+	}
+	told := operands(words[1:])
+	for len(told) > 1 && leading()[told[0]] {
+		told = told[1:]
+	}
+	if !targeted()[nameOf(words[0])] {
+		told = told[:min(len(told), 1)]
+	}
+	return slices.ContainsFunc(told, func(w string) bool { return sortOf(w) == 0 && !usual()[w] && !shorts()[w] })
+}
+
 // Sorts of programs.
 const (
 	thatTest    command.Sorts = 1 << iota
@@ -170,6 +200,8 @@ tox nox nextest verify e2e bats prove gotestsum ginkgo busted nosetests minitest
 	targeted     = lazy.Words(`make gmake gradle gradlew mvn mvnw ninja rake sbt cmake just task turbo zig xcodebuild`)
 	leading      = lazy.Words(`run run-script exec x dlx task tool do compose`)
 	valued       = lazy.Words(`-C -f -o -j -p -pl --prefix --cwd --dir --filter -F -w --workspace --project --target-dir -run workspace`)
+	usual        = lazy.Words(`all default clean package assemble bundle dist release debug lint vet unit integration typecheck coverage cov ci`) // targets
+	looking      = lazy.Words(`secrets elsewhere identity credentials waits environment`)                                                         // why a command that only reads may not be safe
 	advising     = lazy.Words(`--version --help -h -version --collect-only --co --listTests --list-tests --list -list --dry-run --just-print --showConfig`)
 	forges       = lazy.Words(`git gh glab`)
 	plain        = lazy.Words(`cd pushd popd echo printf cat head tail less more grep egrep fgrep rg ag find fd ls tree wc sort uniq cut tr sed awk diff cmp comm test [ [[

@@ -143,6 +143,7 @@ type Record struct {
 	Refused  []Refusal     `json:"refused,omitempty"`  // or failed, and not done since
 	Unknown  []string      `json:"unknown,omitempty"`  // calls that were left to the client, which did not answer: they may be done
 	Plans    int           `json:"plans,omitempty"`    // that changed something
+	Altered  bool          `json:"altered,omitempty"`  // a command may have changed something, and not only tests and builds
 	More     int           `json:"more,omitempty"`     // that had no room
 
 	TestsFail  bool `json:"tests_fail,omitempty"`  // the last command that tests, and whose exit code says how that ended, did not end well, listed or not
@@ -189,8 +190,11 @@ func (r Record) Empty() bool {
 	return len(r.Changes)+len(r.Commands)+len(r.Refused)+len(r.Unknown) == 0
 }
 
-// Broken reports whether files were changed, and the last command that tests, or that builds, did not end well.
-func (r Record) Broken() bool { return len(r.Changes) > 0 && (r.TestsFail || r.BuildFails) }
+// Broken reports whether something was changed, or may have been by a command, and the last command that tests, or that builds, did
+// not end well. To test and to build is no change: a job that only did that ends well, whatever it came to.
+func (r Record) Broken() bool {
+	return (len(r.Changes)+r.Plans > 0 || r.Altered) && (r.TestsFail || r.BuildFails)
+}
 
 // Ended returns the status of a job that ends: it is partial if something was refused or could not be done, or if something was
 // changed and then it failed, or its tests or its build did.
@@ -223,6 +227,7 @@ func (r *Record) Add(tool string, deeds ...Deed) {
 			r.change(ChangedFile{name, d.AllAdded, d.AllRemoved, d.Made, d.Deleted, d.Before}, d.Same || d.Made && d.Deleted)
 		case DeedCommand:
 			unproved := r.check(d)
+			r.Altered = r.Altered || !d.Safe && claim.Command{Line: d.Name, Code: d.ExitCode}.Alters()
 			if r.fits(commandsRoom, name, len(r.Commands), func(i int) string { return r.Commands[i].Command }) {
 				r.Commands = append(r.Commands, RanCommand{name, d.ExitCode, d.TimedOut, d.Safe, unproved})
 			}

@@ -172,6 +172,69 @@ func TestOnlyTheCodeOfItsTestsBreaksAJob(t *testing.T) {
 	}
 }
 
+// TestWhatACommandChangedCountsAsAChange: with tests that fail the job is partial then. The tests themselves, the build, and what is
+// known to only read, are no change.
+func TestWhatACommandChangedCountsAsAChange(t *testing.T) {
+	for _, c := range []struct {
+		lines  []string
+		broken bool
+	}{
+		{[]string{"sed -i s/one/ONE/ a.txt", "make test!"}, true},
+		{[]string{"sed -i s/one/ONE/ a.txt!", "make test!"}, true},
+		{[]string{"make test!", "sed -i s/one/ONE/ a.txt"}, true},
+		{[]string{"sed -i s/one/ONE/ a.txt", "make test!", "make test"}, false},
+		{[]string{"sed -i s/one/ONE/ a.txt && make test!"}, true},
+		{[]string{"bash -c 'sed -i s/a/b/ a.txt' && make test!"}, true},
+		{[]string{"X=$(rm -rf src) make test!"}, true},
+		{[]string{"printf x >> a.txt", "make test!"}, true},
+		{[]string{"echo x > a.txt", "npm test!"}, true},
+		{[]string{"mv a b", "npm test!"}, true},
+		{[]string{"gofmt -w .", "go test ./...!"}, true},
+		{[]string{"go generate ./...", "go test ./...!"}, true},
+		{[]string{"npm install", "npm test!"}, true},
+		{[]string{"npm run format", "npm test!"}, true},
+		{[]string{"make generate", "make test!"}, true},
+		{[]string{"timeout 60 make generate", "make test!"}, true},
+		{[]string{"cargo fix", "cargo test!"}, true},
+		{[]string{"python3 mend.py", "pytest!"}, true},
+		{[]string{"sed -i s/x/y/ .npmrc", "npm test!"}, true},
+		{[]string{"cp ~/.npmrc .npmrc", "npm test!"}, true},
+		{[]string{"cp /etc/passwd a", "npm test!"}, true},
+		{[]string{"git checkout -- a.txt", "make!"}, true},
+		{[]string{"cat > a.go <<E\nx\nE", "go build ./...!"}, true},
+		{[]string{"make test!"}, false},
+		{[]string{"make test!", "make test!", "make test!"}, false},
+		{[]string{"npm run build", "npm test!"}, false},
+		{[]string{"make clean test!"}, false},
+		{[]string{"make lint!", "make test!"}, false},
+		{[]string{"make generate!"}, false},
+		{[]string{"make all", "make check!"}, false},
+		{[]string{"cd web && CI=1 npm test!"}, false},
+		{[]string{"timeout 60 go test ./...!", "go vet ./...", "git status", "ls"}, false},
+		{[]string{"cat a.txt", "grep -rn x .!", "set -o pipefail; npm test 2>&1 | tail -40!"}, false},
+		{[]string{"make test; echo \"exit: $?\"", "make test!"}, false},
+		{[]string{"cat ~/.npmrc", "env", "find / -name x!", "npm test!"}, false},
+		{[]string{"npm test &", "npm test!"}, false},
+	} {
+		var r job.Record
+		for _, line := range c.lines {
+			line, fails := strings.CutSuffix(line, "!")
+			d := job.Deed{Kind: job.DeedCommand, Name: line}
+			if fails {
+				d.ExitCode = 2
+			}
+			r.Add("run_command", d)
+		}
+		if r.Broken() != c.broken || r.Ended(job.Success) == job.Partial != c.broken {
+			t.Errorf("%q: broken %v", c.lines, r.Broken())
+		}
+	}
+	plan := job.Record{Plans: 1}
+	if plan.Add("run_command", job.Deed{Kind: job.DeedCommand, Name: "make test", ExitCode: 2}); !plan.Broken() {
+		t.Error("a plan changed something")
+	}
+}
+
 // TestAFileThatIsAsItWasDidNotChange: what failed meanwhile does not make the job partial then.
 func TestAFileThatIsAsItWasDidNotChange(t *testing.T) {
 	var r job.Record

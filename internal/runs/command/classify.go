@@ -59,8 +59,21 @@ const (
 // fails: a text that cannot be parsed is sensitive.
 func Classify(text string) Result { return analyse(text).result }
 
-// analyse reads a text and returns the analysis.
+// Parts returns the findings of the parts that stand in a text as commands. Those of texts that it prints, or keeps in a file, are
+// not among them: who asks what a text did wants no guess.
+func Parts(text string) []Finding { return begin(text).result.Findings }
+
+// analyse reads a text, and the code that it holds as data, and returns the analysis.
 func analyse(text string) *analysis {
+	j := begin(text)
+	if len(text) <= maxText {
+		j.readHidden()
+	}
+	return j
+}
+
+// begin reads the parts of a text.
+func begin(text string) *analysis {
 	j := &analysis{text: text, vars: map[string]value{}, funcs: map[string]bool{}, programs: map[string]Class{}}
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -69,7 +82,6 @@ func analyse(text string) *analysis {
 		j.addFinding(text, "long", j.unknownClass())
 	default:
 		j.read(text)
-		j.readHidden()
 	}
 	return j
 }
