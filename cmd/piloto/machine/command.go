@@ -107,7 +107,7 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 		}
 	}
 	told := slices.Concat([]string{head}, moved, got.Masks.Tell(locale.English), got.Masks.Explain(locale.English), []string{cut(got.Output)})
-	return result{output: strings.Join(told, "\n"), did: []job.Deed{did}}
+	return result{output: strings.Join(told, "\n"), did: m.lookAgain(ctx, []job.Deed{did})}
 }
 
 // guarded does something with what all commands of the machine have in common. It moves away what that left for git to obey,

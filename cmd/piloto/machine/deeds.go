@@ -2,6 +2,10 @@ package machine
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"piloto/internal/chats/job"
@@ -127,23 +131,57 @@ var hidden = map[string]job.Refused{
 	"workspace.name.hidden": job.RefusedHidden, "workspace.name.git": job.RefusedGit, "workspace.name.own": job.RefusedOwn,
 }
 
+// edited has versions of a file that a tool changed; "": there is no such file.
+type edited struct {
+	before string // when the job began
+	last   string // as the last deed of it says
+}
+
 // made returns the deed of a change that was made, with what became of the file since the job began.
 func (m *Machine) made(ctx context.Context, c overlay.Change) job.Deed {
-	before, again := m.began[c.Name]
-	if !again {
-		before = c.Before
-		m.began[c.Name] = before
+	d := job.Deed{Kind: job.DeedChange, Name: c.Name, AllAdded: c.Added, AllRemoved: c.Removed, Made: c.Before == "", Deleted: c.After == "", Before: c.Before}
+	if m.edited[c.Name] == nil {
+		m.edited[c.Name] = &edited{c.Before, c.After}
+	} else {
+		d = m.became(ctx, c.Name, c.After)
 	}
-	d := job.Deed{
-		Kind: job.DeedChange, Name: c.Name, Added: c.Added, Removed: c.Removed, AllAdded: c.Added, AllRemoved: c.Removed,
-		Made: before == "", Deleted: c.After == "", Before: before, Same: again && c.After == before,
-	}
-	if again {
-		if added, removed, err := m.since(ctx, c, before); err == nil {
-			d.AllAdded, d.AllRemoved = added, removed
-		}
+	d.Added, d.Removed = c.Added, c.Removed
+	return d
+}
+
+// became returns what became of a file since the job began, which a tool changed, and which has a version now.
+func (m *Machine) became(ctx context.Context, name, now string) job.Deed {
+	file := m.edited[name]
+	file.last = now
+	d := job.Deed{Kind: job.DeedChange, Name: name, Made: file.before == "", Deleted: now == "", Before: file.before, Same: now == file.before}
+	if added, removed, err := m.since(ctx, overlay.Change{Name: name, After: now}, file.before); err == nil {
+		d.AllAdded, d.AllRemoved = added, removed
 	}
 	return d
+}
+
+// mostAgain is the most that lookAgain adds to the deeds of a round, in bytes; a job takes 64 KB of all deeds.
+const mostAgain = 24 << 10
+
+// lookAgain adds to the deeds of a call the files that a tool changed before, and that a command or a hook changed since, as far as there
+// is room. The others are told with the next call that runs something.
+func (m *Machine) lookAgain(ctx context.Context, did []job.Deed) []job.Deed {
+	for _, name := range slices.Sorted(maps.Keys(m.edited)) {
+		last := m.edited[name].last
+		is, err := m.files.Stat(ctx, name)
+		if err != nil && !errors.Is(err, workspace.ErrNotFound) || is.Version == last {
+			continue
+		}
+		d := m.became(ctx, name, is.Version)
+		raw, _ := json.Marshal(d) // it has strings, numbers and flags
+		more := append(did, d)
+		if len(raw) > m.room || !job.DeedsFit(more) {
+			m.edited[name].last = last
+			break
+		}
+		did, m.room = more, m.room-len(raw)
+	}
+	return did
 }
 
 // since returns how many lines of a file came and went since it had a version; "": since it was not there.

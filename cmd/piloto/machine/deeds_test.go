@@ -84,6 +84,46 @@ func TestEachCallTellsWhatItCameTo(t *testing.T) {
 	}
 }
 
+// TestWhatACommandMakesOfAChangedFileIsTold: the record has each file that a tool changed as it is now, whoever changed it since.
+func TestWhatACommandMakesOfAChangedFileIsTold(t *testing.T) {
+	hooks := []sandbox.Hook{{Name: "trim", Command: "sed -i /junk/d {file}", FilePatterns: []string{"*.md"}}}
+	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Unconfined: true, Hooks: hooks, Dev: []string{"rm", "sh", "mkdir"}}, &person{says: true})
+	m.put(t, "m.md", "x\n")
+	run := func(line string) args { return args{"command": line} }
+	for _, c := range []struct {
+		tool string
+		with args
+		want string
+	}{
+		{"write_file", args{"path": "n.txt", "content": "1\n"}, "change n.txt +1 -0 (+1 -0) made"},
+		{"run_command", run("printf '2\n3\n' >> n.txt"), "command printf '2\n3\n' >> n.txt 0, change n.txt +0 -0 (+3 -0) made"},
+		{"run_command", run("ls"), "command ls 0"},
+		{"run_command", run("rm n.txt"), "command rm n.txt 0, change n.txt +0 -0 (+0 -0) made deleted same"},
+		{"run_command", run("rm -f n.txt"), "command rm -f n.txt 0"},
+		{"run_command", run("mkdir n.txt"), "command mkdir n.txt 0"},
+		{"edit_file", args{"path": "a.txt", "old_str": "dos", "new_str": "tres"}, "change a.txt +1 -1 (+1 -1)"},
+		{"run_command", run("printf 'uno\ndos\n' > a.txt; false"), "command printf 'uno\ndos\n' > a.txt; false 1, change a.txt +0 -0 (+0 -0) same"},
+		{"run_command", run("rm a.txt"), "command rm a.txt 0, change a.txt +0 -0 (+0 -2) deleted"},
+		{"write_file", args{"path": "a.txt", "content": "uno\n"}, "change a.txt +1 -0 (+0 -1)"},
+		{"write_file", args{"path": "m.md", "content": "x\ny\njunk\n"}, "change m.md +2 -0 (+2 -0), change m.md +0 -0 (+1 -0)"},
+		{"write_file", args{"path": "m.md", "content": "x\njunk\n"}, "change m.md +1 -1 (+1 -0), change m.md +0 -0 (+0 -0) same"},
+		{"read_file", args{"path": "m.md"}, "read m.md +0 -0 (+0 -0)"},
+	} {
+		if got := m.deeds(t, c.tool, c.with); got != strings.ReplaceAll(c.want, "\n", `\n`) && got != c.want {
+			t.Errorf("%s %v:\n %s\nnot %s", c.tool, c.with, got, c.want)
+		}
+	}
+	for i := range 120 { // more than a call may tell
+		m.deeds(t, "write_file", args{"path": fmt.Sprintf("d/%d.txt", i), "content": "1\n"})
+	}
+	if n := strings.Count(m.deeds(t, "run_command", run("rm -r d")), "deleted same"); n != 99 {
+		t.Errorf("%d files are told", n)
+	}
+	if n := strings.Count(m.deeds(t, "run_command", run("ls")), "deleted same"); n != 21 {
+		t.Errorf("%d more are told", n)
+	}
+}
+
 // TestWhatWasNotAgreedToIsTold has a row for each reason.
 func TestWhatWasNotAgreedToIsTold(t *testing.T) {
 	unconfined := sandbox.Check(t.Context()) != nil

@@ -82,12 +82,13 @@ type Machine struct {
 	files  *folder.Folder
 	shown  workspace.Shown
 	look   *filetool.Files
-	unread refusal           // why the model may not read a file that the call under way asks for
-	seen   map[string]bool   // files that the person let the model read with their secrets
-	began  map[string]string // versions of what was changed, as they were before; "": there was no such file
-	own    string            // the folder of its history
-	known  sandbox.Known     // secrets of its files
-	copied *mask.Known       // the same, as they are at the call under way
+	unread refusal            // why the model may not read a file that the call under way asks for
+	seen   map[string]bool    // files that the person let the model read with their secrets
+	edited map[string]*edited // the files that its tools changed
+	room   int                // bytes of what lookAgain may still tell in this round
+	own    string             // the folder of its history
+	known  sandbox.Known      // secrets of its files
+	copied *mask.Known        // the same, as they are at the call under way
 }
 
 // Open opens a workspace. The error names what is wrong with the options or the folder.
@@ -106,7 +107,7 @@ func Open(o Options) (*Machine, error) {
 		root = real
 	}
 	o.Root = root
-	m := &Machine{Options: o, seen: map[string]bool{}, began: map[string]string{}}
+	m := &Machine{Options: o, seen: map[string]bool{}, edited: map[string]*edited{}}
 	if m.shown, err = workspace.Show(o.Shown...); err != nil {
 		return nil, err
 	}
@@ -197,6 +198,7 @@ func (m *Machine) Context(ctx context.Context) (string, error) {
 func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) iter.Seq[job.ToldCall] {
 	return func(yield func(job.ToldCall) bool) {
 		left := mostTold
+		m.room = mostAgain
 		for _, c := range calls {
 			r := m.answer(ctx, c)
 			text := sendable(r.text())
@@ -367,6 +369,7 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		for i, change := range set.Changes {
 			if d := &did[i]; d.Refused == "" && !d.Failed && !m.has(ctx, change) {
 				*d = job.Deed{Kind: job.DeedChange, Name: d.Name, Made: d.Made, Deleted: d.Deleted, Refused: job.RefusedGit}
+				m.edited[change.Name].last = ""
 				refused = append(refused, change.Name+": it was taken back, because git would run it. "+strings.Join(moved, " "))
 				isIt := func(name string) bool { return name == change.Name }
 				written, edited = slices.DeleteFunc(written, isIt), slices.DeleteFunc(edited, isIt)
@@ -378,6 +381,7 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 			made.Output += "\n" + outcome
 		}
 	}
+	did = m.lookAgain(ctx, did)
 	if len(refused) == 0 {
 		return result{output: made.Output, did: did}
 	}

@@ -119,7 +119,7 @@ func (d Deed) wrong() (member, typ string) {
 // checkDeeds returns every problem of the deeds of a call.
 func checkDeeds(list []Deed, place ...any) (wrong []fault.Field) {
 	at := func(more ...any) []any { return append(slices.Clone(place), more...) }
-	if len(list) > maxDeeds || sizeOf(list) > maxDeedBytes {
+	if !DeedsFit(list) {
 		return []fault.Field{{Loc: at("did"), Type: "too_long"}}
 	}
 	for i, d := range list {
@@ -129,6 +129,9 @@ func checkDeeds(list []Deed, place ...any) (wrong []fault.Field) {
 	}
 	return wrong
 }
+
+// DeedsFit reports whether a call may have so many deeds.
+func DeedsFit(list []Deed) bool { return len(list) <= maxDeeds && sizeOf(list) <= maxDeedBytes }
 
 func sizeOf(list []Deed) int {
 	raw, _ := json.Marshal(list) // it has strings, numbers and flags
