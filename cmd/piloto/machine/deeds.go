@@ -1,10 +1,12 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -99,20 +101,39 @@ func (m *Machine) unmade(c job.OpenCall, r filetool.Result) (list []job.Deed) {
 		if len(names) > 1 && why != filetool.WhyMasked && why != filetool.WhyShows { // it is why one of them was refused
 			why = whyNot(m.shown.Check(name))
 		}
-		switch {
-		case why == filetool.WhyMasked:
-			d.Refused = job.RefusedMasked
-		case why == filetool.WhyShows:
-			d.Refused = job.RefusedHidden
-		case why == "workspace.name.segment" && strings.Contains(name, ".."):
-			d.Refused = job.RefusedOutside
-		default:
-			d.Refused = hidden[why]
-		}
+		d.Refused = m.refusedFor(why, name)
 		d.Failed = d.Refused == ""
 		list = append(list, d)
 	}
 	return list
+}
+
+// unread returns the read that a tool did not make because of the name that the call has; nil when that is not why.
+func (m *Machine) unread(c job.OpenCall, r filetool.Result) []job.Deed {
+	var with struct {
+		Path string `json:"path"`
+	}
+	_ = json.Unmarshal([]byte(c.Arguments), &with) // what cannot be read names nothing
+	name := path.Clean(with.Path)
+	why := m.refusedFor(cmp.Or(r.Why, whyNot(m.shown.Check(name))), name)
+	if r.OK || with.Path == "" || why == "" {
+		return nil
+	}
+	return []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: why}}
+}
+
+// refusedFor returns what the reason why a name or a content was refused is on record; "" when it is none of these.
+func (m *Machine) refusedFor(why, name string) job.Refused {
+	switch {
+	case why == filetool.WhyMasked:
+		return job.RefusedMasked
+	case why == filetool.WhyShows:
+		return job.RefusedHidden
+	case why == "workspace.name.segment" && slices.Contains(strings.Split(name, "/"), ".."),
+		why == "workspace.name.absolute" && name != m.Root && !strings.HasPrefix(name, m.Root+"/"):
+		return job.RefusedOutside
+	}
+	return hidden[why]
 }
 
 // whyNot returns the code of the reason why a name is refused; "" when it is not.
@@ -126,7 +147,7 @@ func whyNot(err error) string {
 	return ""
 }
 
-// hidden are why a file is not written whose name is hidden.
+// hidden are why a file is neither read nor written whose name is hidden.
 var hidden = map[string]job.Refused{
 	"workspace.name.hidden": job.RefusedHidden, "workspace.name.git": job.RefusedGit, "workspace.name.own": job.RefusedOwn,
 }

@@ -79,16 +79,16 @@ const most = 100_000
 // Machine is an open workspace.
 type Machine struct {
 	Options
-	files  *folder.Folder
-	shown  workspace.Shown
-	look   *filetool.Files
-	unread refusal            // why the model may not read a file that the call under way asks for
-	seen   map[string]bool    // files that the person let the model read with their secrets
-	edited map[string]*edited // the files that its tools changed
-	room   int                // bytes of what lookAgain may still tell in this round
-	own    string             // the folder of its history
-	known  sandbox.Known      // secrets of its files
-	copied *mask.Known        // the same, as they are at the call under way
+	files    *folder.Folder
+	shown    workspace.Shown
+	look     *filetool.Files
+	withheld refusal            // why the model may not read a file that the call under way asks for
+	seen     map[string]bool    // files that the person let the model read with their secrets
+	edited   map[string]*edited // the files that its tools changed
+	room     int                // bytes of what lookAgain may still tell in this round
+	own      string             // the folder of its history
+	known    sandbox.Known      // secrets of its files
+	copied   *mask.Known        // the same, as they are at the call under way
 }
 
 // Open opens a workspace. The error names what is wrong with the options or the folder.
@@ -258,10 +258,11 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 			if no := m.consent(m.Mode == agent.ConfirmAll, c.Name+" "+c.Arguments, "cli.machine.ask_read"); no != "" {
 				return result{wrong: no.text(), did: []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(no)}}}
 			}
-			m.unread = ""
-			r := shownResult(t.Do(ctx, json.RawMessage(c.Arguments)))
-			if m.unread != "" && r.wrong != "" {
-				r.did = []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(m.unread)}}
+			m.withheld = ""
+			told := t.Do(ctx, json.RawMessage(c.Arguments))
+			r := result{output: told.Output, wrong: told.Error, masked: told.Masked, did: m.unread(c, told)}
+			if m.withheld != "" && r.wrong != "" {
+				r.did = []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(m.withheld)}}
 			}
 			if r.masked > 0 { // a command may write what the model read
 				for _, name := range job.Targets(c.Arguments) {
@@ -272,13 +273,6 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 		}
 	}
 	return result{wrong: fmt.Sprintf("there is no tool %q on this machine", c.Name), did: []job.Deed{{Kind: job.DeedChange, Name: c.Object(), Refused: job.RefusedTool}}}
-}
-
-func shownResult(r filetool.Result) result {
-	if r.OK {
-		return result{output: r.Output, masked: r.Masked}
-	}
-	return result{wrong: r.Error}
 }
 
 // consent asks the person, if they have to be asked. It returns why the call is not made; "" when it is.
@@ -310,7 +304,7 @@ func (m *Machine) askSecrets(_ context.Context, name string, secrets int) string
 		m.seen[name] = true
 		return ""
 	}
-	m.unread = no
+	m.withheld = no
 	return no.text()
 }
 
