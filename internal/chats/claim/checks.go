@@ -59,7 +59,11 @@ const (
 )
 
 func (c Command) tells(sort command.Sorts, sorts func(words []string) command.Sorts) command.Verdict {
-	return command.Told(c.Line, c.Code, sort, sorts)
+	of := sorts
+	if slices.ContainsFunc(makeFlags().FindAllStringSubmatch(c.Line, -1), func(m []string) bool { return forgives(strings.Fields("make " + m[1])) }) {
+		of = func(words []string) command.Sorts { return sorts(words) | command.Lenient }
+	}
+	return command.Told(c.Line, c.Code, sort, of)
 }
 
 // sorts returns the sorts of a program. Its name says what it does, or the first of its words that is no option and no path: npm test. What
@@ -101,8 +105,11 @@ func sorts(words []string) (of command.Sorts) {
 		}
 		of |= sortOf(w)
 	}
-	if of == 0 {
+	switch {
+	case of == 0:
 		return unknownSort
+	case forgives(words):
+		of |= command.Lenient
 	}
 	return of
 }

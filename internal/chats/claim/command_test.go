@@ -187,7 +187,7 @@ func TestChecksAreKnown(t *testing.T) {
 		"timeout 5 grep test a": {}, "rm -rf build": {}, "echo make": {}, "pip install pytest": {}, "command -v pytest": {}, "command -V make": {}, "which jest": {}, "type -a pytest": {}, "hash jest": {},
 		`python3 -c "import test_missing"`: {}, `python3 -W error -c "import test_missing"`: {}, `node -e "require('./test')"`: {}, `node -p "require('./package.json').scripts.test"`: {}, "ls test": {},
 		"python3 -m pip install pytest": {}, "python -m venv test": {}, "python3 - <<EOF\nimport test\nEOF": {}, "pytest --version": {}, "pytest --collect-only": {}, "npx jest --listTests": {}, "make -n test": {},
-		"make clean": {}, "npm ls jest": {}, "npm view jest": {}, "npx playwright install": {}, "uv pip install pytest": {}, "npx prettier --check test": {}, "npx eslint test": {}, "eslint tests/": {}, "ps aux | grep jest": {},
+		"make clean": {}, "npm ls jest": {}, "npm view jest": {}, "npx playwright install": {}, "find . -name test -exec rm {} +": {}, "find . -exec grep test {} ';'": {}, "uv pip install pytest": {}, "npx prettier --check test": {}, "npx eslint test": {}, "eslint tests/": {}, "ps aux | grep jest": {},
 		"cat test.log | tail": {}, "jq .scripts.test package.json": {}, "node rename.js test": {true, false}, "go vet ./test/...": {}, "go run ./cmd/test": {}, "go build -o test .": {false, true}, "docker ps": {},
 		"f() { npm test; }": {true, false}, "TEST=1 ./a": {}, "env | grep TEST": {}, "npm run lint -- test": {}, "./a --test": {}, "source venv/bin/activate": {}, "/usr/bin/test -f a": {}, "/bin/ls test": {}, "sudo apt-get install -y pytest": {}, "poetry add pytest": {}, "black --check tests": {},
 	} {
@@ -206,6 +206,18 @@ func TestOnlyTheCodeOfTheTestsSaysHowTheyEnded(t *testing.T) {
 		"(npm test) && true; ls": {no, no}, "npm test &": {no, no}, "timeout 5 npm test | cat": {no, no}, "set -o pipefail; npm test | tail": {pass, fail}, "cd web && npm test": {pass, fail},
 		"npm test > log 2>&1; code=$?; tail log; exit $code": {no, no}, `bash -c "npm test || true"`: {no, no}, "npm run build && npm test": {pass, fail}, "npm test && npm run build": {pass, no},
 		"npm run lint && npm test": {pass, fail}, "npm install && npm test": {pass, fail}, "npm test && git push": {pass, fail}, "npm ci; npm test": {pass, fail}, "(npm test": {no, no},
+
+		// it may end with 0 though the tests failed, or did not run
+		"make -i test": {no, fail}, "make test -i": {no, fail}, "make -ki test": {no, fail}, "make -t test": {no, fail}, "make --ignore-errors test": {no, fail}, "make --touch test": {no, fail},
+		"timeout 60 make -i test": {no, fail}, "make -i test && ls": {no, fail}, "MAKEFLAGS=-i make test": {no, fail}, "env MAKEFLAGS='-k -i' make test": {no, fail},
+		"export MAKEFLAGS=-i; make test": {no, fail}, "sh -c 'make -i test'": {no, fail}, "make MAKEFLAGS=-i test": {no, fail}, "MAKEFLAGS=-j4 make test": {pass, fail},
+		"make -C it test": {pass, fail}, "make -Cit test": {pass, fail}, "make -k test": {pass, fail}, "make -j4 test": {pass, fail}, "make -fit.mk test": {pass, fail},
+		"npm test --if-present": {no, fail}, "npm run test --if-present": {no, fail}, "npm --if-present test": {no, fail}, "pnpm -r --no-bail test": {no, fail},
+		"npx jest --passWithNoTests": {no, fail}, "npx vitest run --passWithNoTests=false": {pass, fail}, "cargo test --no-run": {no, fail}, "go test -c ./a": {no, fail},
+		"mvn verify -DskipTests": {no, fail}, "mvn test -Dmaven.test.failure.ignore=true": {no, fail}, "mvn test -DskipTests=false": {pass, fail}, "mvn -fn test": {no, fail},
+		"./gradlew build -x test": {no, fail}, "./gradlew test -x lint": {pass, fail}, "ctest -N": {no, fail}, "go test -count=1 ./...": {pass, fail}, "tox -e py": {pass, fail},
+		`find . -name Makefile -exec make test \;`: {no, no}, `find . -name a -execdir timeout 9 make test ';'`: {no, no}, "find . -name a -exec npm test {} +": {pass, fail},
+		`find . -name a -exec sh -c 'npm test' \;`: {no, no}, `find . -name a -exec grep x {} \; -exec npm test \;`: {no, no},
 	} {
 		for code, want := range want {
 			c := Command{Line: line, Code: code}

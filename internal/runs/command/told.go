@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"piloto/internal/ground/lazy"
 )
 
 // Verdict is what the exit code of a text tells of some of the programs that it runs.
@@ -22,6 +24,9 @@ const (
 // Sorts are sorts of programs, a bit for each.
 type Sorts uint8
 
+// Lenient is the sort of a program that may end with 0 though what it ran failed, or though it ran nothing: make -i.
+const Lenient Sorts = 1 << 7
+
 // Told returns what the exit code of a text, which bash runs, tells of its programs of one sort. sorts returns the sorts of a
 // program by its words; one that is computed is "*". The code is theirs where they are alone, joined by &&, the last of a
 // list or of a pipeline, or where set -e or pipefail make it theirs. Of programs that are joined by && any may have failed:
@@ -32,6 +37,8 @@ func Told(text string, code int, sort Sorts, sorts func(words []string) Sorts) V
 	case !p.found:
 		return Absent
 	case !p.sure || t.leaves:
+		return Unproved
+	case code == 0 && p.lenient:
 		return Unproved
 	case code == 0:
 		return Passed
@@ -46,6 +53,8 @@ type part struct {
 	found bool // it has a program that is looked for
 	sure  bool // its code is theirs
 	other bool // it has a program of another sort, behind those that are looked for
+
+	lenient bool // one of those that are looked for is Lenient
 }
 
 // options are those of the shell that say whose code a text has.
@@ -61,7 +70,7 @@ type teller struct {
 
 // and joins parts of which the second is reached, and has the code, only if the first ended with 0.
 func (p part) and(next part) part {
-	all := part{found: p.found || next.found, sure: (!p.found || p.sure) && (!next.found || next.sure), other: next.other}
+	all := part{found: p.found || next.found, sure: (!p.found || p.sure) && (!next.found || next.sure), other: next.other, lenient: p.lenient || next.lenient}
 	if !next.found {
 		all.other = p.other || next.other
 	}
@@ -99,7 +108,7 @@ func (t *teller) look(words []string) part {
 	}
 	of := t.sorts(words)
 	found := of&t.sort != 0
-	return part{found: found, sure: found, other: !found && of != 0}
+	return part{found: found, sure: found, other: !found && of != 0, lenient: found && of&Lenient != 0}
 }
 
 // list reads statements. The options that they set hold for those behind them.
@@ -255,6 +264,8 @@ func (t *teller) program(words []word, redirs []*syntax.Redirect, set *options) 
 		t.leaves = t.leaves || name != "trap" && (len(words) < 2 || words[1].dynamic || strings.Trim(words[1].text, "0") == "") ||
 			slices.ContainsFunc(words[1:], func(w word) bool { return strings.Contains(w.text, "exit") })
 		return part{}
+	case "find":
+		return t.found(words[1:], redirs, set)
 	}
 	if at := slices.IndexFunc(words, func(w word) bool { return shells()[nameOf(w)] }); at >= 0 { // docker exec app sh -c …
 		if text, given, ok := t.codeOf(words[at+1:], redirs); ok && (at == 0 || len(given) > 0) {
@@ -265,6 +276,31 @@ func (t *teller) program(words []word, redirs []*syntax.Redirect, set *options) 
 	}
 	return t.look(wordsOf(words))
 }
+
+// found reads the programs that find runs. Its code is theirs only where they end with "+".
+func (t *teller) found(args []word, redirs []*syntax.Redirect, set *options) (all part) {
+	for i := 0; i < len(args); i++ {
+		if !runsEach()[args[i].text] {
+			continue
+		}
+		inner := args[i+1:]
+		end := slices.IndexFunc(inner, func(w word) bool { return w.text == ";" || w.text == "+" })
+		if end < 0 {
+			return all
+		}
+		if words, _ := unwrapped(inner[:end]); len(words) > 0 {
+			p := t.program(words, redirs, set)
+			if inner[end].text == ";" {
+				p = p.unsure()
+			}
+			all = all.and(p)
+		}
+		i += end + 1
+	}
+	return all
+}
+
+var runsEach = lazy.Words("-exec -execdir -ok -okdir")
 
 // change follows the options of set, and of a shell.
 func (o *options) change(given []word) {
