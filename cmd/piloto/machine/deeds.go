@@ -195,7 +195,7 @@ func (m *Machine) lookAgain(ctx context.Context, did []job.Deed) []job.Deed {
 		}
 		d := m.became(ctx, name, is.Version)
 		raw, _ := json.Marshal(d) // it has strings, numbers and flags
-		more := append(did, d)
+		more := append(slices.Clone(did), d)
 		if len(raw) > m.room || !job.DeedsFit(more) {
 			m.edited[name].last = last
 			break

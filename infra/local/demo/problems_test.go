@@ -44,8 +44,10 @@ func TestRefusalIsInOneLanguage(t *testing.T) {
 	for _, c := range []struct{ result, es, en string }{
 		{mend + `{"where":"body.people","what":"must be ≤ 500"}]}`, ": en los datos, «personas» debe ser ≤ 500.", ": in the data, “people” must be ≤ 500."},
 		{mend + `{"where":"steps.1.path.room_id","what":"must match the pattern ^[a-z]$"}]}`, ": en la ruta, «sala» debe tener la forma ^[a-z]$.", ": in the path, “room” must match the pattern ^[a-z]$."},
-		{mend + `{"where":"body.people","what":"must be ≤ 500"},{"where":"body.date","what":"must be a date as 2026-01-31"}]}`,
-			": en los datos, «personas» debe ser ≤ 500; en los datos, «fecha» debe ser un día como 2026-01-31.", "“date” must be a date as 2026-01-31."},
+		{
+			mend + `{"where":"body.people","what":"must be ≤ 500"},{"where":"body.date","what":"must be a date as 2026-01-31"}]}`,
+			": en los datos, «personas» debe ser ≤ 500; en los datos, «fecha» debe ser un día como 2026-01-31.", "“date” must be a date as 2026-01-31.",
+		},
 		{mend + `{"where":"body.n","what":"must be an integer or null, not a string"}]}`, "«n» debe ser un número entero o null, no un texto.", "must be an integer or null"},
 		{mend + `{"where":"body","what":"is required"}]}`, "el conjunto de los datos es obligatorio.", "the whole of the data is required."},
 		{`{"error":"a rule","problems":[{"what":"denied: Las reservas se hacen a mano."}]}`, ": una regla lo impide (Las reservas se hacen a mano).", ": a rule prevents it (Las reservas se hacen a mano)."},

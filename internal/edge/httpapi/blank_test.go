@@ -58,8 +58,10 @@ func TestATextThatShowsNothingIsJudgedAsEmpty(t *testing.T) {
 			}
 		}
 	})
-	for _, one := range []string{"send message", "createProject name", "updateProject name", "updateChat title", "updateSession title", "moveCredit reason", "createWebhook name", "startJob prompt",
-		"registerServer name", "createChat title", "cancelRun reason"} {
+	for _, one := range []string{
+		"send message", "createProject name", "updateProject name", "updateChat title", "updateSession title", "moveCredit reason", "createWebhook name", "startJob prompt",
+		"registerServer name", "createChat title", "cancelRun reason",
+	} {
 		if !checked[one] {
 			t.Errorf("%s was not checked", one)
 		}
