@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 type absent struct {
 	*httptest.Server
 
+	mu     sync.Mutex
 	away   func(method, path string, told bool) bool
 	serves bool        // what a request asks for while its answer is lost
 	status int         // of the answer of a proxy while it is away; 0: the connection ends
@@ -36,6 +38,8 @@ type absent struct {
 
 func (s *absent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.back() && s.away(r.Method, strings.TrimPrefix(r.URL.Path, "/api/"), s.told) {
 		if s.serves {
 			s.answer(httptest.NewRecorder(), r, body)
@@ -80,6 +84,24 @@ func (s *absent) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
+// shared is what is said, which the deployment reads while the command writes.
+type shared struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
 // follows runs the end of `piloto run` against a deployment that is away for some time.
 func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, patience time.Duration, flags func(*app)) (out, said string, err error) {
 	t.Helper()
@@ -91,7 +113,9 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 	m, err := machine.Open(machine.Options{Root: root, History: t.TempDir(), Mode: agent.Yolo, Tag: locale.English, Now: time.Now, Log: io.Discard})
 	must(t, err)
 	defer func() { must(t, m.Close()) }()
-	a, o, e := newApp(nil, "")
+	a, o, _ := newApp(nil, "")
+	e := &shared{}
+	a.errOut = e
 	a.tag = locale.English
 	flags(a)
 	c := client.New(s.URL, "token", "en")

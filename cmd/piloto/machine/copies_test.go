@@ -1,6 +1,9 @@
 package machine
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -159,6 +162,23 @@ func TestWhatThePersonShowedCanBeChanged(t *testing.T) {
 		got := m.one(t.Context(), "edit_file", args{"path": name, "old_str": "password: tortugaverde\n", "new_str": "password: elefante\n"})
 		if is := m.content(t, name); is != want || strings.Contains(got, `"error"`) != (name == "other.yml") {
 			t.Errorf("%s: %q: %s", name, is, got)
+		}
+	}
+}
+
+// TestAVanishedFileMakesNoSecretKnown: its secrets stay those of the job when it was renamed or deleted.
+func TestAVanishedFileMakesNoSecretKnown(t *testing.T) {
+	m := newMachine(t, Options{Mode: agent.Yolo, AllowDelete: true, Tell: func(string) {}}, nil)
+	m.put(t, "zap.yml", "db:\n  password: tortuga-verde9\n")
+	m.put(t, "secrets/db", "golondrina77\n")
+	m.put(t, "zap.log", "connects with tortuga-verde9\n")
+	m.one(t.Context(), "read_file", args{"path": "zap.log"})
+	if err := errors.Join(os.Rename(filepath.Join(m.Root, "secrets"), filepath.Join(m.Root, "old")), os.Remove(filepath.Join(m.Root, "zap.yml"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"zap.log", "old/db"} {
+		if got := m.one(t.Context(), "read_file", args{"path": name}); strings.Contains(got, "tortuga") || strings.Contains(got, "golondrina") {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

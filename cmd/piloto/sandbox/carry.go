@@ -36,7 +36,7 @@ func (c *Command) carry(copies map[string]string) {
 			continue
 		}
 		content := []byte(nil)
-		if info.Size() <= maxKnownFile {
+		if info.Size() <= maxKnownFile || info.Size() == int64(len(c.Masked[name])) {
 			content, err = os.ReadFile(copies[name])
 		}
 		switch {

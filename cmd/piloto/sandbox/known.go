@@ -85,7 +85,14 @@ func (k *Known) of(root string, shown workspace.Shown, names []string) (known *m
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
 	start := time.Now()
 	known, copies = &mask.Known{}, map[string][]byte{}
-	defer func() { known.Add(k.gone) }()
+	defer func() {
+		known.Add(k.gone)
+		for name, f := range k.files { // of files that were renamed or removed, too
+			if _, listed := far[name]; !listed && !shown.Names(name) {
+				known.Add(f.secrets)
+			}
+		}
+	}()
 	for i, name := range names[:min(len(names), mostKnownFile)] {
 		f := k.read(root, name, shown, maxKnownFile, i < alwaysRead || time.Since(start) < maxKnownTime)
 		known.Add(f.secrets)

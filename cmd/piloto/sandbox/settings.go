@@ -75,7 +75,7 @@ func (o *obeyed) configuration(folder, path, work string) {
 			template := o.follow(work, withHome(s.value))
 			o.hooks(template, "hooks")
 			o.configuration(template, "config", work)
-		case section == "alias" && s.value[0] != '!', harmless.MatchString(s.name), unrun.MatchString(s.name):
+		case section == "alias" && s.value[0] != '!', harmless.MatchString(s.name), section != "alias" && unrun.MatchString(s.name):
 		default:
 			o.programs(strings.TrimPrefix(s.value, "!"), work, section == "alias")
 		}
