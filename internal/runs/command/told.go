@@ -168,9 +168,15 @@ func (t *teller) command(s *syntax.Stmt, set *options) part {
 // joined reads "&&", "||" and "|". What follows "||" gives its code in the place of another one, unless it ends the shell
 // with one that is not 0.
 func (t *teller) joined(c *syntax.BinaryCmd, set *options) part {
-	x := t.statement(c.X, set)
+	left, right := *set, *set
+	if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
+		left.errexit = false // bash does not end there
+	}
+	began := left
+	x := t.statement(c.X, &left)
 	leaves := t.leaves
-	y := t.statement(c.Y, set)
+	y := t.statement(c.Y, &right)
+	t.leaves = t.leaves || left != began || right != *set // they hold for a part of the text, or perhaps
 	switch {
 	case c.Op == syntax.AndStmt, c.Op != syntax.OrStmt && set.pipefail:
 		return x.and(y)
@@ -304,22 +310,23 @@ var runsEach = lazy.Words("-exec -execdir -ok -okdir")
 
 // change follows the options of set, and of a shell.
 func (o *options) change(given []word) {
+	on := true
 	for _, g := range given {
-		on := !strings.HasPrefix(g.text, "+")
 		switch {
 		case g.text == "pipefail":
-			o.pipefail = true
+			o.pipefail = on
+			continue
 		case g.text == "errexit":
-			o.errexit = true
+			o.errexit = on
+			continue
+		}
+		on = !strings.HasPrefix(g.text, "+")
+		switch {
 		case strings.HasPrefix(g.text, "--"):
 			return
 		case strings.HasPrefix(g.text, "-") || !on:
 			if strings.Contains(g.text, "e") {
 				o.errexit = on
-			}
-			if !on && strings.Contains(g.text, "o") {
-				o.pipefail = false
-				return
 			}
 		}
 	}

@@ -41,6 +41,9 @@ func TestWhoseCodeItIsIsKnown(t *testing.T) {
 		"break; t": {pass, fail}, "a=; [ $a $a $a ]; t": {pass, fail}, "return 1; t": {pass, fail}, "{ t; } | { exit ${PIPESTATUS[0]}; }": {no, no}, "(f() { t; }); f": {no, no}, "f() { x; }; f() { t; }; f": {no, no}, "t || bash -c 'exit $?'": {no, no},
 		"for i in 1 2; do t || break; done": {no, no}, "for i in 1 2; do (t || break); done": {no, no}, "f() { return 1; t; }; f": {no, no}, "if t; then exit 1; fi; exit ${PIPESTATUS[0]}": {no, no},
 
+		"set -e; { t; ls; } && echo ok": {no, no}, "set -e; (t; ls) || exit 1": {no, no}, "set -e; set +o errexit; t; ls": {no, no}, "set -e | cat; t; ls": {no, no}, "x && set -e; t; ls": {no, no},
+		"set +o pipefail; t | cat": {no, no}, "set -eo pipefail; t | cat; ls": {pass, fail},
+
 		"t && b": {pass, no}, "set -e; t; b": {pass, no}, "x": {}, "echo t": {}, "x | cat": {}, "command -v t": {}, "which t": {}, "cat <<EOF\nt\nEOF": {}, "x 't; t'": {}, "t() { x; }; t": {no, no}, "": {},
 	} {
 		sorts := func(words []string) Sorts {
