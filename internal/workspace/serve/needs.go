@@ -135,7 +135,8 @@ func (s *Service) setsIn(ctx context.Context, all []files.Kept, there map[string
 
 // addApplied notes what the undos of sets need. A file that is gone comes back by the undo of a set that deleted it, and
 // else by none. Of equal versions one is enough: the present one, except where a delete of a person would not free it. That
-// is so of a file that a set deleted, and while a set may be on its way; then it is the oldest one.
+// is so of a file that a set deleted, and while a set may be on its way; then it is the newest one that is not the present one,
+// because it stays the longest.
 func (n needs) addApplied(sets []keptSet, all []files.Kept, there map[string]files.Kept, young time.Time) {
 	deleted := map[string]bool{}
 	for _, set := range sets {
@@ -157,11 +158,15 @@ func (n needs) addApplied(sets []keptSet, all []files.Kept, there map[string]fil
 			}
 		}
 	}
-	oldest := map[version]time.Time{}
+	best := map[version]files.Kept{}
 	for _, k := range all {
 		v := version{k.Key, k.Version}
-		if id, needed := n.copies[v]; needed && (id == "" || !k.At.After(oldest[v])) { // the newest comes first
-			n.copies[v], oldest[v] = k.ID, k.At
+		if _, needed := n.copies[v]; !needed {
+			continue
+		}
+		was, known := best[v]
+		if !known || was.Present && !k.Present || was.Present == k.Present && k.At.After(was.At) {
+			best[v], n.copies[v] = k, k.ID
 		}
 	}
 }
