@@ -199,9 +199,6 @@ func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began ti
 // printOutcome prints what a job came to, or for what it waits, and returns the exit code of that.
 func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) error {
 	o, lost := a.outcomeOf(ctx, c, j, t, took)
-	if lost != nil && !isAway(lost) {
-		return lost
-	}
 	var err error
 	if a.global.json {
 		err = a.printJSON(o)
