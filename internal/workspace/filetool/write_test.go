@@ -55,7 +55,7 @@ func TestWriteAndEdit(t *testing.T) {
 		{"the same", "edit_file", "a\n", args{"old_str": "a", "new_str": "a"}, "a\n", "nothing would change"},
 		{"binary", "edit_file", "a\x00", args{"old_str": "a", "new_str": "b"}, "a\x00", "is binary"},
 		{"no file", "edit_file", none, args{"old_str": "a", "new_str": "b"}, none, `no file or folder "f"`},
-		{"a line of 10 MB", "edit_file", strings.Repeat("x", 10<<20-10) + "end\n", args{"old_str": "end", "new_str": "END"}, strings.Repeat("x", 10<<20-10) + "END\n", "from line 1"},
+		{"a line of 3 MB", "edit_file", strings.Repeat("x", 3<<20-10) + "end\n", args{"old_str": "end", "new_str": "END"}, strings.Repeat("x", 3<<20-10) + "END\n", "from line 1"},
 		{"too large", "edit_file", strings.Repeat("x", 10<<20-3) + "end", args{"old_str": "end", "new_str": "larger"}, strings.Repeat("x", 10<<20-3) + "end", "over 10 MB"},
 
 		{"a file is deleted", "delete_file", "a", args{}, none, "Deleted f (1 bytes)."},
