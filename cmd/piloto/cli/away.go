@@ -90,6 +90,9 @@ func (a *app) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause 
 	if !away || !isAway(failed) { // cause says it
 		a.tell(ctx, failed)
 	}
+	if len(t.untold) > 0 && !isAway(failed) { // a job that ended hears it, too
+		_, _ = client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: t.untold})
+	}
 	var j httpapi.Job
 	if !isAway(failed) {
 		j = untilEnded(ctx, c, t.id)

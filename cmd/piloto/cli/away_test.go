@@ -200,3 +200,13 @@ func TestASignalEndsTheWaitForADeployment(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasNotTakenIsToldBehindTheStop: the deployment is back when the command is stopped, and hears what was done.
+func TestWhatWasNotTakenIsToldBehindTheStop(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	s := &absent{away: func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") && ctx.Err() == nil }}
+	s.waits = func() { time.AfterFunc(100*time.Millisecond, stop) }
+	if _, said, err := s.follows(ctx, t, false, time.Minute, func(*app) {}); !errors.Is(err, context.Canceled) || !s.told {
+		t.Errorf("%v, told: %v\n%s", err, s.told, said)
+	}
+}

@@ -33,10 +33,11 @@ type jobTale struct {
 	waits  sync.Once // says that the job waits for another machine
 	thinks *thinking // nil: the job is not followed yet
 
-	seen     httpapi.Job   // as it was read last
-	own      job.Job       // what this command did for it
-	patience time.Duration // for which the deployment may be away; 0: as long as a client may be
-	gaveUp   bool          // it was away for longer
+	seen     httpapi.Job    // as it was read last
+	own      job.Job        // what this command did for it
+	patience time.Duration  // for which the deployment may be away; 0: as long as a client may be
+	gaveUp   bool           // it was away for longer
+	untold   []job.ToldCall // answers that the deployment did not take
 }
 
 // eventsPage is how many events a deployment gives at once.
@@ -175,8 +176,8 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 			sent++
 			return client.Post[httpapi.Job](context.WithoutCancel(ctx), c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: told})
 		})
-		told = nil
-		if errors.Is(err, job.ErrEnded) || sent > 1 && errors.Is(err, job.ErrNoCalls) { // the answer to the first one was lost
+		if t.untold, told = told, nil; err == nil || errors.Is(err, job.ErrEnded) || sent > 1 && errors.Is(err, job.ErrNoCalls) { // the answer to the first one was lost
+			t.untold = nil
 			return nil
 		}
 		return err

@@ -120,7 +120,7 @@ type Job struct {
 
 	Notes   []conversation.Note   `json:"notes,omitempty"`   // of Output, or of Question while it is asked
 	Options []conversation.Option `json:"options,omitempty"` // of the question
-	Denied  []conversation.Note   `json:"denied,omitempty"`  // what rules denied to its agent, for its last message
+	Denied  []conversation.Note   `json:"denied,omitempty"`  // what rules denied to its agent, and what made room for its changes, for its last message
 
 	Changes Changes  `json:"changes,omitzero"`       // of files
 	Next    *Changes `json:"next_changes,omitempty"` // its changes when the plan is there that the round proposes
