@@ -13,10 +13,11 @@ import (
 // Lines of an output of git: the first of the diff of a file, with what stands before each line in a graph; those that name the
 // file; the head of a part; and what ends a diff whose lines have no signs.
 var (
-	diffOf     = lazy.Pattern(`^([|*/\\_ ]*)diff --(?:git|cc|combined) (.+)$`)
+	diffOf     = lazy.Pattern(`^(.*?)diff --(?:git|cc|combined) (.+)$`)
 	fileOf     = lazy.Pattern(`^(?:---|\+\+\+|(?:rename|copy) (?:from|to)) (.+)$`)
 	headOf     = lazy.Pattern(`(@@+) (?:[-+]\d+(?:,\d+)? )+@@+ ?`)
 	afterOf    = lazy.Pattern(`^(?:commit|tag|tree|object) \S`)
+	rangeOf    = lazy.Pattern(` [-+]\d+(?:,(\d+))?`)
 	goneWord   = lazy.Pattern(`\[-(.*?)-\]`)
 	besideMark = lazy.Pattern(`[^\s"'=:{}+\-\[\]]+\[redacted\]`)
 	newWord    = lazy.Pattern(`\{\+(.*?)\+\}`)
@@ -33,6 +34,9 @@ func Diffs(shown workspace.Shown, output string, byWords bool) string {
 	for i, line := range all {
 		git := diffOf().FindStringSubmatch(line)
 		isPlain := i+2 < len(all) && strings.HasPrefix(line, "--- ") && strings.HasPrefix(all[i+1], "+++ ") && strings.HasPrefix(all[i+2], "@@ -")
+		if git != nil && d.signs > 0 && !strings.HasPrefix(line, d.graph+"diff ") && strings.Trim(git[1], `|*/\_ `) != "" {
+			git = nil // a line of the file
+		}
 		if git != nil || isPlain && d.signs > 0 {
 			d.end()
 			d.names, d.signs, d.graph = nil, 0, ""
@@ -48,7 +52,14 @@ func Diffs(shown workspace.Shown, output string, byWords bool) string {
 		switch {
 		case head != nil && head[0] == 0 && isOf:
 			d.end()
-			d.signs = head[3] - head[2] - 1
+			d.signs, d.left = head[3]-head[2]-1, 0
+			for _, count := range rangeOf().FindAllStringSubmatch(text[:head[1]], -1) {
+				n, err := strconv.Atoi(count[1])
+				if err != nil { // git leaves out a count of one
+					n = 1
+				}
+				d.left += n
+			}
 			if before, _, isSecret := strings.Cut(d.content(text[head[1]:]), Mark); isSecret { // git cuts the line, so that its end is not known
 				all[i] = d.graph + text[:head[1]] + before + Mark
 			}
@@ -60,6 +71,10 @@ func Diffs(shown workspace.Shown, output string, byWords bool) string {
 			d.end()
 			d.names, d.signs = nil, 0
 		default:
+			d.left--
+			if strings.HasPrefix(text, strings.Repeat(" ", d.signs)) { // it stands on each side
+				d.left -= d.signs
+			}
 			d.lines = append(d.lines, &all[i])
 		}
 	}
@@ -74,6 +89,7 @@ type diff struct {
 	graph   string
 	names   []string
 	signs   int       // that each line of a part has; 0 before the first part
+	left    int       // lines that the part can still have, whatever their signs are: git lets its reader choose them
 	lines   []*string // of the part
 }
 
@@ -96,7 +112,7 @@ func (d *diff) has(text string) bool {
 	if d.byWords {
 		return !afterOf().MatchString(text)
 	}
-	return text == "" || text[0] == '\\' || len(text) >= d.signs && strings.Trim(text[:d.signs], " +-") == ""
+	return d.left > 0 || text == "" || text[0] == '\\' || len(text) >= d.signs && strings.Trim(text[:d.signs], " +-") == ""
 }
 
 // content masks a text as the file.

@@ -32,6 +32,9 @@ func TestADiffOfGitHasNoOldSecret(t *testing.T) {
 		"other prefixes":        {diff: "diff --git i/x.tfvars w/x.tfvars\n--- i/x.tfvars\n+++ w/x.tfvars\n@@ -1 +1 @@\n-db = \"tortugaverde\"\n+x\n"},
 		"in a log":              {diff: "commit 1234\nAuthor: a\n\n    text\n\n" + head("a.go") + "@@ -1 +1 @@\n-a\n+b\n\ncommit 12345\n\n    t\n\n" + head("x.tfvars") + "@@ -1 +1 @@\n-db = \"tortugaverde\"\n+db = \"tortugaverde\"\n"},
 		"in a graph":            {diff: "* commit 1234\n| Author: a\n| \n" + strings.ReplaceAll("\n"+head("x.tfvars")+"@@ -1 +1 @@\n-db = \"tortugaverde\"\n+db = 1", "\n", "\n| ") + "\n"},
+		"with a prefix":         {diff: strings.ReplaceAll("\n"+head("x.tfvars")+"@@ -1 +1 @@\n-db = \"tortugaverde\"\n+db = 1", "\n", "\n> ") + "\n"},
+		"other signs":           {diff: head("x.tfvars") + "@@ -1,2 +1,2 @@\n~db = \"tortugaverde\"\n#db = 1\n a = 1\n"},
+		"no head of a diff":     {diff: head("x.tfvars") + "@@ -1,2 +1,2 @@\n-diff --git a/x b/x\n+diff --git a/x b/x\n-db = \"tortugaverde\"\n+x\n"},
 		"two parts":             {diff: head("x.tfvars") + "@@ -1 +1 @@\n-db = \"tortugaverde\"\n+x\n@@ -9 +9 @@\n a\n-db = \"tortugaverde\"\n+x\n"},
 		"head of a part":        {diff: head("conf.yml") + "@@ -9 +9 @@ password: tortugaverde and mo\n-a\n+b\n"},
 		"signs":                 {diff: head("conf.yml") + "@@ -1,3 +1,3 @@\n--- a\n+++ b\n-password: tortugaverde\n+x: 1\n"},
@@ -55,6 +58,7 @@ func TestADiffOfGitHasNoOldSecret(t *testing.T) {
 	for about, text := range map[string]string{
 		"code":          head("a.go") + "@@ -1,3 +1,3 @@ func main() {\n-db = \"tortugaverde\"\n+db = \"x\"\n",
 		"after a diff":  head("x.tfvars") + "@@ -1 +1 @@\n-a = 1\n+a = 2\ndb = \"tortugaverde\"\n",
+		"beside a diff": head("x.tfvars") + "@@ -1,3 +1,3 @@\n a = 1\n-a = 1\n+a = 2\n a = 1\ndb = \"tortugaverde\"\n",
 		"after a log":   head("x.tfvars") + "@@ -1 +1 @@\n-a = 1\n+a = 2\n\ncommit 1\n\n    db = \"tortugaverde\"\n",
 		"no diff":       "db = \"tortugaverde\"\n@@ -1 +1 @@\n-db = \"tortugaverde\"\n",
 		"an empty line": "@@\n",
