@@ -22,13 +22,15 @@ var speakers = map[string]int{
 
 // renderers lists the packages of the domain that render a text, each with the reason.
 var renderers = map[string]string{
-	"internal/runs/plan":    "the failure of a run is stored in the language of the run",
-	"internal/runs/run":     "a message about a run is stored; a plan is described",
-	"internal/runs/command": "a prompt for a model; the reason of a ledger entry is stored",
-	"internal/chats/turn":   "a message and its notes are stored; a prompt for a model",
-	"internal/chats/agent":  "a prompt for a model",
-	"internal/chats/job":    "the last message of a job is stored",
-	"internal/tools/tool":   "the problem of a call is told to a model",
+	"internal/runs/plan":      "the failure of a run is stored in the language of the run",
+	"internal/runs/run":       "a message about a run is stored; a plan is described",
+	"internal/runs/command":   "a prompt for a model; the reason of a ledger entry is stored",
+	"internal/chats/proposal": "a plan is stored in the language of whoever asked for it",
+	"internal/chats/reads":    "a result for a model",
+	"internal/chats/turn":     "a message and its notes are stored; a prompt for a model",
+	"internal/chats/agent":    "a prompt for a model",
+	"internal/chats/job":      "the last message of a job is stored",
+	"internal/tools/tool":     "the problem of a call is told to a model",
 }
 
 var placeholders = regexp.MustCompile(`\{([a-z_]+)`)

@@ -178,7 +178,7 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 	credits, limits := s.credits(), s.limits(c.Waits)
 	credits.Life = holdLife(limits, 0)
 	return &turn.Service{
-		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Looks: s.looks(t), Eligibility: eligible, Credit: credits, Models: models,
+		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Reads: s.reads(t), Eligibility: eligible, Credit: credits, Models: models,
 		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
 		Questions: s.jobs(Jobs{}), Files: s.filesClient(c.Workspace), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}

@@ -17,12 +17,12 @@ func (s site) previews(t Tools) step.Preview {
 	}}
 }
 
-// looks returns the client for the reads of turns.
-func (s site) looks(t Tools) step.Reader {
+// reads returns the client for the reads of turns.
+func (s site) reads(t Tools) step.Reader {
 	bearer := s.tokens()
-	reader := step.Reader{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(step.LookTime), s.Now).With(bearer), Log: s.log, Now: s.Now}
+	reader := step.Reader{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(step.ReadTime), s.Now).With(bearer), Log: s.log, Now: s.Now}
 	if t.Caller != nil {
-		reader.Caller = t.Caller(s.World, step.LookTime, bearer)
+		reader.Caller = t.Caller(s.World, step.ReadTime, bearer)
 	}
 	return reader
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"piloto/internal/chats/intent"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -54,7 +55,7 @@ func readQuestion(raw json.RawMessage, tag locale.Tag) (inquiry, []fault.Field) 
 		Question string          `json:"question"`
 		Options  json.RawMessage `json:"options"`
 	}
-	wrong := decodeStrict(raw, &in, []string{"question", "options"}, "question")
+	wrong := toolcall.Decode(raw, &in, []string{"question", "options"}, "question")
 	q := inquiry{text: strings.TrimSpace(in.Question), tag: tag}
 	if seen(q.text) == "" {
 		q.text = ""
@@ -72,7 +73,7 @@ func (q *inquiry) offer(raw json.RawMessage) (wrong []fault.Field) {
 		wrong = append(wrong, fault.Field{Loc: append([]any{"options"}, loc...), Msg: msg + "; nothing was asked", Type: "value_error"})
 	}
 	var list []optionText
-	if raw = unquote(raw); raw != nil && json.Unmarshal(raw, &list) != nil {
+	if raw = toolcall.Unquote(raw); raw != nil && json.Unmarshal(raw, &list) != nil {
 		bad("must be a list of texts, or of {title}")
 		q.missing = locale.Say("turn.options_missing")
 	}
@@ -140,10 +141,10 @@ func seen(text string) string {
 func doAsk(_ context.Context, d *dialog, c toolCall) (string, error) {
 	q, wrong := readQuestion(c.raw, d.req.Locale)
 	if len(wrong) > 0 && (q.text == "" || !d.wasCorrected()) {
-		return toolErrors(wrong), nil
+		return toolcall.Errors(wrong), nil
 	}
 	if c.batch.question != nil {
-		return toolError("", "ask one question at a time: this one was not asked"), nil
+		return toolcall.Error("", "ask one question at a time: this one was not asked"), nil
 	}
 	q.at = c.at
 	c.batch.question = &q

@@ -328,7 +328,7 @@ func newCircleWorld(t *testing.T) *circleWorld {
 	if _, err := (agent.Registry{Store: w.Store, Now: w.Clock}).Put(t.Context(), fixture.Account, "ana", "tendero", 0, json.RawMessage(till)); err != nil {
 		t.Fatal(err)
 	}
-	w.service.Looks, w.service.Previews = reader("look"), step.Preview{Reader: reader("preview")}
+	w.service.Reads, w.service.Previews = reader("look"), step.Preview{Reader: reader("preview")}
 	w.Steps.Sender, w.Steps.Caller = tap{w.wire, "step"}, tap{w.wire, "step"}
 	for i := range 4 {
 		w.join(t, i)

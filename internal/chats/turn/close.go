@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/chats/window"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -195,7 +196,7 @@ func (d *dialog) statePhrases() (all []locale.Phrase) {
 			key = "turn.closed.approval"
 		}
 		if r.ID == d.chat.ActiveRunID && r.Status.Active() {
-			say(key, "goal", oneLine(r.Plan.Goal))
+			say(key, "goal", toolcall.OneLine(r.Plan.Goal))
 		}
 	}
 	return all

@@ -10,9 +10,13 @@ import (
 	"strings"
 	"sync"
 
+	"piloto/internal/chats/agent"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/reads"
 	"piloto/internal/chats/setup"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -40,7 +44,7 @@ type dialog struct {
 	verdict    verdict
 	corrected  int       // answers that were written anew because of a verdict
 	pending    *plan.Run // the draft that waits, when the model may change it
-	looks      looks
+	reading    *reads.Set
 	files      fileWork
 	job        *job.Job                                 // whose round this is; nil: a turn
 	runID      string                                   // of the plan that a round proposes
@@ -103,7 +107,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 	}
 	d.pending = d.editableDraft()
 	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.req.Route == nil}), d.job == nil), slices.Concat(d.clientTools(), d.fileTools())...)
-	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
+	d.reading = d.newReads()
 	always, err := d.prompt()
 	if err != nil {
 		return err
@@ -261,12 +265,12 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 	d.messages = append(d.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
 	var b batch
 	p := &b.proposals
-	p.early = d.dryRun()
+	p.Early = d.dryRun()
 	results := make([]string, len(answer.Calls))
 	for i, call := range answer.Calls {
 		results[i] = d.handleCall(ctx, answer.Cut, call, toolCall{at: i, name: call.Name, batch: &b})
 	}
-	d.look(asking, b.reads, results, p)
+	d.read(asking, b.reads, results, p)
 	d.leaveToClient(&b, results)
 	d.useFiles(asking, &b, results)
 	d.withdraw(ctx, &b, results)
@@ -283,23 +287,23 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 			reply, err := d.askInTurn(ctx, b.question)
 			return reply, true, err
 		}
-		if d.question = b.question; p.any() {
-			p.early = toolError("", "nothing was proposed: you asked the person in the same reply; propose again when you have their answer")
+		if d.question = b.question; p.Any() {
+			p.Early = toolcall.Error("", "nothing was proposed: you asked the person in the same reply; propose again when you have their answer")
 		}
 	}
-	if p.any() && len(p.wrong) == 0 && p.refused == "" && p.early == "" { // a plan without one of its steps would be a different plan
-		reply, wrong, err := d.handleProposals(ctx, *p)
+	if p.Ready() { // a plan without one of its steps would be a different plan
+		reply, wrong, err := d.handleProposals(ctx, p)
 		if err != nil || len(wrong) == 0 {
 			return reply, true, err
 		}
-		p.wrong = p.relocate(wrong)
+		p.Reject(wrong)
 	}
-	if p.any() && (len(p.wrong) > 0 || p.refused != "") {
-		d.unproposed = p.reason()
+	if p.Failed() {
+		d.unproposed = p.Reason()
 	}
 	for i, call := range answer.Calls {
 		if results[i] == "" && !d.isLeft(i) {
-			results[i] = cmp.Or(p.early, toolErrors(p.wrong))
+			results[i] = cmp.Or(p.Early, toolcall.Errors(p.Wrong))
 		}
 		d.messages = append(d.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: results[i]})
 	}
@@ -317,25 +321,26 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	}()
 	spec = d.specOf(c.name)
 	var err error
-	c.raw, err = readArguments(call.Arguments)
+	c.raw, err = toolcall.Arguments(call.Arguments)
+	why := ""
 	switch {
 	case cut:
-		result = toolError("", "nothing was called: your reply was cut; call again, with less in one reply")
+		why = "nothing was called: your reply was cut; call again, with less in one reply"
 	case spec == nil || !d.offers(c.name):
-		result = toolError("", fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(d.tools)))
+		why = fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(d.tools))
 	case err != nil:
-		result = toolErrors([]fault.Field{{Msg: err.Error()}})
+		c.batch.proposals.Refused = err.Error()
+		return toolcall.Errors([]fault.Field{{Msg: err.Error()}})
 	default:
 		if result, err = spec.do(ctx, d, c); err == nil {
 			return result
 		}
-		result = toolError("", d.unread(ctx, err))
-		if spec.class == classLook {
-			return result
+		if why = d.unread(ctx, err); spec.class == classLook {
+			return toolcall.Error("", why)
 		}
 	}
-	c.batch.proposals.refuse(result)
-	return result
+	c.batch.proposals.Refused = why
+	return toolcall.Error("", why)
 }
 
 // offers reports whether the turn has a tool.
@@ -357,11 +362,11 @@ func (d *dialog) specOf(name string) *toolSpec {
 // panicked returns the result of a call that panicked. spec is nil when the tool is unknown, or was not found out before.
 func (d *dialog) panicked(ctx context.Context, c toolCall, spec *toolSpec, cause any) string {
 	d.log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
-	result := toolError("", "internal error: this cannot be done now")
+	const why = "internal error: this cannot be done now"
 	if spec == nil || spec.class != classLook {
-		c.batch.proposals.refuse(result) // a plan without one of its steps would be a different plan
+		c.batch.proposals.Refused = why // a plan without one of its steps would be a different plan
 	}
-	return result
+	return toolcall.Error("", why)
 }
 
 // unread tells the model that the store cannot be read now.
@@ -370,37 +375,51 @@ func (d *dialog) unread(ctx context.Context, err error) string {
 	return "this cannot be read now: go on without it, or call again later"
 }
 
-// look answers the looks of a reply. Those that need a confirmation become proposals, unless something was read: the
+// read makes the reads of a reply. Those that need a confirmation become proposals, unless something was read: the
 // model then proposes again, because it wrote its proposals before it had read that.
-func (d *dialog) look(ctx context.Context, reads []asked, results []string, p *proposals) {
-	if len(reads) == 0 {
+func (d *dialog) read(ctx context.Context, list []reads.Asked, results []string, p *proposal.Batch) {
+	if len(list) == 0 {
 		return
 	}
-	propose := d.lookAll(ctx, reads, results)
+	propose := d.reading.Make(ctx, list, results)
+	d.sources = d.reading.Sources()
 	if !d.agent.MayUse(toolRequest) {
 		for _, a := range propose {
-			results[a.at] = toolError("", "this read needs the person's confirmation, and this agent proposes nothing")
+			results[a.At] = toolcall.Error("", "this read needs the person's confirmation, and this agent proposes nothing")
 		}
 		return
 	}
-	if len(propose) < len(reads) {
+	if len(propose) < len(list) {
 		for _, a := range propose {
-			results[a.at] = toolError("", "this read needs the person's confirmation: propose it with mcp_request")
+			results[a.At] = toolcall.Error("", "this read needs the person's confirmation: propose it with mcp_request")
 		}
-		if p.any() {
-			p.early = toolError("", "nothing was proposed: you proposed before you read the answers of this reply; propose again")
+		if p.Any() {
+			p.Early = toolcall.Error("", "nothing was proposed: you proposed before you read the answers of this reply; propose again")
 		}
 		return
 	}
 	for _, a := range propose {
-		p.read(toolRequest, a.raw)
+		p.AddCall(a.Call)
 	}
+}
+
+// newReads returns the reads of this turn, with what is known when it begins.
+func (d *dialog) newReads() *reads.Set {
+	from := d.readFrom
+	for _, r := range d.runs { // what runs came to is in the prompt, and so is the text of answers whose reads are not
+		from = slices.Concat(from, r.DataFrom())
+	}
+	return reads.NewSet(reads.Turn{
+		Reader: d.service.Reads, Drafter: d.drafter(), Log: d.service.Log, Stopped: errStopped, Denied: d.noteDeniedRead,
+		For:  plan.Bound{Account: d.req.Principal.Account, ProjectID: d.chat.ProjectID, TraceID: d.req.TraceID, Key: d.incoming.ID},
+		Most: reads.Most, AskAll: d.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(d.listed, from), Before: d.reads,
+	})
 }
 
 // limitedSearch answers at most maxSearches search_tools calls of a turn.
 func (d *dialog) limitedSearch(ctx context.Context, raw json.RawMessage) (string, error) {
 	if d.searches++; d.searches > maxSearches {
-		return toolError("", "enough was searched: call another tool, or answer the person in text"), nil
+		return toolcall.Error("", "enough was searched: call another tool, or answer the person in text"), nil
 	}
 	return d.search(ctx, raw)
 }

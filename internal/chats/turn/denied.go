@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -23,7 +24,7 @@ type denials struct {
 // noteDenied notes which rule denied a call, for the person: the model may say nothing of it. A job keeps the notes until
 // its last message.
 func (d *dialog) noteDenied(by rule.Rule, call plan.Step) {
-	d.keepNote(d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", plan.Line(by.Reason), "called", oneLine(call.Called())))
+	d.keepNote(d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", plan.Line(by.Reason), "called", toolcall.OneLine(call.Called())))
 }
 
 // keepNote keeps a note for the message that the turn ends with.
@@ -58,7 +59,7 @@ func (d *dialog) noteDeniedStep(by rule.Rule, call plan.Step) {
 
 // noteDeniedRead notes which rule denied a read, when that is why it failed.
 func (d *dialog) noteDeniedRead(err error, call plan.Step) {
-	if denied, ok := errors.AsType[*plan.LookDenied](err); ok {
+	if denied, ok := errors.AsType[*plan.ReadDenied](err); ok {
 		d.noteDenied(rule.Rule{ID: denied.Rule, Reason: denied.Reason}, call)
 		d.recordDenied(call)
 	}
@@ -76,7 +77,7 @@ func (d *dialog) recordDenied(call plan.Step) {
 		kind = job.DeedRead
 	}
 	d.denials.step = d.denials.step || kind == job.DeedCall
-	d.job.Record.Deny(kind, oneLine(call.Called()))
+	d.job.Record.Deny(kind, toolcall.OneLine(call.Called()))
 }
 
 // cardNotes returns the same, for the card of a plan. A job tells it in its last message.

@@ -27,7 +27,7 @@ const carrying = `[{"title":"a","mcp_id":"SERVER","method":"GET","path":"/bookin
 func (w *world) letPreview(t *testing.T, circles ...string) tool.Server {
 	t.Helper()
 	reader := step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
-	w.service.Looks, w.service.Previews = reader, step.Preview{Reader: reader}
+	w.service.Reads, w.service.Previews = reader, step.Preview{Reader: reader}
 	shop := w.register(t)
 	circle := strings.Join(circles, "")
 	w.reads(t, w.Server.ID, tool.ReadsPreview, circle)

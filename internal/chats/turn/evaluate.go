@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
@@ -89,7 +90,7 @@ func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) 
 
 // readVerdict reads a verdict as a model wrote it.
 func readVerdict(text string) (v verdict, err error) {
-	raw, err := readArguments(text)
+	raw, err := toolcall.Arguments(text)
 	if err != nil {
 		return v, err
 	}
@@ -112,7 +113,7 @@ func (d *dialog) partialNote() []conversation.Note {
 	}
 	var issues []string
 	for _, i := range d.verdict.Issues[:min(len(d.verdict.Issues), mostIssues)] {
-		issues = append(issues, oneLine(i))
+		issues = append(issues, toolcall.OneLine(i))
 	}
 	key := "note.partial"
 	if len(issues) == 0 {

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -127,14 +127,14 @@ func (d *dialog) useFiles(ctx context.Context, b *batch, results []string) {
 	if len(b.files) == 0 {
 		return
 	}
-	if b.proposals.any() {
-		b.proposals.early = cmp.Or(b.proposals.early, toolError("", "nothing was proposed: propose when the other calls of this reply are answered"))
+	if b.proposals.Any() {
+		b.proposals.Early = cmp.Or(b.proposals.Early, toolcall.Error("", "nothing was proposed: propose when the other calls of this reply are answered"))
 	}
 	var calls []files.Call
 	for i, c := range b.files {
-		if i >= mostFileCalls || d.job == nil && len(d.looks.made)-d.looks.ofServices()+i >= mostFileReads {
+		if i >= mostFileCalls || d.job == nil && d.reading.OfFiles()+i >= mostFileReads {
 			b.fileFailed = true
-			results[c.at] = toolError("", fmt.Sprintf("it was not called: a reply makes %d calls of file tools at most, and an answer %d", mostFileCalls, mostFileReads))
+			results[c.at] = toolcall.Error("", fmt.Sprintf("it was not called: a reply makes %d calls of file tools at most, and an answer %d", mostFileCalls, mostFileReads))
 			continue
 		}
 		calls = append(calls, c.Call)
@@ -146,10 +146,10 @@ func (d *dialog) useFiles(ctx context.Context, b *batch, results []string) {
 	for i, c := range b.files[:len(calls)] {
 		switch {
 		case err != nil:
-			b.fileFailed, results[c.at] = true, toolError("", fileFault(err))
+			b.fileFailed, results[c.at] = true, toolcall.Error("", fileFault(err))
 			continue
 		case !used.Results[i].OK:
-			b.fileFailed, results[c.at] = true, toolError("", used.Results[i].Error)
+			b.fileFailed, results[c.at] = true, toolcall.Error("", used.Results[i].Error)
 			d.addFilesCircle() // an error may have lines of a file
 			continue
 		}
@@ -176,8 +176,7 @@ func (d *dialog) mayWriteFiles() bool {
 
 // addFilesCircle notes that the model has read of the files: none of it may go into a read of a service unseen.
 func (d *dialog) addFilesCircle() {
-	if !slices.Contains(d.looks.circles, tool.FilesID) {
-		d.looks.circles = append(d.looks.circles, tool.FilesID)
+	if d.reading.AddZone(tool.FilesID) {
 		d.readFrom = append(d.readFrom, tool.FilesID)
 	}
 }
@@ -188,11 +187,12 @@ func (d *dialog) noteRead(c fileCall, answer string) {
 		return
 	}
 	s := conversation.Source{
-		ID: d.nextLookID(), MCPID: tool.FilesID, Service: locale.Text(d.req.Locale, "files.service"), Tool: c.Name,
+		MCPID: tool.FilesID, Service: locale.Text(d.req.Locale, "files.service"), Tool: c.Name,
 		URL: "files:" + pathOf(c.Arguments), At: d.service.Now().UTC(), Status: 200, Bytes: len(answer), Answer: answer, AnswerHash: workspace.Sum([]byte(answer)),
 	}
 	s.RequestHash = plan.RequestHash(c.Name, s.URL, c.Arguments)
-	d.looks.made, d.sources = append(d.looks.made, look{source: s, text: answer, lines: strings.Split(answer, "\n")}), append(d.sources, s)
+	d.reading.Add(s, answer)
+	d.sources = d.reading.Sources()
 }
 
 // pathOf returns the argument that says which file a call is about.

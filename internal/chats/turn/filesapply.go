@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/jcs"
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -21,7 +21,6 @@ import (
 	"piloto/internal/tools/tool"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
-	"piloto/internal/workspace/mask"
 	"piloto/internal/workspace/overlay"
 )
 
@@ -61,11 +60,11 @@ type applyCall struct {
 // doApply takes the call: it is answered after the other calls of the reply, whose changes it proposes, too.
 func doApply(_ context.Context, _ *dialog, c toolCall) (string, error) {
 	in := applyCall{at: c.at}
-	if wrong := decodeStrict(c.raw, &in, []string{"goal", "paths"}); len(wrong) > 0 {
-		return toolErrors(wrong), nil
+	if wrong := toolcall.Decode(c.raw, &in, []string{"goal", "paths"}); len(wrong) > 0 {
+		return toolcall.Errors(wrong), nil
 	}
 	if c.batch.apply != nil {
-		return toolError("", "it is called once in a reply"), nil
+		return toolcall.Error("", "it is called once in a reply"), nil
 	}
 	c.batch.apply = &in
 	return "", nil
@@ -78,13 +77,13 @@ func (d *dialog) applyChanges(ctx context.Context, b *batch) (reply Reply, resul
 	case d.dryRun() != "":
 		return Reply{}, d.dryRun(), nil
 	case d.files.set == "":
-		return Reply{}, toolError("", "nothing was changed: there is nothing to propose"), nil
-	case b.proposals.any():
-		return Reply{}, toolError("", "nothing was proposed: propose changes of files apart from calls of services"), nil
+		return Reply{}, toolcall.Error("", "nothing was changed: there is nothing to propose"), nil
+	case b.proposals.Any():
+		return Reply{}, toolcall.Error("", "nothing was proposed: propose changes of files apart from calls of services"), nil
 	case b.fileFailed:
-		return Reply{}, toolError("", "nothing was proposed: another call of this reply failed; mend that first"), nil
+		return Reply{}, toolcall.Error("", "nothing was proposed: another call of this reply failed; mend that first"), nil
 	case d.job == nil && len(b.apply.Paths) > 0:
-		return Reply{}, toolError("paths", "in a turn all changes are proposed together: leave paths out"), nil
+		return Reply{}, toolcall.Error("paths", "in a turn all changes are proposed together: leave paths out"), nil
 	}
 	shown, rest, result := d.chosenChanges(ctx, b.apply.Paths)
 	if result != "" {
@@ -96,7 +95,7 @@ func (d *dialog) applyChanges(ctx context.Context, b *batch) (reply Reply, resul
 	}
 	p, wrong, err := d.changesPlan(ctx, b.apply.Goal, shown)
 	if err != nil || len(wrong) > 0 {
-		return Reply{}, toolErrors(wrong), err
+		return Reply{}, toolcall.Errors(wrong), err
 	}
 	if d.job != nil { // before the plan, so that an invocation that finds the plan knows what it applies
 		if err := d.saveNext(ctx, job.Changes{Round: d.round, Set: d.files.set, Proposed: shown.Set.ID, Rest: rest.ID}); err != nil {
@@ -121,12 +120,12 @@ func (d *dialog) chosenChanges(ctx context.Context, paths []string) (shown files
 	case errors.Is(err, workspace.ErrMoved):
 		return shown, rest, d.dropMoved(ctx)
 	case err != nil:
-		return shown, rest, toolError("", fileFault(err))
+		return shown, rest, toolcall.Error("", fileFault(err))
 	case len(shown.Unseen) > 0:
-		return shown, rest, toolError("paths", "the new content of these files cannot be shown to the person, because it is binary or too long, so it cannot be proposed: "+
+		return shown, rest, toolcall.Error("paths", "the new content of these files cannot be shown to the person, because it is binary or too long, so it cannot be proposed: "+
 			strings.Join(shown.Unseen, ", "))
 	case len(shown.Diff) > mostDiff:
-		return shown, rest, toolError("paths", fmt.Sprintf(
+		return shown, rest, toolcall.Error("paths", fmt.Sprintf(
 			"the diff has %d KB, and a card shows %d KB: propose some of the files first, with paths", len(shown.Diff)>>10, mostDiff>>10))
 	}
 	return shown, rest, ""
@@ -136,7 +135,7 @@ func (d *dialog) chosenChanges(ctx context.Context, paths []string) (shown files
 func notChanged(all files.Set, paths []string) string {
 	for _, p := range paths {
 		if !slices.ContainsFunc(all.Changes, func(c overlay.Change) bool { return c.Name == p }) {
-			return toolError("paths", fmt.Sprintf("%q was not changed", p))
+			return toolcall.Error("paths", fmt.Sprintf("%q was not changed", p))
 		}
 	}
 	return ""
@@ -165,10 +164,10 @@ func (d *dialog) divide(ctx context.Context, all files.Set, paths []string) (sho
 func (d *dialog) dropMoved(ctx context.Context) string {
 	set, gone, err := d.service.Files.Rebase(ctx, d.place(), d.files.set)
 	if err != nil {
-		return toolError("", fileFault(err))
+		return toolcall.Error("", fileFault(err))
 	}
 	d.files.set = set.ID
-	return toolError("", "these files are not as they were when you read them, so your changes of them are dropped: "+
+	return toolcall.Error("", "these files are not as they were when you read them, so your changes of them are dropped: "+
 		strings.Join(gone, ", ")+". Read them again, and change them again if that is still right")
 }
 
@@ -187,81 +186,16 @@ func (d *dialog) changesPlan(ctx context.Context, goal string, shown files.Shown
 	out := d.drafter()
 	own := plan.Call{MCPID: tool.FilesID, Tool: tool.ApplyChanges, Method: "PUT", Body: apply}
 	back := plan.Call{MCPID: tool.FilesID, Tool: tool.UndoChanges, Method: "PUT", Body: undo}
-	out.files = []plan.Call{own, back}
-	return out.draft(ctx, plan.Proposal{Goal: cmp.Or(plan.Line(goal), title), Steps: []plan.ProposedStep{
+	out.Files = []plan.Call{own, back}
+	return out.Draft(ctx, plan.Proposal{Goal: cmp.Or(plan.Line(goal), title), Steps: []plan.ProposedStep{
 		{ID: "s1", Title: title, MCPID: own.MCPID, Tool: own.Tool, Method: own.Method, Body: own.Body, Undo: &back},
 	}})
-}
-
-// withoutSecrets returns the body of a call as a model reads it: masks stand for the secrets of files in a diff.
-func withoutSecrets(mcpID string, body json.RawMessage) json.RawMessage {
-	var all map[string]json.RawMessage
-	var diff string
-	if mcpID != tool.FilesID || json.Unmarshal(body, &all) != nil || json.Unmarshal(all["diff"], &diff) != nil {
-		return body
-	}
-	safe := mask.Diff(workspace.Shown{}, diff)
-	if safe == diff {
-		return body
-	}
-	text, err := json.Marshal(safe)
-	if err != nil {
-		return body
-	}
-	all["diff"] = text
-	raw, err := json.Marshal(all)
-	if err != nil {
-		return body
-	}
-	return raw
-}
-
-// hasSum reports whether a body has a digest.
-func hasSum(body json.RawMessage, sum string) bool {
-	got, err := jcs.Sum(body)
-	return err == nil && got == sum
-}
-
-// bindFiles binds a call that changes files. It stands in the plan as it was made from a change set, and nobody edits it,
-// because the diff on the card would then be another one.
-func (d drafter) bindFiles(c *plan.Call, to *boundCall) []fault.Field {
-	sum, err := jcs.Sum(c.Body)
-	at := slices.IndexFunc(d.files, func(f plan.Call) bool {
-		return err == nil && f.Tool == c.Tool && (hasSum(f.Body, sum) || hasSum(withoutSecrets(f.MCPID, f.Body), sum))
-	})
-	if at < 0 {
-		return []fault.Field{{Loc: []any{"body"}, Type: "files", Msg: "the changes of files cannot be edited here: leave the step as it is, take it out, or ask for other changes"}}
-	}
-	c.Body = d.files[at].Body
-	op, err := tool.FilesOperation(c.Tool)
-	if err != nil {
-		return []fault.Field{{Loc: []any{"tool"}, Type: "unknown", Msg: "is no tool of the files"}}
-	}
-	c.Method = op.Method
-	server := tool.FilesServer()
-	*to = boundCall{op: op, binding: plan.Binding{
-		MCPID: server.ID, ServerName: locale.Text(d.tag, "files.service"), BaseURL: server.BaseURL, Fingerprint: op.Fingerprint,
-	}}
-	return nil
-}
-
-// filesIn returns the calls of a plan that change files.
-func filesIn(p plan.Plan) (list []plan.Call) {
-	for _, s := range p.Steps {
-		if s.MCPID == tool.FilesID {
-			list = append(list, plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Body: s.Body})
-		}
-		if s.Undo != nil && s.Undo.MCPID == tool.FilesID {
-			list = append(list, s.Undo.Call)
-		}
-	}
-	return list
 }
 
 // filesResumed takes what became of the proposed changes of a job into its change set, and returns what the model is told
 // of it; "" when there is nothing to add.
 func (w *work) filesResumed(ctx context.Context, r plan.Run) (string, error) {
-	if len(filesIn(r.Plan)) == 0 {
+	if len(proposal.FileCalls(r.Plan)) == 0 {
 		return "", nil
 	}
 	if r.Status == plan.Done {

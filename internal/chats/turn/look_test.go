@@ -33,7 +33,7 @@ func newLookWorld(t testing.TB, answers ...any) *world {
 // letLook lets turns read the service «Salas», which answers with rooms.
 func (w *world) letLook(t testing.TB) {
 	t.Helper()
-	w.service.Looks = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	w.service.Reads = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 	w.reads(t, w.Server.ID, tool.ReadsOn, "")
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(rooms), Bytes: len(rooms)}, nil
@@ -212,7 +212,7 @@ func TestLooksEndWithTheTimeOfTheTurn(t *testing.T) {
 	w := newLookWorld(t)
 	w.service.Log = slog.New(slog.DiscardHandler)
 	w.service.Limits.Model = 3 * time.Second // the look must have begun by then
-	w.service.Looks = slowLooks{}
+	w.service.Reads = slowLooks{}
 	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
 	reply := w.send(t, "¿salas?")
 	if len(reply.Message.Sources) != 1 || !strings.Contains(reply.Message.Sources[0].Error, "in time") {
@@ -223,9 +223,9 @@ func TestLooksEndWithTheTimeOfTheTurn(t *testing.T) {
 // slowLooks are sent, and answered when the time is over.
 type slowLooks struct{}
 
-func (slowLooks) Look(ctx context.Context, _ plan.Run, _ plan.Step) (plan.Look, error) {
+func (slowLooks) Read(ctx context.Context, _ plan.Bound) (plan.ReadAnswer, error) {
 	<-ctx.Done()
-	return plan.Look{URL: "https://rooms.example/rooms", Hash: "sent"}, ctx.Err()
+	return plan.ReadAnswer{URL: "https://rooms.example/rooms", Hash: "sent"}, ctx.Err()
 }
 
 func TestProposalsWaitForTheAnswersOfTheirReply(t *testing.T) {
@@ -361,7 +361,7 @@ func TestANamedToolIsRead(t *testing.T) {
 	} {
 		w := newLookWorld(t)
 		caller := &toolCaller{}
-		w.service.Looks = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Caller: caller, Log: slog.New(slog.DiscardHandler)}
+		w.service.Reads = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Caller: caller, Log: slog.New(slog.DiscardHandler)}
 		allowed := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: []tool.Operation{{Entry: tool.Entry{Name: "find", Fingerprint: "f1"}, Body: &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}}}}
 		s := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Buscador", Kind: tool.KindMCP, BaseURL: "https://find.example", Active: true, Catalogue: allowed.Revision, Operations: 1}
 		if err := w.Store.CreateServer(t.Context(), fixture.Account, s, allowed, nil); err != nil {

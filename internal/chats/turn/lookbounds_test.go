@@ -30,11 +30,11 @@ type doorman struct {
 	door   chan struct{}
 }
 
-func (g *doorman) Look(context.Context, plan.Run, plan.Step) (plan.Look, error) {
+func (g *doorman) Read(context.Context, plan.Bound) (plan.ReadAnswer, error) {
 	g.inside.Add(1)
 	<-g.door
 	g.inside.Add(-1)
-	return plan.Look{Result: &plan.Result{Status: 200, Body: []byte(rooms)}}, nil
+	return plan.ReadAnswer{Result: &plan.Result{Status: 200, Body: []byte(rooms)}}, nil
 }
 
 // TestFourLooksOfAReplyRunAtOnce: and as many as are left at the end.
@@ -42,7 +42,7 @@ func TestFourLooksOfAReplyRunAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLookWorld(t)
 		g := &doorman{door: make(chan struct{})}
-		w.service.Looks = g
+		w.service.Reads = g
 		w.model.answers = []any{w.manyLooks(0, 10), text("ya")}
 		done := make(chan struct{})
 		go func() { w.send(t, "mira"); close(done) }()
@@ -78,7 +78,7 @@ func TestAPanicInAToolIsOneLineOfTheLog(t *testing.T) {
 		lines string
 	}{
 		"a tool": {func(w *world) { w.service.Store = panicky{w.Store} }, func(*world) llm.Reply { return calls("search_tools", `{"query":"salas"}`) }, "msg=turn.tool_panicked tool=search_tools error=\"broken row\""},
-		"a look": {func(w *world) { w.service.Looks = panickyLooks{} }, func(w *world) llm.Reply { return w.looksAt(0) }, "msg=turn.look_panicked mcp_id=SERVER error=\"broken look\""},
+		"a look": {func(w *world) { w.service.Reads = panickyLooks{} }, func(w *world) llm.Reply { return w.looksAt(0) }, "msg=turn.look_panicked mcp_id=SERVER error=\"broken look\""},
 	} {
 		var log bytes.Buffer
 		w := newLookWorld(t)
@@ -96,6 +96,6 @@ func TestAPanicInAToolIsOneLineOfTheLog(t *testing.T) {
 
 type panickyLooks struct{}
 
-func (panickyLooks) Look(context.Context, plan.Run, plan.Step) (plan.Look, error) {
+func (panickyLooks) Read(context.Context, plan.Bound) (plan.ReadAnswer, error) {
 	panic("broken look")
 }

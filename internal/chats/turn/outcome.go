@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/redact"
 	"piloto/internal/runs/plan"
 )
@@ -101,7 +102,7 @@ func outcomeOf(r plan.Run, at time.Time, most int) outcome {
 
 func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	st := r.State(step.ID)
-	so := stepOutcome{ID: step.ID.String(), Title: oneLine(step.Title), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
+	so := stepOutcome{ID: step.ID.String(), Title: toolcall.OneLine(step.Title), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
 	if len(so.Path) > pathBytes {
 		so.Path = so.Path[:pathBytes] + "…"
 	}

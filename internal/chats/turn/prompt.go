@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
+	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/reads"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -78,7 +79,7 @@ func (d *dialog) now() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	draft, err := encodeDraft(d.pending)
+	draft, err := proposal.Encode(d.pending)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +112,7 @@ func (d *dialog) draftID() string {
 func (d *dialog) pendingGoal() string {
 	for _, r := range d.runs {
 		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.service.Now().Before(r.Plan.ExpiresAt) {
-			return oneLine(r.Plan.Goal)
+			return toolcall.OneLine(r.Plan.Goal)
 		}
 	}
 	return ""
@@ -159,13 +160,13 @@ func count(listed []tool.Listed) int {
 func catalogue(listed []tool.Listed) string {
 	var b strings.Builder
 	for _, l := range listed {
-		fmt.Fprintf(&b, "server %s %q %s%s\n", l.Server.ID, oneLine(l.Server.Name), l.Server.BaseURL, mark(l.Server.MayRead(tool.Entry{Method: "GET"})))
+		fmt.Fprintf(&b, "server %s %q %s%s\n", l.Server.ID, toolcall.OneLine(l.Server.Name), l.Server.BaseURL, mark(l.Server.MayRead(tool.Entry{Method: "GET"})))
 		for _, e := range l.Entries {
-			b.WriteString("- " + operation(e) + mark(e.Name != "" && l.Server.MayRead(e)) + withSpace(oneLine(e.Signature)))
+			b.WriteString("- " + operation(e) + mark(e.Name != "" && l.Server.MayRead(e)) + withSpace(toolcall.OneLine(e.Signature)))
 			if e.Refused != nil {
 				b.WriteString(" (cannot be called)")
 			}
-			if told := safeLine(e.Told(), aboutListed); told != "" {
+			if told := toolcall.Line(e.Told(), aboutListed); told != "" {
 				fmt.Fprintf(&b, " — %s", told)
 			}
 			b.WriteByte('\n')
@@ -188,7 +189,7 @@ func earlierReads(list []conversation.Source) string {
 	for _, s := range list {
 		s.Answer = strings.ReplaceAll(s.Answer, ": "+toolResult+" "+s.ID+"]", "]") // the rest of it is not kept
 		s.ID = ""
-		lines = append(lines, tags.Replace(resultText(s, "")))
+		lines = append(lines, tags.Replace(reads.Text(s)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -196,9 +197,9 @@ func earlierReads(list []conversation.Source) string {
 // operation returns an operation's name, as the catalogue writes it.
 func operation(e tool.Entry) string {
 	if e.Name != "" {
-		return "tool " + oneLine(e.Name)
+		return "tool " + toolcall.OneLine(e.Name)
 	}
-	return e.Method + " " + oneLine(e.Path)
+	return e.Method + " " + toolcall.OneLine(e.Path)
 }
 
 // withSpace puts a space before a body's signature. Query parameters follow the path directly.
@@ -207,30 +208,6 @@ func withSpace(signature string) string {
 		return signature
 	}
 	return " " + signature
-}
-
-// oneLine makes text of a document safe inside the prompt: one line of at most 200 characters.
-func oneLine(s string) string { return safeLine(s, 200) }
-
-// safeLine makes text of a document safe inside the prompt: one line of at most so many characters, without a tag and
-// without a character that nobody sees.
-func safeLine(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '<' || r == '>':
-			return -1
-		case unicode.IsSpace(r):
-			return ' '
-		case ref.Invisible(r):
-			return -1
-		}
-		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "…"
-	}
-	return s
 }
 
 // escapeTags makes a text safe between two tags of the prompt.
@@ -250,7 +227,7 @@ func today(tag locale.Tag, at time.Time) string {
 func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error) {
 	query, wrong := searchWords(raw)
 	if len(wrong) > 0 {
-		return toolErrors(wrong), nil
+		return toolcall.Errors(wrong), nil
 	}
 	type found struct {
 		MCPID      string           `json:"mcp_id"`
@@ -276,10 +253,10 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		}
 		f := found{
 			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
-			Summary: safeLine(h.Entry.Told(), tool.MaxAbout), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
+			Summary: toolcall.Line(h.Entry.Told(), tool.MaxAbout), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
 		}
 		if why := h.Entry.Refused; why != nil {
-			f.Refused = oneLine(why.Phrase().In(locale.English))
+			f.Refused = toolcall.OneLine(why.Phrase().In(locale.English))
 		}
 		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {
 			f.Body = op.Body.Schema
@@ -315,7 +292,7 @@ func searchWords(raw json.RawMessage) (string, []fault.Field) {
 	var in struct {
 		Query string `json:"query"`
 	}
-	wrong := decodeStrict(raw, &in, []string{"query"})
+	wrong := toolcall.Decode(raw, &in, []string{"query"})
 	if in.Query = strings.TrimSpace(in.Query); in.Query == "" && len(wrong) == 0 {
 		wrong = append(wrong, fault.Field{Loc: []any{"query"}, Msg: "must be a few words", Type: "missing"})
 	}

@@ -3,13 +3,13 @@ package turn
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/reads"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -19,121 +19,13 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// proposals collects the proposals in the tool calls of one answer. Several requests in one
-// answer are the steps of one plan, in order.
-type proposals struct {
-	proposal plan.Proposal
-	wrong    []fault.Field
-	refused  string
-	early    string // it was proposed before the answers of the same reply were read: the result of each proposal
-	calls    int
-	requests int  // calls that are one step each
-	revises  bool // the proposal changes the pending draft
-}
-
-func (p *proposals) any() bool { return p.calls > 0 }
-
-func (p *proposals) refuse(why string) { p.refused = why }
-
-func (p *proposals) read(name string, raw json.RawMessage) {
-	p.calls++
-	if name == toolRequest {
-		p.requests++
-		s, wrong := readRequest(raw)
-		if p.revises {
-			wrong = append(wrong, fault.Field{Type: "alone", Msg: "revise_plan is called once, and no other proposal with it"})
-		}
-		p.proposal.Steps = append(p.proposal.Steps, s)
-		p.wrong = append(p.wrong, wrong...)
-		return
-	}
-	whole, wrong := readPlan(raw)
-	if p.revises = p.revises || name == toolRevise; p.revises && p.calls > 1 {
-		wrong = append(wrong, fault.Field{Type: "alone", Msg: "revise_plan is called once, and no other proposal with it"})
-	}
-	p.wrong = append(p.wrong, wrong...)
-	p.proposal.Steps = append(p.proposal.Steps, whole.Steps...)
-	if ref.Blank(p.proposal.Goal) {
-		p.proposal.Goal = whole.Goal
-	}
-}
-
-// relocate adapts the locations of errors to the tool call: a single request has no steps.
-func (p *proposals) relocate(wrong []fault.Field) []fault.Field {
-	if p.calls > 1 || p.requests == 0 {
-		return wrong
-	}
-	return relocated(wrong)
-}
-
-// relocated removes the step from the locations of errors in a call that is one step.
-func relocated(wrong []fault.Field) []fault.Field {
-	for i, f := range wrong {
-		if len(f.Loc) >= 2 && f.Loc[0] == "steps" {
-			wrong[i].Loc = f.Loc[2:]
-		}
-	}
-	return wrong
-}
-
-// reason returns the errors in one line for the user.
-func (p *proposals) reason() locale.Phrase {
-	if len(p.wrong) == 0 {
-		var r struct {
-			Error    string
-			Problems []struct{ What string }
-		}
-		if json.Unmarshal([]byte(p.refused), &r) == nil && len(r.Problems) > 0 {
-			return locale.Verbatim(r.Problems[0].What)
-		}
-		return locale.Verbatim(r.Error)
-	}
-	const most = 3
-	all := locale.Joined{Between: "; "}
-	for _, f := range p.wrong[:min(most, len(p.wrong))] {
-		where := []locale.Phrase{wrongPhrase(f)}
-		if at := location(f.Loc); at != "" {
-			where = append([]locale.Phrase{locale.Verbatim(at)}, where...)
-		}
-		all.Phrases = append(all.Phrases, locale.Joined{Phrases: where, Between: ": "})
-	}
-	if len(p.wrong) > most {
-		all.Phrases = append(all.Phrases, locale.Verbatim("…"))
-	}
-	return all
-}
-
-// wrongPhrase is a fault of a proposal as a sentence for the user: its reason, or what its type says where its own text, which is
-// English and for a model, cannot be used.
-type wrongPhrase fault.Field
-
-// In returns the sentence in a language.
-func (f wrongPhrase) In(tag locale.Tag) string {
-	switch {
-	case tag == locale.English && f.Msg != "":
-		return f.Msg
-	case f.Why != nil:
-		return locale.OfFault(f.Why).In(tag)
-	}
-	const prefix = "fault.plan.invalid."
-	for i := len(f.Loc) - 1; i >= 0; i-- {
-		if name, ok := f.Loc[i].(string); ok && locale.Exists(prefix+name+"."+f.Type) {
-			return locale.Say(prefix+name+"."+f.Type, "detail", strings.TrimPrefix(f.Msg, f.Type+": ")).In(tag)
-		}
-	}
-	if locale.Exists(prefix + "steps." + f.Type) {
-		return locale.Say(prefix+"steps."+f.Type, "detail", strings.TrimPrefix(f.Msg, f.Type+": ")).In(tag)
-	}
-	return locale.Text(tag, prefix+"steps.other")
-}
-
 // handleProposals creates a draft, or a new revision of the pending one. It returns the errors
 // that the model has to correct.
-func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fault.Field, error) {
-	if p.revises {
-		return d.revise(ctx, p.proposal)
+func (d *dialog) handleProposals(ctx context.Context, p *proposal.Batch) (Reply, []fault.Field, error) {
+	if p.Revises {
+		return d.revise(ctx, p.Proposal)
 	}
-	draft, wrong, err := d.drafter().draft(ctx, p.proposal)
+	draft, wrong, err := d.drafter().Draft(ctx, p.Proposal)
 	if err != nil {
 		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
 	}
@@ -155,10 +47,14 @@ func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fau
 }
 
 // drafter returns a drafter with the catalogue and the rules of this turn.
-func (d *dialog) drafter() drafter {
+func (d *dialog) drafter() proposal.Drafter {
 	out := d.service.drafter(d.req.Principal.Account, d.req.Locale)
-	out.listed, out.rules, out.denied = d.listed, d.rules, d.noteDeniedStep
+	out.Listed, out.Rules, out.Denied = d.listed, d.rules, d.noteDeniedStep
 	return out
+}
+
+func (s *Service) drafter(account string, tag locale.Tag) proposal.Drafter {
+	return proposal.Drafter{Operations: s.Store, Schemas: s.Schemas, IDs: s.IDs, Now: s.Now, Life: s.DraftLife, Account: account, Locale: tag}
 }
 
 // propose stores a plan as a draft and answers with its card.
@@ -188,13 +84,13 @@ func (d *dialog) newDraft(ctx context.Context, p plan.Plan) (plan.Run, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	err := d.service.addKnown(ctx, &r, d.looks.results(), d.began.Add(d.service.modelTime()))
+	err := d.service.addKnown(ctx, &r, d.reading.Results(), d.began.Add(d.service.modelTime()))
 	return r, err
 }
 
 // show stores a draft and answers with its card. It settles the turn's hold at the same time.
 func (d *dialog) show(ctx context.Context, r plan.Run) (Reply, error) {
-	r.Taken = r.Plan.TakenFrom(d.answers(), d.incoming.Content, nil)
+	r.Taken = r.Plan.TakenFrom(d.reading.Answers(), d.incoming.Content, nil)
 	var err error
 	if r.Digest, err = r.Plan.Digest(); err != nil {
 		return Reply{}, err
@@ -332,12 +228,12 @@ const previewTime = 5 * time.Second
 // addKnown adds to a draft what is known of its steps. A target that cannot be read is omitted,
 // and does not prevent the proposal. When no time is left for reads, the doubts are added still. plan.ErrInvalid names the calls that could not be sent with what was read, or with the answers
 // of looks, by the sums of their calls.
-func (s *Service) addKnown(ctx context.Context, r *plan.Run, looks map[string]ref.Result, until time.Time) error {
+func (s *Service) addKnown(ctx context.Context, r *plan.Run, read reads.Results, until time.Time) error {
 	limit := max(0, min(previewTime, until.Sub(s.Now())))
 	if s.Previews == nil {
 		return nil
 	}
-	looked, err := lookedSteps(r.Plan, looks)
+	looked, err := read.Of(r.Plan)
 	if err != nil {
 		return err
 	}
@@ -347,19 +243,4 @@ func (s *Service) addKnown(ctx context.Context, r *plan.Run, looks map[string]re
 	}
 	r.Plan = r.Plan.Knowing(known)
 	return nil
-}
-
-// lookedSteps returns the answers of looks that the steps of a plan would make again, by the names of the steps.
-func lookedSteps(p plan.Plan, looks map[string]ref.Result) (map[string]ref.Result, error) {
-	looked := map[string]ref.Result{}
-	for _, step := range p.Steps {
-		sum, err := sumOf(step)
-		if err != nil {
-			return nil, err
-		}
-		if res, ok := looks[sum]; ok && step.ForEach == "" {
-			looked[step.ID.Step()] = res
-		}
-	}
-	return looked, nil
 }

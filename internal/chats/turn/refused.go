@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"piloto/internal/chats/intent"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
@@ -15,9 +16,6 @@ import (
 
 // What a person refused is not shown to them again, whatever the model calls it, until they ask for it with a message. The
 // chat remembers it, so turns and jobs of the chat do alike.
-
-// typeRefused is the type of the error of a plan that a person refused.
-const typeRefused = "refused"
 
 // refuses returns plan.ErrInvalid for a plan that has all requests of one that a person refused in the chat, whole as a draft or one step
 // of it at its approval; nil when it may be shown.
@@ -33,7 +31,7 @@ func (d *dialog) refuses(ctx context.Context, p plan.Plan) error {
 }
 
 func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
-	looked, err := lookedSteps(p, d.looks.results())
+	looked, err := d.reading.Results().Of(p)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +61,7 @@ func (d *dialog) holdsStill(ctx context.Context, was plan.Refusal) ([]fault.Fiel
 	if err != nil || asked {
 		return nil, err
 	}
-	return []fault.Field{{Type: typeRefused, Msg: "refused, because " + cmp.Or(oneLine(was.Reason), "the person said no") +
+	return []fault.Field{{Type: toolcall.Refused, Msg: "refused, because " + cmp.Or(toolcall.OneLine(was.Reason), "the person said no") +
 		": they were shown exactly these requests, and have not asked for them since. Do not propose them again, alone or with others; do something else, or answer in text"}}, nil
 }
 

@@ -1,22 +1,21 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/reads"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -57,17 +56,16 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	if err != nil {
 		return plan.Run{}, err
 	}
-	d.rules = set.Rules
-	if d.listed, err = s.loadCatalogue(ctx, account, set); err != nil {
+	d.Rules = set.Rules
+	if d.Listed, err = s.loadCatalogue(ctx, account, set); err != nil {
 		return plan.Run{}, err
 	}
-	p, wrong := normalizeSteps(plan.Proposal{Goal: e.Goal, Steps: e.Steps})
-	next, changed, bad, err := d.revisedPlan(ctx, r, p)
-	switch wrong = unique(append(wrong, bad...)); {
+	next, changed, wrong, err := d.Edit(ctx, r, plan.Proposal{Goal: e.Goal, Steps: e.Steps})
+	switch {
 	case err != nil:
 		return plan.Run{}, err
 	case len(wrong) > 0:
-		return plan.Run{}, plan.ErrInvalid.At(prefixLocations("body", wrong)...)
+		return plan.Run{}, plan.ErrInvalid.At(proposal.Under("body", wrong)...)
 	case !changed:
 		return r, nil
 	}
@@ -77,25 +75,12 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	}
 	reply, err := s.applyChange(ctx, c, began.Add(previewTime))
 	if errors.Is(err, plan.ErrInvalid) {
-		return plan.Run{}, plan.ErrInvalid.At(prefixLocations("body", fault.Of(err).Fields)...)
+		return plan.Run{}, plan.ErrInvalid.At(proposal.Under("body", fault.Of(err).Fields)...)
 	}
 	if err != nil {
 		return plan.Run{}, err
 	}
 	return *reply.Run, nil
-}
-
-// normalizeSteps brings the steps of an edit into the canonical form that is shown and sent.
-func normalizeSteps(p plan.Proposal) (plan.Proposal, []fault.Field) {
-	p.Steps = slices.Clone(p.Steps)
-	var wrong []fault.Field
-	for i := range p.Steps {
-		for _, f := range normalize(&p.Steps[i]) {
-			f.Loc = append([]any{"steps", i}, f.Loc...)
-			wrong = append(wrong, f)
-		}
-	}
-	return p, wrong
 }
 
 // checkEditable returns the reason why a run is not a draft that can be changed with the digest
@@ -116,62 +101,6 @@ func checkEditable(r plan.Run, seen plan.Digest, at time.Time) error {
 	return nil
 }
 
-// revisedPlan returns the plan of a draft after a change of its steps, and whether it differs.
-func (d drafter) revisedPlan(ctx context.Context, r plan.Run, p plan.Proposal) (next plan.Plan, changed bool, wrong []fault.Field, err error) {
-	before := r.Plan
-	d.files = filesIn(before)
-	p.Goal = cmp.Or(plan.Line(p.Goal), before.Goal)
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		old, ok := before.Step(plan.EffectOf(cmp.Or(s.ID, "s"+strconv.Itoa(i+1))))
-		if ok && plan.Line(s.Title) == "" && s.MCPID == old.MCPID && s.Tool == old.Tool && s.Method == old.Method {
-			s.Title = old.Title
-		}
-	}
-	next, wrong, err = d.draft(ctx, p)
-	if err != nil || len(wrong) > 0 {
-		return plan.Plan{}, false, wrong, err
-	}
-	next.ID, next.Reuse = before.ID, before.Reuse
-	if wrong := changedDoneSteps(before, next); len(wrong) > 0 {
-		return plan.Plan{}, false, wrong, nil
-	}
-	same := next
-	same.Revision, same.ExpiresAt, same.Replaces = before.Revision, before.ExpiresAt, before.Replaces
-	same.Steps = slices.Clone(next.Steps)
-	for i := range same.Steps {
-		if i < len(before.Steps) {
-			same.Steps[i].Targets, same.Steps[i].Unanswered = before.Steps[i].Targets, before.Steps[i].Unanswered
-		}
-	}
-	digest, err := same.Digest()
-	next.Revision, next.Replaces = before.Revision+1, r.Digest
-	return next, digest != r.Digest, nil, err
-}
-
-// changedDoneSteps returns an error for each step whose result comes from an earlier run and
-// which the new plan changes or omits: a finished step cannot change.
-func changedDoneSteps(before, next plan.Plan) []fault.Field {
-	if before.Reuse == nil {
-		return nil
-	}
-	var wrong []fault.Field
-	for _, id := range before.Reuse.Steps {
-		was, _ := before.Step(id)
-		now, ok := next.Step(id)
-		a, errA := json.Marshal(proposedStep(was))
-		b, errB := json.Marshal(proposedStep(now))
-		if ok && errA == nil && errB == nil && string(a) == string(b) {
-			continue
-		}
-		at := max(0, slices.IndexFunc(next.Steps, func(s plan.Step) bool { return s.ID == id }))
-		wrong = append(wrong, fault.Field{
-			Loc: []any{"steps", at}, Type: "done", Msg: "the step " + id.String() + " was done before: it can neither be changed nor left out",
-		})
-	}
-	return wrong
-}
-
 // change is a new plan for a draft, ready to be stored.
 type change struct {
 	tag      locale.Tag
@@ -180,15 +109,15 @@ type change struct {
 	by       string
 	model    *conversation.By // nil: a person wrote the plan
 	reads    []conversation.Source
-	notes    []conversation.Note   // beside the card
-	answers  []plan.Answered       // what the model had read, the newest first
-	said     string                // the message that it answers
-	looks    map[string]ref.Result // what the model looked at, by the sums of the calls
-	readFrom []string              // the ids of the services whose data the model had read, besides those of the draft
-	askers   []string              // who asked for it, besides whoever has it changed
-	data     map[string]any        // data of the event
-	asked    Request               // the request that it answers; the zero Request for a person's own edit
-	viewer   string                // viewer that gets the answer
+	notes    []conversation.Note // beside the card
+	answers  []plan.Answered     // what the model had read, the newest first
+	said     string              // the message that it answers
+	read     reads.Results       // what the model read
+	readFrom []string            // the ids of the services whose data the model had read, besides those of the draft
+	askers   []string            // who asked for it, besides whoever has it changed
+	data     map[string]any      // data of the event
+	asked    Request             // the request that it answers; the zero Request for a person's own edit
+	viewer   string              // viewer that gets the answer
 	// refuses returns plan.ErrInvalid for what a person refused; nil: a person wrote the plan.
 	refuses func(context.Context, plan.Plan) error
 	// said returns the messages before the card; nil: none.
@@ -200,7 +129,7 @@ type change struct {
 func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (Reply, error) {
 	looked := c.before
 	looked.Plan, looked.ReadFrom = c.next, union(c.before.ReadFrom, c.readFrom)
-	if err := s.addKnown(ctx, &looked, c.looks, until); err != nil {
+	if err := s.addKnown(ctx, &looked, c.read, until); err != nil {
 		return Reply{}, err
 	}
 	c.next = looked.Plan
@@ -300,7 +229,7 @@ func (c change) eventData(digest plan.Digest) map[string]any {
 
 // revise changes the pending draft as the model proposed.
 func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Field, error) {
-	next, changed, wrong, err := d.drafter().revisedPlan(ctx, *d.pending, p)
+	next, changed, wrong, err := d.drafter().Revise(ctx, *d.pending, p)
 	if err != nil {
 		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
 	}
@@ -310,7 +239,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, notes: d.cardNotes(), answers: d.answers(), looks: d.looks.results(), said: d.incoming.Content, readFrom: d.dataFrom(), askers: d.askers(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages, refuses: d.refuses}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, notes: d.cardNotes(), answers: d.reading.Answers(), read: d.reading.Results(), said: d.incoming.Content, readFrom: d.dataFrom(), askers: d.askers(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages, refuses: d.refuses}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if errors.Is(err, plan.ErrInvalid) {
 		return Reply{}, fault.Of(err).Fields, nil
@@ -338,27 +267,6 @@ func (d *dialog) editableDraft() *plan.Run {
 	return &d.runs[at]
 }
 
-// encodeDraft encodes a draft in the form in which the model reads and proposes plans: JSON in
-// which no character can end a tag.
-func encodeDraft(r *plan.Run) (string, error) {
-	if r == nil {
-		return "", nil
-	}
-	p := plan.Proposal{Goal: r.Plan.Goal}
-	for _, s := range r.Plan.Steps {
-		step := proposedStep(s)
-		step.Body = withoutSecrets(s.MCPID, step.Body)
-		if step.Undo != nil {
-			undo := *step.Undo
-			undo.Body = withoutSecrets(undo.MCPID, undo.Body)
-			step.Undo = &undo
-		}
-		p.Steps = append(p.Steps, step)
-	}
-	raw, err := json.Marshal(p)
-	return string(raw), err
-}
-
 // doubtsIn says which steps of a draft send a request again that may have been done, a line each; "" when none does.
 func doubtsIn(r *plan.Run, tag locale.Tag) string {
 	var lines []string
@@ -370,17 +278,4 @@ func doubtsIn(r *plan.Run, tag locale.Tag) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// proposedStep returns a step as a proposal. A suggested undo is omitted, because it is
-// suggested again.
-func proposedStep(s plan.Step) plan.ProposedStep {
-	p := plan.ProposedStep{
-		ID: s.ID.Step(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
-		Needs: &s.Needs, When: s.When, ForEach: s.ForEach, Verify: s.Verify, NoUndo: s.NoUndo,
-	}
-	if s.Undo != nil && !s.Undo.Suggested {
-		p.Undo = &s.Undo.Call
-	}
-	return p
 }

@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
@@ -275,15 +276,16 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 	} else if err := w.callTools(ctx, r); err != nil {
 		return err
 	}
-	for _, l := range w.looks.made[len(w.looks.made)-len(r.Looks):] {
-		if l.source.Cut {
-			if err := s.Jobs.KeepText(ctx, w.job, l.source.ID, strings.Join(l.lines, "\n")); err != nil {
+	for _, made := range w.reading.Since(w.reading.Len() - len(r.Looks)) {
+		l := made.Source
+		if l.Cut {
+			if err := s.Jobs.KeepText(ctx, w.job, l.ID, strings.Join(made.Lines, "\n")); err != nil {
 				return err
 			}
 		}
-		e, err := job.NewEvent(l.source.At, job.EventLooked, map[string]any{
-			"id": l.source.ID, "mcp_id": l.source.MCPID, "service": l.source.Service, "tool": l.source.Tool, "method": l.source.Method, "url": l.source.URL,
-			"status": l.source.Status, "request_hash": l.source.RequestHash, "answer_hash": l.source.AnswerHash, "error": l.source.Error,
+		e, err := job.NewEvent(l.At, job.EventLooked, map[string]any{
+			"id": l.ID, "mcp_id": l.MCPID, "service": l.Service, "tool": l.Tool, "method": l.Method, "url": l.URL,
+			"status": l.Status, "request_hash": l.RequestHash, "answer_hash": l.AnswerHash, "error": l.Error,
 		})
 		if err != nil {
 			return err
@@ -307,15 +309,15 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 
 // callTools hands the calls of a round to their tools.
 func (w *work) callTools(ctx context.Context, r *job.Round) error {
-	before := len(w.looks.made)
+	before := w.reading.Len()
 	looking, cancel := w.bounded(ctx, job.MostLife, 0)
 	defer cancel()
 	reply, over, err := w.handleCalls(ctx, looking, llm.Reply{Text: r.Text, Calls: callsOf(*r)})
 	if err != nil {
 		return err
 	}
-	for _, l := range w.looks.made[before:] {
-		r.Looks = append(r.Looks, job.Look{Call: l.call, Source: l.source})
+	for _, made := range w.reading.Since(before) {
+		r.Looks = append(r.Looks, job.Look{Call: made.Sum, Source: made.Source})
 	}
 	w.addCircles(w.dataFrom()...)
 	w.job.Changes.Set = w.files.set
@@ -341,7 +343,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	if posed {
 		r.Question, r.Options = w.question.content(), w.question.options
 	} else {
-		r.Results[w.question.at] = toolError("", "it was not asked: another question waits for its answer in this chat; go on without it")
+		r.Results[w.question.at] = toolcall.Error("", "it was not asked: another question waits for its answer in this chat; go on without it")
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/models/llm"
 )
 
@@ -62,17 +63,17 @@ func (d *dialog) leaveToClient(b *batch, results []string) {
 	}
 	if !job.FitsArguments(b.open) {
 		for _, c := range b.open {
-			results[placeOf(c)] = toolError("", "the arguments of this reply are too long: write less in one reply, such as one part of a file after the other")
+			results[placeOf(c)] = toolcall.Error("", "the arguments of this reply are too long: write less in one reply, such as one part of a file after the other")
 		}
 		b.open = nil
 		return
 	}
 	if b.question != nil {
-		results[b.question.at] = toolError("", "it was not asked: ask when the other calls of this reply are answered")
+		results[b.question.at] = toolcall.Error("", "it was not asked: ask when the other calls of this reply are answered")
 		b.question = nil
 	}
-	if b.proposals.any() {
-		b.proposals.early = toolError("", "nothing was proposed: propose when the other calls of this reply are answered")
+	if b.proposals.Any() {
+		b.proposals.Early = toolcall.Error("", "nothing was proposed: propose when the other calls of this reply are answered")
 	}
 	d.left = b.open
 }

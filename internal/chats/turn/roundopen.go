@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/reads"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
@@ -60,7 +61,7 @@ func (w *work) open(ctx context.Context) error {
 
 // addRounds adds the rounds to the prompt, and what they read to the looks.
 func (w *work) addRounds() {
-	w.looks.most = mostJobLooks
+	w.reading.Most = mostJobLooks
 	since := 0 // what was read before a plan ended may be read again
 	for i, r := range w.rounds {
 		if r.RunID != "" {
@@ -91,11 +92,12 @@ func (w *work) addRounds() {
 			}
 		}
 		for _, l := range r.Looks {
-			made := look{call: l.Call, source: l.Source, read: w.readText(l.Source)}
+			sum := l.Call
 			if i < since {
-				made.call = ""
+				sum = ""
 			}
-			w.looks.made, w.reads = append(w.looks.made, made), append(w.reads, l.Source)
+			w.reading.Resume(sum, l.Source, w.readText(l.Source))
+			w.reads = append(w.reads, l.Source)
 		}
 	}
 }
@@ -107,6 +109,6 @@ func (w *work) readText(of conversation.Source) func() ([]string, error) {
 			return strings.Split(of.Answer, "\n"), nil
 		}
 		text, err := w.service.Jobs.Text(context.Background(), w.job.Account, w.job.ID, of.ID)
-		return breakLines(strings.Split(text, "\n")), err // texts were kept with long lines
+		return reads.Break(strings.Split(text, "\n")), err // texts were kept with long lines
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -83,7 +84,7 @@ func (w *work) objectsOf(calls []job.Call) []string {
 		}
 		_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read names no service
 		if at := slices.IndexFunc(w.listed, func(l tool.Listed) bool { return l.Server.ID == with.MCPID }); at >= 0 {
-			objects[i] += " (" + oneLine(w.listed[at].Server.Name) + ")"
+			objects[i] += " (" + toolcall.OneLine(w.listed[at].Server.Name) + ")"
 		}
 	}
 	return objects
@@ -91,7 +92,7 @@ func (w *work) objectsOf(calls []job.Call) []string {
 
 // argumentsOf returns the arguments of a call as an object, if they are one.
 func argumentsOf(c job.Call) string {
-	if object, err := readArguments(c.Arguments); err == nil {
+	if object, err := toolcall.Arguments(c.Arguments); err == nil {
 		return string(object)
 	}
 	return c.Arguments
@@ -103,11 +104,11 @@ func proposedGoal(tool, arguments string) string {
 	_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read has its tool only
 	switch {
 	case tool != toolRequest:
-		return cmp.Or(oneLine(with.Goal), tool)
+		return cmp.Or(toolcall.OneLine(with.Goal), tool)
 	case with.Tool == "" && (with.Method == "GET" || with.Method == "HEAD"):
 		return ""
 	}
-	return cmp.Or(oneLine(with.Tool), oneLine(with.Method+" "+with.Path), tool)
+	return cmp.Or(toolcall.OneLine(with.Tool), toolcall.OneLine(with.Method+" "+with.Path), tool)
 }
 
 // proposed notes that the round proposed a plan.

@@ -50,16 +50,16 @@ func TestTheTimeOfAJobBoundsItsCalls(t *testing.T) {
 // stoppedLooks are looks during which something happens.
 type stoppedLooks func(context.Context)
 
-func (s stoppedLooks) Look(ctx context.Context, _ plan.Run, _ plan.Step) (plan.Look, error) {
+func (s stoppedLooks) Read(ctx context.Context, _ plan.Bound) (plan.ReadAnswer, error) {
 	s(ctx)
-	return plan.Look{URL: "https://rooms.example/rooms", Hash: "sent"}, ctx.Err()
+	return plan.ReadAnswer{URL: "https://rooms.example/rooms", Hash: "sent"}, ctx.Err()
 }
 
 // TestAStopEndsTheLooksOfAJob: it does not wait for their answers.
 func TestAStopEndsTheLooksOfAJob(t *testing.T) {
 	w := newJobWorld(t)
 	var id string
-	w.service.Looks = stoppedLooks(w.stopWhile(t, &id))
+	w.service.Reads = stoppedLooks(w.stopWhile(t, &id))
 	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms"))}
 	id = w.start(t, "build", job.Order{}).ID
 	j := w.drive(t, id)

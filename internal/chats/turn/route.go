@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/setup"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -254,7 +255,7 @@ func (r *routing) parseDecision(answer llm.Reply) (agent.Decision, error) {
 	if answer.Cut {
 		return agent.Decision{}, errors.New("the answer was cut: be brief")
 	}
-	raw, err := readArguments(answer.Text)
+	raw, err := toolcall.Arguments(answer.Text)
 	if err != nil {
 		return agent.Decision{}, err
 	}

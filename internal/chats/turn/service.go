@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/reads"
 	"piloto/internal/chats/setup"
 	"piloto/internal/chats/usage"
 	"piloto/internal/conversation"
@@ -117,7 +118,7 @@ type Service struct {
 	Tell        Listeners       // notified of an answer while it is written
 	Usage       UsageCounters   // counts each turn
 	Previews    Previewer       // nil: drafts have no preview
-	Looks       Looker          // nil: a turn reads nothing
+	Reads       reads.Reader    // nil: a turn reads nothing
 	Jobs        job.Store       // nil: it makes no rounds of jobs
 	Files       files.Workspace // nil: chats have no files
 	Questions   Questions       // nil: no job asks

@@ -92,12 +92,7 @@ func (d *dialog) dataFrom() []string {
 	for _, r := range d.runs {
 		list = union(list, r.DataFrom())
 	}
-	for _, l := range d.looks.made {
-		if l.source.Answer != "" {
-			list = union(list, []string{l.source.MCPID})
-		}
-	}
-	return union(list, nil)
+	return union(list, d.reading.From())
 }
 
 // union returns the members of two lists, each once, sorted.

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/reads"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
 )
@@ -62,8 +65,8 @@ type toolCall struct {
 // batch is what the calls of one reply ask for together: looks, which run at once, proposals, which become one plan, one
 // question, and work on files.
 type batch struct {
-	reads     []asked
-	proposals proposals
+	reads     []reads.Asked
+	proposals proposal.Batch
 	question  *inquiry
 	open      []job.OpenCall // that the client of a job answers
 	files     []fileCall     // of file tools
@@ -92,7 +95,11 @@ func needsDraft(o offer) bool { return o.pending }
 
 // doPropose takes a proposal: it is answered with the plan that all proposals of the reply become.
 func doPropose(_ context.Context, _ *dialog, c toolCall) (string, error) {
-	c.batch.proposals.read(c.name, c.raw)
+	if c.name == toolRequest {
+		c.batch.proposals.AddRequest(c.raw)
+	} else {
+		c.batch.proposals.AddPlan(c.raw, c.name == toolRevise)
+	}
 	return "", nil
 }
 
@@ -103,12 +110,12 @@ func doSearch(ctx context.Context, d *dialog, c toolCall) (string, error) {
 
 // doLook takes a look: the looks of a reply are made at once.
 func doLook(ctx context.Context, d *dialog, c toolCall) (string, error) {
-	a, wrong, err := d.readLook(ctx, c.at, c.raw)
+	a, wrong, err := d.reading.Parse(ctx, c.at, c.raw)
 	if err != nil {
 		return "", err
 	}
 	if len(wrong) > 0 {
-		return toolErrors(wrong), nil
+		return toolcall.Errors(wrong), nil
 	}
 	c.batch.reads = append(c.batch.reads, a)
 	return "", nil
@@ -116,11 +123,8 @@ func doLook(ctx context.Context, d *dialog, c toolCall) (string, error) {
 
 // doReadResult reads lines of an answer that was cut.
 func doReadResult(_ context.Context, d *dialog, c toolCall) (string, error) {
-	return d.readResult(c.raw), nil
+	return d.reading.Result(c.raw), nil
 }
-
-// methods lists the HTTP methods of a step.
-var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}
 
 // callable reports which entries of a server a step may call. A tool that a server changed since its approval is left
 // out.
@@ -129,7 +133,7 @@ func callable(s tool.Server) func(tool.Entry) bool {
 		if e.Name != "" {
 			return !slices.Contains(s.Frozen, e.Name)
 		}
-		return slices.Contains(methods, e.Method)
+		return slices.Contains(proposal.Methods, e.Method)
 	}
 }
 

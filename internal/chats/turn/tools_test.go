@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/reads"
 	"piloto/internal/runs/plan"
 )
 
@@ -29,7 +31,7 @@ func TestEveryToolIsWholeAndOfOneClass(t *testing.T) {
 				t.Errorf("%s requires %s, which it does not have", s.Name, name)
 			}
 		}
-		keys := map[string][]string{toolLook: lookKeys, toolResult: resultKeys, toolPlan: planKeys, toolRevise: planKeys}[s.Name]
+		keys := map[string][]string{toolLook: reads.Keys, toolResult: reads.ResultKeys, toolPlan: proposal.PlanKeys, toolRevise: proposal.PlanKeys}[s.Name]
 		for _, name := range keys {
 			if schema.Properties[name] == nil || len(keys) != len(schema.Properties) {
 				t.Errorf("%s accepts %v", s.Name, keys)
@@ -66,8 +68,8 @@ func TestPanicOfAnUnknownToolIsAResult(t *testing.T) {
 		d, b := &dialog{}, &batch{}
 		d.log = slog.New(slog.DiscardHandler)
 		result := d.panicked(t.Context(), toolCall{name: name, batch: b}, spec, "as the case says")
-		if !strings.Contains(result, "internal error") || (b.proposals.refused == "") != (name == "look") {
-			t.Errorf("%s: %s, refused %q", name, result, b.proposals.refused)
+		if !strings.Contains(result, "internal error") || (b.proposals.Refused == "") != (name == "look") {
+			t.Errorf("%s: %s, refused %q", name, result, b.proposals.Refused)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -35,8 +36,8 @@ func doWithdraw(_ context.Context, d *dialog, c toolCall) (string, error) {
 		RunID  string `json:"run_id"`
 		Reason string `json:"reason"`
 	}
-	wrong := decodeStrict(c.raw, &in, withdrawKeys)
-	if in.Reason = safeLine(in.Reason, len(in.Reason)); in.Reason == "" || utf8.RuneCountInString(in.Reason) > plan.MaxWithdrawalReason {
+	wrong := toolcall.Decode(c.raw, &in, withdrawKeys)
+	if in.Reason = toolcall.Line(in.Reason, len(in.Reason)); in.Reason == "" || utf8.RuneCountInString(in.Reason) > plan.MaxWithdrawalReason {
 		wrong = append(wrong, fault.Field{Loc: []any{"reason"}, Type: "value_error", Msg: fmt.Sprintf("must say why, in at most %d characters", plan.MaxWithdrawalReason)})
 	}
 	if in.RunID != d.pending.ID {
@@ -44,9 +45,9 @@ func doWithdraw(_ context.Context, d *dialog, c toolCall) (string, error) {
 	}
 	switch {
 	case len(wrong) > 0:
-		return toolErrors(wrong), nil
+		return toolcall.Errors(wrong), nil
 	case c.batch.withdrawal != nil:
-		return toolError("", "it is called once in a reply"), nil
+		return toolcall.Error("", "it is called once in a reply"), nil
 	}
 	c.batch.withdrawal = &withdrawal{c.at, in.Reason}
 	return "", nil
@@ -60,8 +61,8 @@ func (d *dialog) withdraw(ctx context.Context, b *batch, results []string) {
 		return
 	}
 	why := ""
-	if b.proposals.revises {
-		why = toolError("", "it was not withdrawn: you change the same plan in this reply; do one of both")
+	if b.proposals.Revises {
+		why = toolcall.Error("", "it was not withdrawn: you change the same plan in this reply; do one of both")
 	} else {
 		results[w.at], why = d.takeBack(ctx, w.reason)
 	}
@@ -70,14 +71,14 @@ func (d *dialog) withdraw(ctx context.Context, b *batch, results []string) {
 	}
 	const undone = "nothing was done: the plan that you wanted to withdraw was not withdrawn; read why, and call again if it is still wanted"
 	results[w.at] = why
-	if b.proposals.any() {
-		b.proposals.early = toolError("", undone)
+	if b.proposals.Any() {
+		b.proposals.Early = toolcall.Error("", undone)
 	}
 	if b.question != nil {
-		results[b.question.at], b.question = toolError("", undone), nil
+		results[b.question.at], b.question = toolcall.Error("", undone), nil
 	}
 	if b.apply != nil {
-		results[b.apply.at], b.apply = toolError("", undone), nil
+		results[b.apply.at], b.apply = toolcall.Error("", undone), nil
 	}
 }
 
@@ -93,13 +94,13 @@ func (d *dialog) takeBack(ctx context.Context, reason string) (result, why strin
 	case kind == fault.Conflict, kind == fault.Gone, kind == fault.NotFound:
 		return "", d.keptDraft(ctx, err)
 	default:
-		return "", toolError("", d.unread(ctx, err))
+		return "", toolcall.Error("", d.unread(ctx, err))
 	}
 	d.withdrawn = append(d.withdrawn, decision.Message)
 	d.named = append([]string{draft.ID}, d.named...) // a claim is compared with it, although its card may be far above
 	d.forgetDraft(decision.Run)
 	d.chat.PendingRunID, d.chat.UpdatedAt = "", decision.Message.At
-	return encode(map[string]any{
+	return toolcall.Encode(map[string]any{
 		"withdrawn": draft.ID,
 		"note":      "the plan waits no longer and nothing of it was run; the person reads that you withdrew it, and can have it proposed again. Now answer the person, or propose another plan",
 	}), ""
@@ -119,13 +120,13 @@ func (d *dialog) keptDraft(ctx context.Context, err error) string {
 	out := map[string]any{"error": "it was not withdrawn, and nothing was done: " + why}
 	r, err := d.service.Store.Bare(ctx, d.pending.Account, d.pending.ID)
 	if err != nil {
-		return encode(out)
+		return toolcall.Encode(out)
 	}
 	d.forgetDraft(r)
 	if now, err := outcomes([]plan.Run{r}, d.service.Now()); err == nil {
 		out["now"] = json.RawMessage(strings.TrimSpace(now))
 	}
-	return encode(out)
+	return toolcall.Encode(out)
 }
 
 // forgetDraft notes what became of the draft: the turn cannot change it any more.

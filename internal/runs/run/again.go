@@ -207,7 +207,7 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 // rebound returns the binding of a call whose values are known now. That of a call whose operation changed stays, and is
 // refused later.
 func (s *Service) rebound(ctx context.Context, r plan.Run, of plan.Step, b plan.Binding, c plan.Call) (plan.Binding, error) {
-	server, op, err := Bound(ctx, s.Catalogue, r, of)
+	server, op, err := Bound(ctx, s.Catalogue, r.Bound(of))
 	if err == nil {
 		_, b.Query, err = tool.Written(server, op, tool.Arguments{Method: c.Method, Path: c.Path, Query: c.Query})
 	}

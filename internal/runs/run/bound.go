@@ -24,10 +24,10 @@ var (
 // Bound returns the server and the operation that a step is bound to, if the binding still holds:
 // the server exists, is active, may be used by the project, has the same base URL and sends its key
 // in the same place, and its current catalogue has the tool with the same fingerprint.
-func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.Server, tool.Operation, error) {
+func Bound(ctx context.Context, c Catalogue, call plan.Bound) (tool.Server, tool.Operation, error) {
 	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
-	b, ok := r.Plan.Binding(step.ID)
-	if !ok || b.MCPID != step.MCPID {
+	step, b := call.Step, call.Binding
+	if b.MCPID != step.MCPID {
 		return none(ErrToolChanged.With("tool", step.Called()))
 	}
 	entry := tool.Entry{Name: step.Tool, Method: step.Method, Path: b.Template}
@@ -41,7 +41,7 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 		files.Name = b.ServerName
 		return files, op, nil
 	}
-	server, err := c.Server(ctx, r.Account, step.MCPID)
+	server, err := c.Server(ctx, call.Account, step.MCPID)
 	switch {
 	case errors.Is(err, tool.ErrServerNotFound):
 		return none(ErrServerMissing)
@@ -52,8 +52,8 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 	case !tool.SameOrigin(server.BaseURL, b.BaseURL), slices.Contains(server.Frozen, step.Tool), server.IsAgent():
 		return none(changed)
 	}
-	if r.ProjectID != "" {
-		project, err := c.Project(ctx, r.Account, r.ProjectID)
+	if call.ProjectID != "" {
+		project, err := c.Project(ctx, call.Account, call.ProjectID)
 		if errors.Is(err, conversation.ErrProjectNotFound) || err == nil && !project.Uses(server.ID) {
 			return none(ErrServerNotAllowed)
 		}
@@ -61,7 +61,7 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 			return none(err)
 		}
 	}
-	op, err := c.Operation(ctx, r.Account, server, entry)
+	op, err := c.Operation(ctx, call.Account, server, entry)
 	switch {
 	case errors.Is(err, tool.ErrNotAllowed):
 		return none(changed)

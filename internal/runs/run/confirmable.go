@@ -94,7 +94,7 @@ func (s *Service) checkBindings(ctx context.Context, r plan.Run) error {
 			continue
 		}
 		for _, call := range callsOf(r.Plan, step) {
-			server, _, err := Bound(ctx, now, r, call)
+			server, _, err := Bound(ctx, now, r.Bound(call))
 			if err != nil {
 				var f *fault.Error
 				if errors.As(err, &f) && f.Kind != fault.Internal && f.Kind != fault.Unavailable {

@@ -62,14 +62,14 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 	if !x.verified.check(r.Plan, r.Digest) {
 		return bound{}, failure(r, "step.plan_changed"), nil
 	}
-	var b bound
+	call := r.Bound(step)
+	b := bound{binding: call.Binding}
 	var unbound error
 	var err error
 	var reads sync.WaitGroup // both errors are looked at: that of the step's service first
-	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, x.Store, r, step) })
+	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, x.Store, call) })
 	reads.Go(func() { b.rules, err = x.Store.Rules(ctx, r.Account) })
 	reads.Wait()
-	b.binding, _ = r.Plan.Binding(step.ID)
 	if unbound != nil {
 		if f, ok := refusal(r, unbound); ok {
 			return b, f, nil

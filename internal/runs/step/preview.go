@@ -250,11 +250,11 @@ func (p Preview) circle(ctx context.Context, account, id string) (string, error)
 // read makes one read, and returns its result and the circle of its server; nil when it is not allowed, or has no usable
 // result. carried are the circles whose data may be in it.
 func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup, carried []string) (res *plan.Result, circle string) {
-	var seen plan.Look
-	b, err := p.target(ctx, r, s)
+	var seen plan.ReadAnswer
+	b, err := p.target(ctx, r.Bound(s))
 	if err == nil {
 		b.rules = rules
-		seen, err = p.makeRead(ctx, r, s, b, look, func(server tool.Server, op tool.Operation) bool {
+		seen, err = p.makeRead(ctx, r.Bound(s), b, look, func(server tool.Server, op tool.Operation) bool {
 			circle = server.Circle()
 			foreign := func(c string) bool { return c != circle }
 			return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method && !slices.ContainsFunc(carried, foreign)

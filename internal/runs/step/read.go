@@ -20,8 +20,8 @@ import (
 const (
 	mostRead = 256 << 10 // bytes of an answer
 
-	// LookTime is the time that a look may take.
-	LookTime = 10 * time.Second
+	// ReadTime is the time that a read may take.
+	ReadTime = 10 * time.Second
 )
 
 // ReadStore reads the data that a read and the card of a draft need, and freezes a tool that changed.
@@ -49,77 +49,78 @@ type Reader struct {
 // The reasons why a read was not made.
 var (
 	errNotRead = errors.New("it is not to be read without a confirmation")
-	errAsks    = errors.Join(errNotRead, plan.ErrLookAsks)
+	errAsks    = errors.Join(errNotRead, plan.ErrReadAsks)
 )
 
-// Look makes the read of a turn: the step s of the plan of r. It takes at most 10 seconds and reads at most 256 KB.
-// plan.ErrLookAsks means that it is to be proposed instead. An answer with any status is a result.
-func (x Reader) Look(ctx context.Context, r plan.Run, s plan.Step) (plan.Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, LookTime)
+// Read makes the read of a turn. It takes at most 10 seconds and reads at most 256 KB.
+// plan.ErrReadAsks means that it is to be proposed instead. An answer with any status is a result.
+func (x Reader) Read(ctx context.Context, call plan.Bound) (plan.ReadAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, ReadTime)
 	defer cancel()
 	var b bound
 	var rules rule.Set
-	var reads errgroup.Group // at once, because they are most of what a look adds to its request
-	reads.Go(func() (err error) { rules, err = x.Store.Rules(ctx, r.Account); return err })
-	reads.Go(func() (err error) { b, err = x.target(ctx, r, s); return err })
-	var seen plan.Look
+	var reads errgroup.Group // at once, because they are most of what a read adds to its request
+	reads.Go(func() (err error) { rules, err = x.Store.Rules(ctx, call.Account); return err })
+	reads.Go(func() (err error) { b, err = x.target(ctx, call); return err })
+	var seen plan.ReadAnswer
 	err := reads.Wait()
 	if err == nil {
 		b.rules = rules
 		none := func(string) (ref.Result, bool) { return ref.Result{}, false }
-		seen, err = x.makeRead(ctx, r, s, b, none, func(server tool.Server, op tool.Operation) bool { return server.MayRead(op.Entry) })
+		seen, err = x.makeRead(ctx, call, b, none, func(server tool.Server, op tool.Operation) bool { return server.MayRead(op.Entry) })
 	}
-	x.Log.InfoContext(ctx, "step.looked", "mcp_id", s.MCPID, "request_hash", seen.Hash, "status", seen.Status(), "error", err)
+	x.Log.InfoContext(ctx, "step.looked", "mcp_id", call.Step.MCPID, "request_hash", seen.Hash, "status", seen.Status(), "error", err)
 	return seen, err
 }
 
 // target returns the server and the operation of a read, if its binding still holds.
-func (x Reader) target(ctx context.Context, r plan.Run, s plan.Step) (b bound, err error) {
-	b.binding, _ = r.Plan.Binding(s.ID)
-	if b.server, b.op, err = run.Bound(ctx, x.Store, r, s); err != nil {
+func (x Reader) target(ctx context.Context, call plan.Bound) (b bound, err error) {
+	b.binding = call.Binding
+	if b.server, b.op, err = run.Bound(ctx, x.Store, call); err != nil {
 		err = errors.Join(errNotRead, err)
 	}
 	return b, err
 }
 
 // makeRead sends one read, if its server allows it. An error that is errNotRead says that nothing was sent.
-func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, b bound, look ref.Lookup, allows func(tool.Server, tool.Operation) bool) (plan.Look, error) {
+func (x Reader) makeRead(ctx context.Context, call plan.Bound, b bound, look ref.Lookup, allows func(tool.Server, tool.Operation) bool) (plan.ReadAnswer, error) {
+	s := call.Step
 	var err error
 	if !allows(b.server, b.op) {
-		return plan.Look{}, errAsks
+		return plan.ReadAnswer{}, errAsks
 	}
-	if b.siblings, err = siblingsOf(ctx, x.Store, r.Account, b.server, b.op); err != nil {
-		return plan.Look{}, errors.Join(errNotRead, err)
+	if b.siblings, err = siblingsOf(ctx, x.Store, call.Account, b.server, b.op); err != nil {
+		return plan.ReadAnswer{}, errors.Join(errNotRead, err)
 	}
 	args, _, err := b.resolve(x.Schemas, s, look)
 	if err != nil {
-		return plan.Look{}, errors.Join(errNotRead, err)
+		return plan.ReadAnswer{}, errors.Join(errNotRead, err)
 	}
 	switch v := b.rules.Judge(judged(s, b, args)); v.Effect {
 	case rule.Deny:
-		return plan.Look{}, errors.Join(errNotRead, &plan.LookDenied{Rule: v.Rule.ID, Reason: v.Rule.Reason})
+		return plan.ReadAnswer{}, errors.Join(errNotRead, &plan.ReadDenied{Rule: v.Rule.ID, Reason: v.Rule.Reason})
 	case rule.Ask:
-		return plan.Look{}, errAsks
+		return plan.ReadAnswer{}, errAsks
 	}
-	keys, err := keysFor(ctx, x.Store, r.Account, b.server, b.op)
+	keys, err := keysFor(ctx, x.Store, call.Account, b.server, b.op)
 	if err != nil {
-		return plan.Look{}, errors.Join(errNotRead, err)
+		return plan.ReadAnswer{}, errors.Join(errNotRead, err)
 	}
 	request, err := b.build(x.Schemas, s, args)
 	switch {
 	case err != nil:
-		return plan.Look{}, errors.Join(errNotRead, err)
+		return plan.ReadAnswer{}, errors.Join(errNotRead, err)
 	case b.op.Name != "":
-		return x.callTool(ctx, r, s, b, args, keys)
+		return x.callTool(ctx, call, b, args, keys)
 	}
-	return x.send(ctx, r, request, args, keys)
+	return x.send(ctx, call, request, args, keys)
 }
 
-func (x Reader) send(ctx context.Context, r plan.Run, request tool.Request, args tool.Arguments, keys tool.Keys) (plan.Look, error) {
-	if r.TraceID != "" {
-		request.Header["X-Trace-Id"] = r.TraceID
+func (x Reader) send(ctx context.Context, call plan.Bound, request tool.Request, args tool.Arguments, keys tool.Keys) (plan.ReadAnswer, error) {
+	if call.TraceID != "" {
+		request.Header["X-Trace-Id"] = call.TraceID
 	}
-	seen := plan.Look{URL: request.URL, Hash: plan.RequestHash(request.Method, plan.RequestLine(request.URL, args.Headers), nil)}
+	seen := plan.ReadAnswer{URL: request.URL, Hash: plan.RequestHash(request.Method, plan.RequestLine(request.URL, args.Headers), nil)}
 	answer, err := x.Sender.Send(ctx, request, keys, mostRead)
 	if err == nil {
 		seen.Result = resultOf(answer)
@@ -127,17 +128,17 @@ func (x Reader) send(ctx context.Context, r plan.Run, request tool.Request, args
 	return seen, err
 }
 
-func (x Reader) callTool(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, keys tool.Keys) (plan.Look, error) {
+func (x Reader) callTool(ctx context.Context, call plan.Bound, b bound, args tool.Arguments, keys tool.Keys) (plan.ReadAnswer, error) {
 	if x.Caller == nil {
-		return plan.Look{}, errAsks
+		return plan.ReadAnswer{}, errAsks
 	}
-	seen := plan.Look{URL: b.server.BaseURL, Hash: plan.RequestHash(b.op.Name, b.server.BaseURL, args.Body)}
+	seen := plan.ReadAnswer{URL: b.server.BaseURL, Hash: plan.RequestHash(b.op.Name, b.server.BaseURL, args.Body)}
 	answer, err := x.Caller.CallTool(ctx, tool.Call{
 		Server: b.server, Tool: b.op.Name, Fingerprint: b.op.Fingerprint, Arguments: argumentsOf(args.Body), Keys: keys,
-		Idempotency: r.ID + ":" + s.ID.String(), TraceID: r.TraceID, Limit: mostRead,
+		Idempotency: call.Key, TraceID: call.TraceID, Limit: mostRead,
 	})
 	if errors.Is(err, tool.ErrToolChanged) { // as in a step: nothing calls it until a person approves it
-		err = errors.Join(err, x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, b.server.ID, b.server.Catalogue, b.op.Name, x.Now()))
+		err = errors.Join(err, x.Store.FreezeTool(context.WithoutCancel(ctx), call.Account, b.server.ID, b.server.Catalogue, b.op.Name, x.Now()))
 	}
 	if err == nil {
 		seen.Result = resultOf(answer)

@@ -34,7 +34,7 @@ func TestALookIsBounded(t *testing.T) {
 	to := &bounded{}
 	reader := step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: to, Log: slog.New(slog.DiscardHandler)}
 	before := time.Now()
-	if _, err := reader.Look(t.Context(), r, r.Plan.Steps[0]); err != nil {
+	if _, err := reader.Read(t.Context(), r.Bound(r.Plan.Steps[0])); err != nil {
 		t.Fatal(err)
 	}
 	if first, last := before.Add(10*time.Second), time.Now().Add(10*time.Second); to.until.Before(first) || to.until.After(last) {

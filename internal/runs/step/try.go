@@ -71,7 +71,7 @@ func readAgain(p plan.Plan, known *results, looked map[string]ref.Result) (befor
 
 // bind binds a call of a draft. One that cannot be bound now is told when the draft is confirmed.
 func (p Preview) bind(ctx context.Context, r plan.Run, call plan.Step) (b bound, ok bool, err error) {
-	if b, err = p.target(ctx, r, call); err == nil {
+	if b, err = p.target(ctx, r.Bound(call)); err == nil {
 		b.rules, err = p.Store.Rules(ctx, r.Account)
 	}
 	if err == nil {

@@ -1,4 +1,4 @@
-package turn
+package proposal
 
 import (
 	"encoding/json"
@@ -18,13 +18,13 @@ func TestDraftHasNoSecretOfAFile(t *testing.T) {
 	}
 	step := plan.Step{MCPID: tool.FilesID, Tool: tool.ApplyChanges, Body: body}
 	step.Undo = &plan.Undo{Call: plan.Call{MCPID: tool.FilesID, Tool: tool.UndoChanges, Body: body}}
-	draft, err := encodeDraft(&plan.Run{Plan: plan.Plan{Steps: []plan.Step{step}}})
+	draft, err := Encode(&plan.Run{Plan: plan.Plan{Steps: []plan.Step{step}}})
 	if err != nil || strings.Contains(draft, "hunter2") || !strings.Contains(draft, "login ana") {
 		t.Errorf("%v: %s", err, draft)
 	}
-	for _, sent := range []json.RawMessage{body, withoutSecrets(tool.FilesID, body)} {
+	for _, sent := range []json.RawMessage{body, Masked(tool.FilesID, body)} {
 		c := plan.Call{MCPID: tool.FilesID, Tool: tool.ApplyChanges, Body: sent}
-		wrong := drafter{files: []plan.Call{{MCPID: tool.FilesID, Tool: tool.ApplyChanges, Body: body}}}.bindFiles(&c, &boundCall{})
+		wrong := Drafter{Files: []plan.Call{{MCPID: tool.FilesID, Tool: tool.ApplyChanges, Body: body}}}.bindFiles(&c, &boundCall{})
 		if len(wrong) > 0 || string(c.Body) != string(body) {
 			t.Errorf("%v: %s", wrong, c.Body)
 		}

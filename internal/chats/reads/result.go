@@ -1,4 +1,4 @@
-package turn
+package reads
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
@@ -55,11 +56,11 @@ func linesOf(text string) []string {
 	if json.Indent(&indented, []byte(text), "", " ") == nil {
 		text = indented.String()
 	}
-	return breakLines(strings.Split(text, "\n"))
+	return Break(strings.Split(text, "\n"))
 }
 
-// breakLines returns lines of at most lineBytes. A long one ends after a comma or a space, when there is one.
-func breakLines(lines []string) []string {
+// Break returns lines of at most lineBytes. A long one ends after a comma or a space, when there is one.
+func Break(lines []string) []string {
 	var short []string
 	for _, line := range lines {
 		for len(line) > lineBytes {
@@ -78,16 +79,16 @@ func breakLines(lines []string) []string {
 }
 
 // shorten sets what the model reads of an answer.
-func (l *look) shorten(tag locale.Tag) {
-	if l.lines == nil {
+func (r *read) shorten(tag locale.Tag) {
+	if r.lines == nil {
 		return
 	}
-	room := answerTokens - llm.EstimateText(resultText(l.source, ""))
-	text, cut := excerpt(l.lines, room, func(lines int) string { return omitted(tag, lines, l.source.ID) })
-	l.source.Answer, l.source.Cut = text, l.source.Cut || cut
+	room := answerTokens - llm.EstimateText(Text(r.source))
+	text, cut := excerpt(r.lines, room, func(lines int) string { return omitted(tag, lines, r.source.ID) })
+	r.source.Answer, r.source.Cut = text, r.source.Cut || cut
 }
 
-// omitted is the line that stands for so many lines of a look.
+// omitted is the line that stands for so many lines of a read.
 func omitted(tag locale.Tag, lines int, id string) string {
 	return locale.Text(tag, "prompt.omitted", "count", strconv.Itoa(lines), "id", id)
 }
@@ -108,21 +109,10 @@ func excerpt(lines []string, tokens int, omitted func(lines int) string) (text s
 }
 
 // sent returns the tokens of a text as a part of a result, where it is a string of JSON.
-func sent(text string) int { return llm.EstimateText(encode(text)) }
+func sent(text string) int { return llm.EstimateText(toolcall.Encode(text)) }
 
-// encode returns a value as JSON in its shortest form. It is for values that always have one.
-func encode(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return `{"error":"the answer cannot be shown"}`
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// lookResult is the form in which the model reads a look.
-type lookResult struct {
+// result is the form in which the model reads a read.
+type result struct {
 	ID      string `json:"id,omitempty"`
 	Service string `json:"service"`
 	Called  string `json:"called"`
@@ -134,50 +124,52 @@ type lookResult struct {
 	Note    string `json:"note,omitempty"`
 }
 
-func (l look) result() string { return resultText(l.source, "") }
-
-func (l look) again() string {
-	return resultText(l.source, "this was read before in this turn: here is the same answer; do not ask for it again")
+func (r read) again() string {
+	return textWith(r.source, "this was read before in this turn: here is the same answer; do not ask for it again")
 }
 
-func resultText(s conversation.Source, note string) string {
+// Text returns a read in the form in which the model reads it: an object of JSON.
+func Text(s conversation.Source) string { return textWith(s, "") }
+
+func textWith(s conversation.Source, note string) string {
 	called := s.Called()
 	if len(called) > calledBytes {
 		called = strings.ToValidUTF8(called[:calledBytes], "") + "…"
 	}
-	return encode(lookResult{
+	return toolcall.Encode(result{
 		ID: s.ID, Service: s.Service, Called: called, At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
 	})
 }
 
-var resultKeys = []string{"id", "from", "lines"}
+// ResultKeys are the arguments of read_result.
+var ResultKeys = []string{"id", "from", "lines"}
 
-// readResult answers a read_result call: as many lines of an answer that was cut as a result may have.
-func (d *dialog) readResult(raw json.RawMessage) string {
+// Result answers a call of read_result: as many lines of an answer that was cut as a result may have.
+func (s *Set) Result(raw json.RawMessage) string {
 	var in struct {
 		ID    string `json:"id"`
 		From  int    `json:"from"`
 		Lines int    `json:"lines"`
 	}
-	if wrong := decodeStrict(raw, &in, resultKeys, "id", "from"); len(wrong) > 0 {
-		return toolErrors(wrong)
+	if wrong := toolcall.Decode(raw, &in, ResultKeys, "id", "from"); len(wrong) > 0 {
+		return toolcall.Errors(wrong)
 	}
-	at := slices.IndexFunc(d.looks.made, func(l look) bool { return l.source.ID == in.ID })
+	at := slices.IndexFunc(s.made, func(r read) bool { return r.source.ID == in.ID })
 	if at < 0 {
-		return toolError("", "there is no result with this id: the rest of what was read for an earlier answer is read anew, with look")
+		return toolcall.Error("", "there is no result with this id: the rest of what was read for an earlier answer is read anew, with look")
 	}
-	l := d.looks.made[at]
-	if l.read != nil {
+	r := s.made[at]
+	if r.kept != nil {
 		var err error
-		if l.lines, err = l.read(); err != nil {
-			return toolError("", "the answer cannot be read now")
+		if r.lines, err = r.kept(); err != nil {
+			return toolcall.Error("", "the answer cannot be read now")
 		}
 	}
 	from := max(1, in.From)
-	if from > len(l.lines) {
-		return toolError("from", fmt.Sprintf("the answer has %d lines", len(l.lines)))
+	if from > len(r.lines) {
+		return toolcall.Error("from", fmt.Sprintf("the answer has %d lines", len(r.lines)))
 	}
-	rest := l.lines[from-1:]
+	rest := r.lines[from-1:]
 	if in.Lines > 0 {
 		rest = rest[:min(in.Lines, len(rest))]
 	}
@@ -187,14 +179,14 @@ func (d *dialog) readResult(raw json.RawMessage) string {
 		To   int    `json:"to"`
 		Of   int    `json:"of"`
 		Text string `json:"text"`
-	}{in.ID, from, from, len(l.lines), rest[0]}
+	}{in.ID, from, from, len(r.lines), rest[0]}
 	for n := 2; n <= len(rest); n++ {
 		more := out
 		more.To, more.Text = from+n-1, strings.Join(rest[:n], "\n")
-		if llm.EstimateText(encode(more)) > answerTokens {
+		if llm.EstimateText(toolcall.Encode(more)) > answerTokens {
 			break
 		}
 		out = more
 	}
-	return encode(out)
+	return toolcall.Encode(out)
 }

@@ -1,4 +1,7 @@
-package turn
+// Package proposal turns the calls that a model, or a person, wants into a plan: each call is bound to an operation of the
+// catalogue, fits its schema, is denied by no rule, and stands in the form that is shown and sent. It owns the arguments of
+// proposals, what is wrong with them, and their revision. It stores nothing and sends nothing.
+package proposal
 
 import (
 	"context"
@@ -8,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -22,33 +26,29 @@ import (
 // the confirmed plan.
 const commandCeiling = 4000
 
-// drafter turns proposals of models and of persons into plans, from the listed tools and under
+// Drafter turns proposals of models and of persons into plans, from the listed tools and under
 // the account's rules.
-type drafter struct {
-	operations tool.OperationReader
-	schemas    tool.Compiler
-	ids        *ids.Source
-	now        func() time.Time
-	life       time.Duration // of a draft
-	account    string
-	tag        locale.Tag
-	listed     []tool.Listed
-	files      []plan.Call // that change files, as the plan may have them
-	rules      rule.Set
-	denied     func(rule.Rule, plan.Step) // hears of each call that a rule denies; nil: nobody has to
-}
-
-func (s *Service) drafter(account string, tag locale.Tag) drafter {
-	return drafter{operations: s.Store, schemas: s.Schemas, ids: s.IDs, now: s.Now, life: s.DraftLife, account: account, tag: tag}
+type Drafter struct {
+	Operations tool.OperationReader
+	Schemas    tool.Compiler
+	IDs        *ids.Source
+	Now        func() time.Time
+	Life       time.Duration // of a draft
+	Account    string
+	Locale     locale.Tag
+	Listed     []tool.Listed
+	Files      []plan.Call // that change files, as the plan may have them
+	Rules      rule.Set
+	Denied     func(rule.Rule, plan.Step) // hears of each call that a rule denies; nil: nobody has to
 }
 
 // boundStep holds the calls of a step, each bound to a tool.
 type boundStep struct{ own, undo, check boundCall }
 
-// draft turns a proposal into a plan in which every call is bound to a tool of the catalogue,
+// Draft turns a proposal into a plan in which every call is bound to a tool of the catalogue,
 // fits that tool's schema and is denied by no rule. Otherwise it returns every error, at
 // locations such as ["steps", 2, "undo", "path"].
-func (d drafter) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault.Field, error) {
+func (d Drafter) Draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault.Field, error) {
 	p.Steps = slices.Clone(p.Steps)
 	all := make([]boundStep, len(p.Steps))
 	titles := make([]string, len(p.Steps))
@@ -71,10 +71,10 @@ func (d drafter) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 	if wrong = append(wrong, shape...); len(wrong) > 0 {
 		return plan.Plan{}, unique(wrong), nil
 	}
-	at := d.now()
+	at := d.Now()
 	out := plan.Plan{
-		ID: d.ids.New(at), Revision: 1, Goal: planGoal(p.Goal, titles), Steps: steps,
-		ExpiresAt: at.Add(d.life).UTC().Truncate(time.Second),
+		ID: d.IDs.New(at), Revision: 1, Goal: planGoal(p.Goal, titles), Steps: steps,
+		ExpiresAt: at.Add(d.Life).UTC().Truncate(time.Second),
 	}
 	for i := range out.Steps {
 		if err := d.complete(ctx, &out, i, all[i]); err != nil {
@@ -91,7 +91,7 @@ func (d drafter) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 }
 
 // bindStep binds all calls of a step, and brings each into the form that is shown and sent.
-func (d drafter) bindStep(ctx context.Context, s *plan.ProposedStep, to *boundStep) ([]fault.Field, error) {
+func (d Drafter) bindStep(ctx context.Context, s *plan.ProposedStep, to *boundStep) ([]fault.Field, error) {
 	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
 	wrong, err := d.bind(ctx, &own, &to.own)
 	s.Method, s.Path, s.Query, s.Headers, s.Body = own.Method, own.Path, own.Query, own.Headers, own.Body
@@ -99,19 +99,19 @@ func (d drafter) bindStep(ctx context.Context, s *plan.ProposedStep, to *boundSt
 		undo := *s.Undo
 		var bad []fault.Field
 		bad, err = d.bind(ctx, &undo, &to.undo)
-		wrong, s.Undo = append(wrong, prefixLocations("undo", bad)...), &undo
+		wrong, s.Undo = append(wrong, Under("undo", bad)...), &undo
 	}
 	if s.Verify != nil && err == nil {
 		check := *s.Verify
 		var bad []fault.Field
 		bad, err = d.bind(ctx, &check.Call, &to.check)
-		wrong, s.Verify = append(wrong, prefixLocations("verify", bad)...), &check
+		wrong, s.Verify = append(wrong, Under("verify", bad)...), &check
 	}
 	return wrong, err
 }
 
 // complete adds a step's bindings, its risk, and the suggested undo when the proposal has none.
-func (d drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundStep) error {
+func (d Drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundStep) error {
 	s := &p.Steps[i]
 	s.Risk = s.Risk.Raised(all.own.op.Hints.Destroys())
 	if _, ok := command.Of(s.Method, s.Path, s.Body); ok {
@@ -144,28 +144,28 @@ func (d drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundSte
 // judge sets which steps will wait for an approval, and returns an error for each call that a
 // rule denies. The error has the rule's reason: the model can avoid the call, and the user
 // learns the cause.
-func (d drafter) judge(p *plan.Plan) []fault.Field {
+func (d Drafter) judge(p *plan.Plan) []fault.Field {
 	var wrong []fault.Field
-	why := locale.Say("turn.destroys").In(d.tag)
+	why := locale.Say("turn.destroys").In(d.Locale)
 	denied := func(by rule.Rule, call plan.Step, loc ...any) {
-		wrong = append(wrong, fault.Field{Loc: append([]any{"steps"}, loc...), Type: typeDenied, Msg: "denied: " + by.Reason})
-		if d.denied != nil {
-			d.denied(by, call)
+		wrong = append(wrong, fault.Field{Loc: append([]any{"steps"}, loc...), Type: toolcall.Denied, Msg: "denied: " + by.Reason})
+		if d.Denied != nil {
+			d.Denied(by, call)
 		}
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		ask, no := d.rules.AskFor(*s, *p, d.callOf(*p, *s), why)
+		ask, no := d.Rules.AskFor(*s, *p, d.callOf(*p, *s), why)
 		if s.Ask = ask; no != nil {
 			denied(*no, *s, i)
 		}
 		if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
-			if _, no := d.rules.AskFor(undo, *p, d.callOf(*p, undo), why); no != nil {
+			if _, no := d.Rules.AskFor(undo, *p, d.callOf(*p, undo), why); no != nil {
 				denied(*no, undo, i, "undo")
 			}
 		}
 		if check, ok := p.CheckOf(s.ID); ok { // a check cannot wait, so a rule that asks denies it
-			if v := d.rules.Judge(d.callOf(*p, check)); v.Effect == rule.Deny || v.Effect == rule.Ask {
+			if v := d.Rules.Judge(d.callOf(*p, check)); v.Effect == rule.Deny || v.Effect == rule.Ask {
 				denied(v.Rule, check, i, "verify")
 			}
 		}
@@ -174,21 +174,21 @@ func (d drafter) judge(p *plan.Plan) []fault.Field {
 }
 
 // denies reports whether a rule denies a suggested undo.
-func (d drafter) denies(p plan.Plan, s plan.Step, u *plan.Undo, b boundCall) bool {
+func (d Drafter) denies(p plan.Plan, s plan.Step, u *plan.Undo, b boundCall) bool {
 	s.Undo = u
 	p.Steps = []plan.Step{s}
 	undo, _ := p.Step(plan.UndoOf(s.ID))
-	_, no := d.rules.AskFor(undo, p, rule.CallOf(undo, b.binding.ServerName), "")
+	_, no := d.Rules.AskFor(undo, p, rule.CallOf(undo, b.binding.ServerName), "")
 	return no != nil
 }
 
-func (d drafter) callOf(p plan.Plan, s plan.Step) rule.Call {
+func (d Drafter) callOf(p plan.Plan, s plan.Step) rule.Call {
 	b, _ := p.Binding(s.ID)
 	return rule.CallOf(s, b.ServerName)
 }
 
-// prefixLocations puts a name before the location of each error.
-func prefixLocations(name string, wrong []fault.Field) []fault.Field {
+// Under puts a name before the location of each error.
+func Under(name string, wrong []fault.Field) []fault.Field {
 	for i, f := range wrong {
 		wrong[i].Loc = append([]any{name}, f.Loc...)
 	}
@@ -222,7 +222,7 @@ func planGoal(text string, titles []string) string {
 
 // defaultTitle returns the title of a step without one.
 func defaultTitle(e tool.Entry) string {
-	if title := oneLine(e.Summary); title != "" {
+	if title := toolcall.OneLine(e.Summary); title != "" {
 		return title
 	}
 	return e.String()

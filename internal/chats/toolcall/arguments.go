@@ -1,4 +1,5 @@
-package turn
+// Package toolcall reads the arguments of a call that a model makes of a tool, and writes the result of one that was not made.
+package toolcall
 
 import (
 	"bytes"
@@ -11,17 +12,18 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/order"
 )
 
-// maxArguments bounds the size of a tool call's arguments, in bytes.
-const maxArguments = 256 << 10
+// MaxArguments bounds the size of a tool call's arguments, in bytes.
+const MaxArguments = 256 << 10
 
-// readArguments returns the JSON object in a tool call's arguments. Models wrap it in a code
+// Arguments returns the JSON object in a tool call's arguments. Models wrap it in a code
 // fence, in a string, or in a sentence, and leave trailing commas; each of these is removed, and
 // nothing else is guessed. Several objects are refused, because each is a call. Arguments that are not text (bytes that are not UTF-8, half a
 // surrogate pair) are refused, because a plan would show and send another text than the model
 // wrote; and a member that stands twice, because one of the two would be dropped without a word.
-func readArguments(raw string) (json.RawMessage, error) {
+func Arguments(raw string) (json.RawMessage, error) {
 	object, err := findArguments(raw)
 	if err != nil {
 		return nil, err
@@ -33,8 +35,8 @@ func readArguments(raw string) (json.RawMessage, error) {
 }
 
 func findArguments(raw string) (json.RawMessage, error) {
-	if len(raw) > maxArguments {
-		return nil, fmt.Errorf("the arguments are larger than %d bytes", maxArguments)
+	if len(raw) > MaxArguments {
+		return nil, fmt.Errorf("the arguments are larger than %d bytes", MaxArguments)
 	}
 	if !utf8.ValidString(raw) {
 		return nil, errNotText
@@ -150,18 +152,18 @@ func dropTrailingCommas(text string) string {
 	return b.String()
 }
 
-// decodeStrict decodes an object into v, refuses unknown members, and demands those that are required. It returns every
+// Decode decodes an object into v, refuses unknown members, and demands those that are required. It returns every
 // error at once, because the model corrects the errors that it receives.
-func decodeStrict(raw json.RawMessage, v any, known []string, required ...string) []fault.Field {
+func Decode(raw json.RawMessage, v any, known []string, required ...string) []fault.Field {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return []fault.Field{{Msg: "must be an object", Type: "type_error"}}
 	}
-	wrong := unknownMembers(raw, known)
+	wrong := Unknown(raw, known)
 	for _, name := range known {
 		value, has := members[name]
 		if has = has && string(value) != "null"; !has && slices.Contains(required, name) {
-			wrong = append(wrong, missing(name))
+			wrong = append(wrong, Missing(name))
 		}
 		if !has {
 			continue
@@ -176,7 +178,8 @@ func decodeStrict(raw json.RawMessage, v any, known []string, required ...string
 	return wrong
 }
 
-func missing(name string) fault.Field {
+// Missing is the error of a member that is required.
+func Missing(name string) fault.Field {
 	return fault.Field{Loc: []any{name}, Msg: "is required", Type: "missing"}
 }
 
@@ -190,9 +193,9 @@ func mistyped(name string, err error) fault.Field {
 	return f
 }
 
-// unquote returns a JSON value in its shortest form: nil for null, and the object or list itself
+// Unquote returns a JSON value in its shortest form: nil for null, and the object or list itself
 // when it stands in a string.
-func unquote(raw json.RawMessage) json.RawMessage {
+func Unquote(raw json.RawMessage) json.RawMessage {
 	var inner string
 	if json.Unmarshal(raw, &inner) == nil {
 		text := strings.TrimSpace(inner)
@@ -205,4 +208,30 @@ func unquote(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return b.Bytes()
+}
+
+// Empty reports whether a value is null, an empty object or no JSON.
+func Empty(raw json.RawMessage) bool {
+	var b bytes.Buffer
+	return json.Compact(&b, raw) != nil || b.String() == "null" || b.String() == "{}"
+}
+
+// Unknown lists the members of an object that are not known. A value that is no object is
+// reported where it is decoded.
+func Unknown(raw json.RawMessage, known []string, where ...any) []fault.Field {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	var wrong []fault.Field
+	for name := range members {
+		if !slices.Contains(known, name) {
+			wrong = append(wrong, fault.Field{
+				Loc: append(slices.Clone(where), name), Type: "extra_forbidden",
+				Msg: "is not a parameter; the parameters are " + strings.Join(known, ", "),
+			})
+		}
+	}
+	order.By(wrong, func(a, b fault.Field) int { return strings.Compare(fmt.Sprint(a.Loc), fmt.Sprint(b.Loc)) })
+	return wrong
 }

@@ -1,4 +1,4 @@
-package turn
+package toolcall
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ func TestReadArgumentsTakesLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large arguments")
 	}
-	const size = maxArguments - 100
+	const size = MaxArguments - 100
 	object := func(inner string) string { return `{"a":[` + inner + `1]}` }
 	hostile := cost.Repeated(size, "{", "}", "[", ",", `"`, `\`, `\"`, `{"a":`, `{"`, " ", "```", `\ud83d`, `\ud83d\ude00`, "x{", ", ")
 	for unit, text := range cost.Repeated(size, ",", ", ", ",\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n", `"\\",`, `"\ud83d\ude00",`, "[],", "1,]") {
@@ -27,5 +27,5 @@ func TestReadArgumentsTakesLinearTime(t *testing.T) {
 		wrapped = string(raw)
 	}
 	hostile["a text of a text of a text"] = wrapped
-	cost.Alike(t, "readArguments", func(s string) { _, _ = readArguments(s) }, object(strings.Repeat(`{"name":"Sala Norte"},`, size/22)), hostile)
+	cost.Alike(t, "readArguments", func(s string) { _, _ = Arguments(s) }, object(strings.Repeat(`{"name":"Sala Norte"},`, size/22)), hostile)
 }

@@ -1,4 +1,4 @@
-package turn
+package proposal
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
@@ -24,27 +25,27 @@ type boundCall struct {
 
 // bind finds the tool of a call, checks its arguments against the tool and brings them into the
 // form that is shown and sent.
-func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault.Field, error) {
+func (d Drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault.Field, error) {
 	one := func(loc, typ, msg string) ([]fault.Field, error) {
 		return []fault.Field{{Loc: []any{loc}, Type: typ, Msg: msg}}, nil
 	}
 	if c.MCPID == tool.FilesID {
 		return d.bindFiles(c, to), nil
 	}
-	at := slices.IndexFunc(d.listed, func(l tool.Listed) bool { return l.Server.ID == c.MCPID })
+	at := slices.IndexFunc(d.Listed, func(l tool.Listed) bool { return l.Server.ID == c.MCPID })
 	if at < 0 {
 		var ids []string
-		for _, l := range d.listed {
-			ids = append(ids, fmt.Sprintf("%s (%s)", l.Server.ID, oneLine(l.Server.Name)))
+		for _, l := range d.Listed {
+			ids = append(ids, fmt.Sprintf("%s (%s)", l.Server.ID, toolcall.OneLine(l.Server.Name)))
 		}
 		return one("mcp_id", "unknown", "is no server of the catalogue; there are: "+strings.Join(ids, ", "))
 	}
-	listed := d.listed[at]
+	listed := d.Listed[at]
 	entry, args, where, err := matchEntry(listed, *c)
 	if err != nil {
 		return []fault.Field{{Loc: []any{where}, Type: "not_allowed", Msg: explain(err), Why: whyNoCall(err)}}, nil
 	}
-	op, err := d.operations.Operation(ctx, d.account, listed.Server, entry)
+	op, err := d.Operations.Operation(ctx, d.Account, listed.Server, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +55,9 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	if args, err = op.WithHeaders(args); err != nil {
 		return fault.Of(err).Fields, nil
 	}
-	args.Body = op.WithoutAbsent(d.schemas, args.Body, true)
+	args.Body = op.WithoutAbsent(d.Schemas, args.Body, true)
 	var wrong []fault.Field
-	for _, p := range op.Check(d.schemas, args) {
+	for _, p := range op.Check(d.Schemas, args) {
 		wrong = append(wrong, p.Field())
 	}
 	query := ""
@@ -69,7 +70,7 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	*to = boundCall{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.At(op), Query: query,
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: tool.Auth(listed.Server.KeysOf(op)),
-		Media: op.Media(args), Summary: oneLine(entry.Summary), About: safeLine(entry.About, aboutListed), Names: op.Labels(args),
+		Media: op.Media(args), Summary: toolcall.OneLine(entry.Summary), About: toolcall.Line(entry.About, maxAbout), Names: op.Labels(args),
 		AnswerNames: op.AnswerNames,
 	}}
 	return wrong, nil
@@ -126,7 +127,7 @@ func explain(err error) string {
 	}
 	if errors.Is(f, tool.ErrRefused) {
 		return fmt.Sprintf("%s cannot be called from here, and no other call takes its place: tell the person. %s", f.Args["operation"],
-			locale.Say("fault.tool.refused."+f.Args["reason"], "what", oneLine(f.Args["what"])).In(locale.English))
+			locale.Say("fault.tool.refused."+f.Args["reason"], "what", toolcall.OneLine(f.Args["what"])).In(locale.English))
 	}
 	if errors.Is(f, tool.ErrNotAllowed) {
 		text := fmt.Sprintf("the server has no operation %s %s", f.Args["method"], f.Args["path"])
@@ -152,7 +153,7 @@ func whyNoCall(err error) *fault.Error {
 	case !errors.As(err, &f):
 		return nil
 	case errors.Is(f, tool.ErrRefused):
-		return tool.Because("fault.tool.refused."+f.Args["reason"], "what", oneLine(f.Args["what"]))
+		return tool.Because("fault.tool.refused."+f.Args["reason"], "what", toolcall.OneLine(f.Args["what"]))
 	case errors.Is(f, tool.ErrNotAllowed):
 		return tool.Because("problem.no_operation", "operation", f.Args["method"]+" "+f.Args["path"])
 	case len(f.Fields) > 0:
@@ -164,12 +165,12 @@ func whyNoCall(err error) *fault.Error {
 // suggestUndo returns the call that undoes a POST, where the server's document declares it:
 // DELETE /things/{id} beside POST /things whose response has an id. It returns nil where the
 // document does not declare all of it.
-func (d drafter) suggestUndo(ctx context.Context, s plan.Step, own boundCall) (*plan.Undo, boundCall, error) {
-	at := slices.IndexFunc(d.listed, func(l tool.Listed) bool { return l.Server.ID == s.MCPID })
+func (d Drafter) suggestUndo(ctx context.Context, s plan.Step, own boundCall) (*plan.Undo, boundCall, error) {
+	at := slices.IndexFunc(d.Listed, func(l tool.Listed) bool { return l.Server.ID == s.MCPID })
 	if s.Method != "POST" || s.Tool != "" || s.NoUndo || at < 0 {
 		return nil, boundCall{}, nil
 	}
-	for _, e := range d.listed[at].Entries {
+	for _, e := range d.Listed[at].Entries {
 		if e.Method != "DELETE" {
 			continue
 		}

@@ -1,15 +1,14 @@
-package turn
+package proposal
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
-	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -17,7 +16,7 @@ import (
 // The members of a model's arguments.
 var (
 	requestKeys   = []string{"mcp_id", "method", "path", "query", "headers", "body", "tool"}
-	planKeys      = []string{"goal", "steps"}
+	PlanKeys      = []string{"goal", "steps"}
 	stepKeys      = []string{"id", "title", "mcp_id", "method", "path", "query", "headers", "body", "tool", "needs", "when", "for_each", "undo", "no_undo", "verify"}
 	checkKeys     = append(slices.Clone(requestKeys), "expect")
 	conditionKeys = []string{"value", "is", "to", "all", "any", "not"}
@@ -26,20 +25,20 @@ var (
 // maxNested bounds how deep a condition is checked for unknown members.
 const maxNested = 8
 
-// readRequest reads the arguments of mcp_request as a step.
-func readRequest(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
+// Request reads the arguments of mcp_request as a step.
+func Request(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
 	var s plan.ProposedStep
-	wrong := decodeStrict(raw, &s, requestKeys)
+	wrong := toolcall.Decode(raw, &s, requestKeys)
 	return s, append(wrong, normalize(&s)...)
 }
 
-// readPlan reads the arguments of propose_plan and of revise_plan.
-func readPlan(raw json.RawMessage) (plan.Proposal, []fault.Field) {
+// Plan reads the arguments of propose_plan and of revise_plan.
+func Plan(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 	var outer struct {
 		Goal  string            `json:"goal"`
 		Steps []json.RawMessage `json:"steps"`
 	}
-	wrong := decodeStrict(raw, &outer, planKeys)
+	wrong := toolcall.Decode(raw, &outer, PlanKeys)
 	p := plan.Proposal{Goal: strings.TrimSpace(outer.Goal)}
 	if len(outer.Steps) > plan.MaxSteps {
 		return p, append(wrong, fault.Field{
@@ -61,58 +60,32 @@ func readPlan(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 // members that they do not use.
 func readStep(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
 	var s plan.ProposedStep
-	wrong := decodeStrict(raw, &s, stepKeys)
+	wrong := toolcall.Decode(raw, &s, stepKeys)
 	var parts struct{ When, Undo, Verify json.RawMessage }
 	if json.Unmarshal(raw, &parts) == nil {
 		wrong = append(wrong, unknownConditionMembers(parts.When, maxNested, "when")...)
-		wrong = append(wrong, unknownMembers(parts.Undo, requestKeys, "undo")...)
-		wrong = append(wrong, unknownMembers(parts.Verify, checkKeys, "verify")...)
+		wrong = append(wrong, toolcall.Unknown(parts.Undo, requestKeys, "undo")...)
+		wrong = append(wrong, toolcall.Unknown(parts.Verify, checkKeys, "verify")...)
 		var check struct{ Expect json.RawMessage }
 		if json.Unmarshal(parts.Verify, &check) == nil {
 			wrong = append(wrong, unknownConditionMembers(check.Expect, maxNested, "verify", "expect")...)
 		}
 	}
-	if isEmpty(parts.When) {
+	if toolcall.Empty(parts.When) {
 		s.When = nil
 	}
-	if isEmpty(parts.Undo) {
+	if toolcall.Empty(parts.Undo) {
 		s.Undo = nil
 	}
-	if isEmpty(parts.Verify) {
+	if toolcall.Empty(parts.Verify) {
 		s.Verify = nil
 	}
 	return s, append(wrong, normalize(&s)...)
 }
 
-// isEmpty reports whether a value is null, an empty object or no JSON.
-func isEmpty(raw json.RawMessage) bool {
-	var b bytes.Buffer
-	return json.Compact(&b, raw) != nil || b.String() == "null" || b.String() == "{}"
-}
-
-// unknownMembers lists the members of an object that are not known. A value that is no object is
-// reported where it is decoded.
-func unknownMembers(raw json.RawMessage, known []string, where ...any) []fault.Field {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil {
-		return nil
-	}
-	var wrong []fault.Field
-	for name := range members {
-		if !slices.Contains(known, name) {
-			wrong = append(wrong, fault.Field{
-				Loc: append(slices.Clone(where), name), Type: "extra_forbidden",
-				Msg: "is not a parameter; the parameters are " + strings.Join(known, ", "),
-			})
-		}
-	}
-	order.By(wrong, func(a, b fault.Field) int { return strings.Compare(fmt.Sprint(a.Loc), fmt.Sprint(b.Loc)) })
-	return wrong
-}
-
 // unknownConditionMembers lists the unknown members of a condition and of its nested conditions.
 func unknownConditionMembers(raw json.RawMessage, depth int, where ...any) []fault.Field {
-	wrong := unknownMembers(raw, conditionKeys, where...)
+	wrong := toolcall.Unknown(raw, conditionKeys, where...)
 	var c struct {
 		All, Any []json.RawMessage
 		Not      json.RawMessage
@@ -167,14 +140,14 @@ func normalizeCall(c *plan.Call) []fault.Field {
 	var wrong []fault.Field
 	require := func(name, value string) {
 		if value == "" {
-			wrong = append(wrong, missing(name))
+			wrong = append(wrong, toolcall.Missing(name))
 		}
 	}
 	c.Method = strings.ToUpper(strings.TrimSpace(c.Method))
 	c.Path = strings.TrimSpace(c.Path)
 	require("mcp_id", c.MCPID)
 	unwrap := func(name string, value *json.RawMessage) {
-		*value = unquote(*value)
+		*value = toolcall.Unquote(*value)
 		if err := jcs.Check(*value); len(*value) > 0 && err != nil { // of a text with the object
 			wrong = append(wrong, fault.Field{Loc: []any{name}, Type: "value_error", Msg: err.Error()})
 		}
@@ -193,8 +166,8 @@ func normalizeCall(c *plan.Call) []fault.Field {
 			Loc: []any{"tool"}, Type: "extra_forbidden", Msg: "a tool has neither method, path, query nor headers: its arguments are the body",
 		})
 	}
-	if c.Method != "" && !slices.Contains(methods, c.Method) {
-		wrong = append(wrong, fault.Field{Loc: []any{"method"}, Type: "enum", Msg: "must be one of " + strings.Join(methods, ", ")})
+	if c.Method != "" && !slices.Contains(Methods, c.Method) {
+		wrong = append(wrong, fault.Field{Loc: []any{"method"}, Type: "enum", Msg: "must be one of " + strings.Join(Methods, ", ")})
 	}
 	object := func(name string, value *json.RawMessage) {
 		if len(*value) > 0 && (*value)[0] != '{' {
@@ -209,3 +182,6 @@ func normalizeCall(c *plan.Call) []fault.Field {
 	object("headers", &c.Headers)
 	return wrong
 }
+
+// Methods lists the HTTP Methods of a step.
+var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}

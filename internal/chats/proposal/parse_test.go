@@ -1,0 +1,57 @@
+package proposal
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"piloto/internal/chats/toolcall"
+)
+
+func TestRequestsAreNormalizedAndReportEveryError(t *testing.T) {
+	step, wrong := Request(json.RawMessage(`{"mcp_id":"m","method":"post","path":" /x ","query":"{\"a\":1}","body":"{\"b\": 2}"}`))
+	if len(wrong) > 0 || step.Method != "POST" || step.Path != "/x" || string(step.Query) != `{"a":1}` || string(step.Body) != `{"b":2}` {
+		t.Errorf("%+v %v", step, wrong)
+	}
+	step, wrong = Request(json.RawMessage(`{"mcp_id":"m","method":"GET","path":"/x","query":{},"body":null}`))
+	if len(wrong) > 0 || step.Query != nil || step.Body != nil {
+		t.Errorf("%+v %v", step, wrong)
+	}
+	if step, _ = Request(json.RawMessage(`{"mcp_id":"m","method":"GET","path":"/x","body":"just text"}`)); string(step.Body) != `"just text"` {
+		t.Errorf("body %s", step.Body)
+	}
+	_, wrong = Request(json.RawMessage(`{"method":"FETCH","url":"http://x","cookies":{},"query":[1],"headers":[1]}`))
+	var said []string
+	for _, f := range wrong {
+		said = append(said, toolcall.Location(f.Loc)+":"+f.Type)
+	}
+	if got, want := strings.Join(said, " "), "cookies:extra_forbidden url:extra_forbidden mcp_id:missing path:missing method:enum query:type_error headers:type_error"; got != want {
+		t.Errorf("said %s\nwant %s", got, want)
+	}
+}
+
+func TestPlanErrorsNameTheirStep(t *testing.T) {
+	p, wrong := Plan(json.RawMessage(`{"goal":"g","steps":[
+		{"id":"s1","title":"a","mcp_id":"m","method":"GET","path":"/x"},
+		{"id":"s2","title":"b","mcp_id":7,"method":"GET","path":"/y","why":1}]}`))
+	var said []string
+	for _, f := range wrong {
+		said = append(said, toolcall.Location(f.Loc)+":"+f.Type)
+	}
+	if got, want := strings.Join(said, " "), "steps.1.why:extra_forbidden steps.1.mcp_id:type_error steps.1.mcp_id:missing"; got != want || len(p.Steps) != 2 {
+		t.Errorf("%d steps; said %s\nwant %s", len(p.Steps), got, want)
+	}
+}
+
+// TestAMemberOfATextThatStandsTwiceIsRefused: nobody knows which the model means.
+func TestAMemberOfATextThatStandsTwiceIsRefused(t *testing.T) {
+	for name, step := range map[string]string{
+		"body": `{"body":"{\"sku\":1,\"sku\":2}"}`, "query": `{"query":"{\"a\":1,\"a\":2}"}`, "headers": `{"headers":"{\"a\":\"1\",\"a\":\"2\"}"}`,
+		"undo.body": `{"undo":{"method":"DELETE","path":"/x","body":"{\"a\":1,\"a\":2}"}}`, "verify.query": `{"verify":{"path":"/x","query":"{\"a\":1,\"a\":2}"}}`,
+	} {
+		_, wrong := readStep(json.RawMessage(`{"mcp_id":"m","method":"POST","path":"/x",` + step[1:]))
+		if len(wrong) != 1 || toolcall.Location(wrong[0].Loc) != name || !strings.Contains(wrong[0].Msg, "stands twice") {
+			t.Errorf("%s: %+v", name, wrong)
+		}
+	}
+}

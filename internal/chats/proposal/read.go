@@ -1,0 +1,47 @@
+package proposal
+
+import (
+	"context"
+
+	"piloto/internal/chats/toolcall"
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+)
+
+// maxAbout bounds what a plan keeps of the text of a service about an operation, in characters.
+const maxAbout = 400
+
+// Read binds a call that is to be made without a confirmation, as Draft binds a step. The Ask of its step says that a rule wants one.
+// It returns every error at a location of the call, such as ["path"].
+func (d Drafter) Read(ctx context.Context, c plan.Call) (plan.Bound, []fault.Field, error) {
+	wrong := normalizeCall(&c)
+	if len(wrong) > 0 {
+		return plan.Bound{}, wrong, nil
+	}
+	var to boundCall
+	wrong, err := d.bind(ctx, &c, &to)
+	if err != nil {
+		return plan.Bound{}, nil, err
+	}
+	steps, shape := plan.Arrange(plan.Proposal{Steps: []plan.ProposedStep{stepOf(c)}})
+	if wrong = append(wrong, OfCall(shape)...); len(wrong) > 0 {
+		return plan.Bound{}, unique(wrong), nil
+	}
+	s := steps[0]
+	to.binding.StepID = s.ID
+	ask, denied := d.Rules.AskFor(s, plan.Plan{Steps: steps}, rule.CallOf(s, to.binding.ServerName), "")
+	if denied != nil {
+		if d.Denied != nil {
+			d.Denied(*denied, s)
+		}
+		return plan.Bound{}, []fault.Field{{Type: toolcall.Denied, Msg: "denied: " + denied.Reason}}, nil
+	}
+	s.Ask = ask
+	return plan.Bound{Account: d.Account, Step: s, Binding: to.binding}, nil, nil
+}
+
+// stepOf returns the step that makes a call.
+func stepOf(c plan.Call) plan.ProposedStep {
+	return plan.ProposedStep{MCPID: c.MCPID, Tool: c.Tool, Method: c.Method, Path: c.Path, Query: c.Query, Headers: c.Headers, Body: c.Body}
+}
