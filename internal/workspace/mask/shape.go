@@ -68,9 +68,21 @@ func shapes(text string) (masked string, secrets int) {
 var proxy = lazy.Pattern(`(?m)^([ \t]*(?:https?|socks[45]|raw)[ \t]+[\w.:\[\]-]+[ \t]+\d{1,5}[ \t]+\S+[ \t]+)(\S+)[ \t\r]*$`)
 
 // isPasswordList reports whether each line of a text is one of the passwords of PostgreSQL: host:port:database:user:password.
-func isPasswordList(text string) bool { return passwordLines().MatchString(text) }
+func isPasswordList(text string) bool {
+	some := false
+	for line := range strings.Lines(text) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || line[0] == '#':
+		case strings.Count(line, ":") < 4 || !passwordLine().MatchString(line): // what is counted is known much faster, and lines are long
+			return false
+		default:
+			some = true
+		}
+	}
+	return some
+}
 
-var passwordLines = lazy.Pattern(`^(?:[ \t]*(?:#.*)?\r?\n|[^\s:#]+:(?:\d{4,5}|\*):[^\s:]+:[^\s:]+:\S+[ \t\r]*(?:\n|$))+$`)
+var passwordLine = lazy.Pattern(`^[^\s:#]+:(?:\d{4,5}|\*):[^\s:]+:[^\s:]+:\S+$`)
 
 // pairs puts masks in the place of the values of JSON whose name is another member, and of the cookies of a browser.
 func pairs(text string) (masked string, secrets int) {

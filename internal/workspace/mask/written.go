@@ -64,8 +64,16 @@ func InCommand(line string) bool { return In(line) || In(quotes.Replace(plainly(
 // Like reports whether a text has a mask, or what may stand for one.
 func Like(text string) bool {
 	text = plainly(text)
-	return hasMark(text) || like().MatchString(text)
+	return hasMark(text) || isAlike(text)
 }
+
+// isAlike reports whether a text has what may stand for a mask. The signs of one are found much faster than a pattern, and files are large.
+func isAlike(text string) bool {
+	return (strings.ContainsAny(text, alikeSigns) || strings.Contains(strings.ToLower(text), "xxxx")) && like().MatchString(text)
+}
+
+// alikeSigns has a sign of each text that like finds, but for its letters.
+const alikeSigns = `[(<{*_«:=>"'@•●∙·█▓▒░▮■`
 
 // Harms reports whether a file would lose a secret for a mask when it has another content. anew says that the content was
 // written as a whole; otherwise it is a change of v.Text, which keeps each secret.
@@ -88,7 +96,7 @@ func (v Veil) Harms(is []byte, anew bool) bool {
 		if before[line]--; before[line] < 0 {
 			fresh[i] = true
 			marked = marked || hasMark(line)
-			alike = alike || anew && len(line) <= longestAlike && like().MatchString(line)
+			alike = alike || anew && len(line) <= longestAlike && isAlike(line)
 		}
 	}
 	if v.Secrets > 0 {
