@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	_ "piloto/cmd/piloto/cli"      // its sentences
-	_ "piloto/cmd/piloto/cli"      // its sentences
 	_ "piloto/internal/edge/webui" // its sentences
 	"piloto/internal/ground/locale"
 )

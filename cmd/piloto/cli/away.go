@@ -46,7 +46,7 @@ func patiently[T any](ctx context.Context, t *jobTale, c *client.Client, request
 			if t.thinks != nil {
 				t.thinks.hide()
 			}
-			t.line("⏳", t.app.text("cli.job.away", "url", c.Origin, "n", fmt.Sprint(int(patience.Seconds()))))
+			t.line("⏳", t.con.text("cli.job.away", "url", c.Origin, "n", fmt.Sprint(int(patience.Seconds()))))
 		}
 		select {
 		case <-ctx.Done():
@@ -74,21 +74,21 @@ func (t *jobTale) known() httpapi.Job {
 		}
 	}
 	for _, f := range own.Refused {
-		j.Refused = append(j.Refused, httpapi.JobRefusal{Refusal: f, Why: f.Why().In(t.app.tag)})
+		j.Refused = append(j.Refused, httpapi.JobRefusal{Refusal: f, Why: f.Why().In(t.con.tag)})
 	}
 	return j
 }
 
 // leaveJob stops the job of a command that an error or a signal ended, and tells its record. A deployment that is away does not tell
 // it: then it is what this command did. It returns the error.
-func (a *app) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause error, took time.Duration) error {
+func (g *jobGroup) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause error, took time.Duration) error {
 	away := isAway(cause)
 	if !away {
-		a.say(a.text("cli.stopping"))
+		g.con.report("cli.stopping")
 	}
 	failed := t.stop()
 	if !away || !isAway(failed) { // cause says it
-		a.tell(ctx, failed)
+		g.con.tell(ctx, failed)
 	}
 	if len(t.untold) > 0 && !isAway(failed) { // a job that ended hears it, too
 		_, _ = client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: t.untold})
@@ -103,14 +103,14 @@ func (a *app) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause 
 	}
 	switch {
 	case !away:
-		a.tellRecord(j, t)
-	case a.global.json:
-		cause = errors.Join(a.printJSON(a.newOutcome(j, t, took)), cause)
+		g.tellRecord(j, t)
+	case g.con.json:
+		cause = errors.Join(g.con.printJSON(g.newOutcome(j, t, took)), cause)
 	default:
-		cause = errors.Join(a.printRecord(a.out, j, t), cause)
+		cause = errors.Join(g.printRecord(g.con.out, j, t), cause)
 	}
 	if unread {
-		a.say(a.text("cli.job.look", "id", t.id))
+		g.con.report("cli.job.look", "id", t.id)
 	}
 	return cause
 }

@@ -115,11 +115,11 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 	defer func() { must(t, m.Close()) }()
 	a, o, _ := newApp(nil, "")
 	e := &shared{}
-	a.errOut = e
-	a.tag = locale.English
+	a.con.errOut = e
+	a.con.tag = locale.English
 	flags(a)
 	c := client.New(s.URL, "token", "en")
-	j := &jobTale{app: a, machine: m, id: "01J", seen: httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Running}, patience: patience}
+	j := &jobTale{con: a.con, machine: m, id: "01J", seen: httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Running}, patience: patience}
 	j.stop = func() error { return stopJob(context.WithoutCancel(ctx), c, j.id) }
 	s.back = func() bool {
 		waits := strings.Contains(e.String(), "does not answer")
@@ -128,8 +128,8 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 		}
 		return waits && comesBack
 	}
-	err = a.finish(ctx, c, j, time.Now(), false)
-	a.tell(ctx, err)
+	err = a.jobs.finish(ctx, c, j, time.Now(), false)
+	a.con.tell(ctx, err)
 	if is, err := os.ReadFile(filepath.Join(root, "a")); string(is) != "two\n" {
 		t.Errorf("the file is %q, %v", is, err)
 	}
@@ -177,7 +177,7 @@ func TestADeploymentThatStaysAway(t *testing.T) {
 			strings.Contains(said, "Stopping") {
 			t.Errorf("%s: %v\n%s\n%s", name, err, out, said)
 		}
-		out, said, err = (&absent{away: away}).follows(t.Context(), t, false, time.Millisecond, func(a *app) { a.global.json = true })
+		out, said, err = (&absent{away: away}).follows(t.Context(), t, false, time.Millisecond, func(a *app) { a.con.json = true })
 		var o outcome
 		if wrong := json.Unmarshal([]byte(out), &o); wrong != nil || codeOf(err) != Unreachable || o.JobID != "01J" ||
 			!ended && (len(o.Changes) != 1 || o.Changes[0].Undo == "") || o.Commands == nil || o.Refused == nil {

@@ -12,12 +12,12 @@ import (
 )
 
 // person returns who reads what a start prints.
-func (a *app) person() process.Person {
-	p := process.Person{Terminal: a.isTerm, Lang: a.tag, Command: a.name, At: a.atAddress}
-	if origin, _, err := a.target(); err != nil || origin != here {
+func (g *machineGroup) person() process.Person {
+	p := process.Person{Terminal: g.con.isTerm, Lang: g.con.tag, Command: g.con.name, At: g.atAddress}
+	if origin, _, err := g.deployment.target(); err != nil || origin != here {
 		p.Elsewhere = true
 	}
-	if opener := a.opener(runtime.GOOS, isFile); opener != nil && a.isTerm {
+	if opener := g.opener(runtime.GOOS, isFile); opener != nil && g.con.isTerm {
 		p.Open = func(url string) { start(append(opener, url)) }
 	}
 	return p
@@ -28,10 +28,10 @@ func called(name string) string { return visible.Word(strings.TrimSuffix(name, "
 
 // opener returns the command that opens an address in the browser of a person who sits at this machine; nil when there
 // is no sign of one: over ssh, in CI, in a container, or without a display. A person who sets PILOTO_OPEN knows better.
-func (a *app) opener(system string, isFile func(string) bool) []string {
-	isAsked := a.getenv("PILOTO_OPEN") != ""
+func (g *machineGroup) opener(system string, isFile func(string) bool) []string {
+	isAsked := g.con.getenv("PILOTO_OPEN") != ""
 	for _, name := range []string{"SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "CI", "KUBERNETES_SERVICE_HOST", "container"} {
-		if !isAsked && a.getenv(name) != "" {
+		if !isAsked && g.con.getenv(name) != "" {
 			return nil
 		}
 	}
@@ -40,7 +40,7 @@ func (a *app) opener(system string, isFile func(string) bool) []string {
 		return []string{"open"}
 	case system == "windows":
 		return []string{"rundll32", "url.dll,FileProtocolHandler"}
-	case isAsked, a.getenv("DISPLAY")+a.getenv("WAYLAND_DISPLAY") != "" && !isFile("/.dockerenv") && !isFile("/run/.containerenv"):
+	case isAsked, g.con.getenv("DISPLAY")+g.con.getenv("WAYLAND_DISPLAY") != "" && !isFile("/.dockerenv") && !isFile("/run/.containerenv"):
 		return []string{"xdg-open"}
 	}
 	return nil
@@ -58,4 +58,25 @@ func start(command []string) {
 func isFile(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
+}
+
+// atAddress returns this command, up, as it was called and with another --addr.
+func (g *machineGroup) atAddress(addr string) string {
+	words, skip := []string{os.Args[0]}, false
+	for _, arg := range g.con.args {
+		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		switch is := name == "addr" && strings.HasPrefix(arg, "-"); {
+		case skip:
+			skip = false
+		case is:
+			skip = !joined
+		default:
+			words = append(words, arg)
+		}
+	}
+	words = append(words, "--addr", addr)
+	for i, w := range words {
+		words[i] = visible.Word(w)
+	}
+	return strings.Join(words, " ")
 }

@@ -30,7 +30,7 @@ func TestPageOpensOnlyWhereAPersonSits(t *testing.T) {
 		"kubernetes": {"linux", map[string]string{"DISPLAY": ":0", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "", nil},
 	} {
 		a, _, _ := newApp(c.env, "")
-		if got := a.opener(c.system, func(file string) bool { return file == c.file }); !slices.Equal(got, c.want) {
+		if got := a.machine.opener(c.system, func(file string) bool { return file == c.file }); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, not %v", name, got, c.want)
 		}
 	}

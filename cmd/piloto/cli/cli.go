@@ -10,22 +10,15 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"piloto/cmd/piloto/client"
-	"piloto/cmd/piloto/sandbox"
-	"piloto/cmd/piloto/show"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/visible"
 )
 
 // The sentences of the terminal.
@@ -35,64 +28,64 @@ var sentences embed.FS
 
 func init() { locale.Add(sentences) }
 
-// app is one run of the command.
+// app is one run of the command: the console, what the commands share, and one value for each group of commands.
 type app struct {
-	in     *bufio.Reader
-	out    io.Writer
-	errOut io.Writer
-	getenv func(string) string
-	name   string   // by which the person called it; "" for piloto
-	same   []string // the flags that say which deployment, as the person gave them
-	whose  []string // those that say whose files
+	con        *console
+	folders    *folders
+	deployment *deployment
+	config     *configuration
+	interrupts *interruption
 
-	asks   bool // a person is at stdin and stderr
-	colour bool
-	isTerm bool // stdout is a terminal
-	tag    locale.Tag
-
-	terminal atomic.Pointer[term.State] // as it was before a secret was asked for; nil: nobody asks for one
-	global   globals
-	hooks    []sandbox.Hook    // after an edit, of the configuration
-	origins  map[string]string // where the flags that nobody typed come from: "piloto.yaml:3: max_steps", "PILOTO_MODE"
-	unnamed  []string          // the flags that a configuration set which nobody named, of those in bounds
-	args     []string          // of this command, as they were written
-	signals  chan os.Signal
-	underWay sync.Mutex // held from the beginning of a command on this machine until what it left for git is moved away
-
-	socketTold bool // that the deployment's socket is not used
+	runs     *runGroup
+	talk     *talkGroup
+	jobs     *jobGroup
+	files    *fileGroup
+	account  *accountGroup
+	services *serviceGroup
+	rules    *ruleGroup
+	tokens   *tokenGroup
+	machine  *machineGroup
+	doctor   *doctor
 }
 
-// globals are the flags of every command.
-type globals struct {
-	at, profile, data, lang, config string
-	dataNamed                       bool // the person named data
-	json, quiet, noColour, noStream bool
-	verbose                         int
-
-	// Of the data folder that this command opens itself.
-	apiBase, logLevel, logFile string
+// assemble returns the app of a console.
+func assemble(con *console) *app {
+	a := &app{con: con, folders: &folders{con: con}, interrupts: &interruption{con: con}}
+	a.deployment = &deployment{con: con, folders: a.folders}
+	a.config = &configuration{con: con, folders: a.folders}
+	a.runs = &runGroup{con, a.deployment}
+	a.talk = &talkGroup{con: con, deployment: a.deployment, runs: a.runs}
+	a.jobs = &jobGroup{con, a.deployment, a.folders, a.config, a.interrupts, a.runs, a.talk}
+	a.files = &fileGroup{con, a.deployment, a.folders}
+	a.account = &accountGroup{con, a.deployment}
+	a.services = &serviceGroup{con, a.deployment}
+	a.rules = &ruleGroup{con, a.deployment, a.runs}
+	a.tokens = &tokenGroup{con, a.deployment, a.folders}
+	a.machine = &machineGroup{con, a.deployment, a.folders, a.config}
+	a.doctor = &doctor{con, a.deployment, a.folders}
+	return a
 }
 
 // Main runs the command, and returns its exit code.
 func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) string) int {
-	a := &app{in: bufio.NewReader(in), out: out, errOut: errOut, getenv: getenv, name: called(os.Args[0])}
-	a.isTerm = term.IsTerminal(int(out.Fd()))
-	a.asks = term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(errOut.Fd()))
-	a.colour = term.IsTerminal(int(errOut.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
-	return int(a.run(args))
+	con := &console{in: bufio.NewReader(in), out: out, errOut: errOut, getenv: getenv, name: called(os.Args[0])}
+	con.isTerm = term.IsTerminal(int(out.Fd()))
+	con.asks = term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(errOut.Fd()))
+	con.colour = term.IsTerminal(int(errOut.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return int(assemble(con).run(args))
 }
 
 // run runs the command until it ends, or until a signal, or until nobody reads what it writes.
 func (a *app) run(args []string) Code {
-	a.tag, a.args = a.language(), args
+	a.con.tag, a.con.args = a.con.language(), args
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	unread := func() { stop(&signalError{syscall.SIGPIPE}) }
 	// What stderr has is read by a person, now or later.
-	out, errOut := &screen{to: a.out, plain: !a.isTerm, unread: unread}, &screen{to: a.errOut, unread: unread}
-	a.out, a.errOut = out, errOut
+	out, errOut := &screen{to: a.con.out, plain: !a.con.isTerm, unread: unread}, &screen{to: a.con.errOut, unread: unread}
+	a.con.out, a.con.errOut = out, errOut
 	defer errOut.end()
-	defer a.obey(stop)()
+	defer a.interrupts.obey(stop)()
 	root := a.root()
 	root.SetArgs(normalise(root, args))
 	err := root.ExecuteContext(ctx)
@@ -108,22 +101,13 @@ func (a *app) run(args []string) Code {
 		err, code = refusal("cli.wrong.not_written").Because(lost), Failed
 	}
 	if err != nil {
-		_ = a.settle() // arguments are refused before the language is known
-		a.tell(ctx, err)
+		_ = a.config.settle() // arguments are refused before the language is known
+		a.con.tell(ctx, err)
 	}
 	if code == Unauthenticated && err.Error() != "" {
-		fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
+		fmt.Fprintln(a.con.errOut, a.con.text("cli.login_hint"))
 	}
 	return code
-}
-
-// tell writes an error, if it has a text. Of a command that a signal ended (ctx) it says only which request may have been done.
-func (a *app) tell(ctx context.Context, err error) {
-	ended := ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(*client.DoubtError))
-	if err == nil || err.Error() == "" || ended {
-		return
-	}
-	fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.told(err))))
 }
 
 // root returns the tree of commands.
@@ -131,7 +115,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "piloto", Short: "A chat that acts, and asks first",
 		SilenceErrors: true, SilenceUsage: true, Version: Version,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.config.configure(cmd) },
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage(refusal("cli.wrong.no_command", "name", args[0]))
@@ -140,29 +124,34 @@ func (a *app) root() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetOut(a.out)
-	root.SetErr(a.errOut)
+	root.SetOut(a.con.out)
+	root.SetErr(a.con.errOut)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(flagError(err)) })
 	f := root.PersistentFlags()
-	f.StringVar(&a.global.at, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
-	f.StringVar(&a.global.profile, "profile", "", "`name` of a deployment that login stored")
-	f.StringVar(&a.global.data, "data", dataFolder, "`folder` of everything that lasts on this machine")
-	f.StringVarP(&a.global.config, "config", "c", "", "`file` with settings; piloto.yaml when there is one")
-	f.StringVar(&a.global.lang, "lang", "", "language of what you read: es or en")
-	f.BoolVar(&a.global.json, "json", false, "print the result as JSON")
-	f.BoolVar(&a.global.quiet, "quiet", false, "say nothing on stderr but errors")
-	f.BoolVar(&a.global.noColour, "no-color", false, "write without colours")
-	f.CountVarP(&a.global.verbose, "verbose", "v", "say more on stderr: -v, -vv, -vvv")
-	root.AddGroup(
-		&cobra.Group{ID: "talk", Title: "Talk and act:"},
-		&cobra.Group{ID: "decide", Title: "Decide:"},
-		&cobra.Group{ID: "account", Title: "The account:"},
-		&cobra.Group{ID: "machine", Title: "This machine:"},
-	)
-	a.addMachine(root)
-	a.addTalk(root)
-	a.addRuns(root)
-	a.addAccount(root)
+	f.StringVar(&a.deployment.at, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
+	f.StringVar(&a.deployment.profile, "profile", "", "`name` of a deployment that login stored")
+	f.StringVar(&a.folders.data, "data", dataFolder, "`folder` of everything that lasts on this machine")
+	f.StringVarP(&a.config.config, "config", "c", "", "`file` with settings; piloto.yaml when there is one")
+	f.StringVar(&a.config.lang, "lang", "", "language of what you read: es or en")
+	f.BoolVar(&a.con.json, "json", false, "print the result as JSON")
+	f.BoolVar(&a.con.quiet, "quiet", false, "say nothing on stderr but errors")
+	f.BoolVar(&a.config.noColour, "no-color", false, "write without colours")
+	f.CountVarP(&a.con.verbose, "verbose", "v", "say more on stderr: -v, -vv, -vvv")
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"talk", "Talk and act:", slices.Concat(a.talk.commands(), a.jobs.commands(), a.files.commands())},
+		{"decide", "Decide:", a.runs.commands()},
+		{"account", "The account:", slices.Concat(a.account.commands(), a.services.commands(), a.rules.commands(), a.tokens.commands())},
+		{"machine", "This machine:", slices.Concat(a.machine.commands(), a.doctor.commands())},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.id
+			root.AddCommand(cmd)
+		}
+	}
 	a.addHelp(root)
 	root.SetVersionTemplate("{{.Version}}\n")
 	return root
@@ -194,95 +183,4 @@ func normalise(root *cobra.Command, args []string) []string {
 		}
 	}
 	return out
-}
-
-// language returns the language of what a person reads: of --lang, else of the environment.
-func (a *app) language() locale.Tag {
-	for _, name := range []string{"PILOTO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
-		if set := a.getenv(name); set != "" {
-			set, _, _ = strings.Cut(set, ".")
-			return locale.Match(strings.ReplaceAll(set, "_", "-"))
-		}
-	}
-	return locale.Spanish
-}
-
-// writer returns a writer for a terminal; coloured says where it will be written.
-func (a *app) writer(coloured bool) *show.Writer {
-	return &show.Writer{Tag: a.tag, Colour: coloured, Now: time.Now()}
-}
-
-// say writes progress to stderr.
-func (a *app) say(text string) {
-	if !a.global.quiet {
-		fmt.Fprintln(a.errOut, text)
-	}
-}
-
-// ask asks a person for a line. Without a person it is an error. What was typed before the question was read answers
-// something else, so it is dropped. A signal ends the question.
-func (a *app) ask(ctx context.Context, question string) (string, error) {
-	if !a.asks {
-		return "", errNobody
-	}
-	a.forgetTyped()
-	fmt.Fprint(a.errOut, question)
-	line, err := a.readLine(ctx)
-	if err != nil && line == "" {
-		return "", err
-	}
-	return strings.TrimSpace(line), nil
-}
-
-// readLine reads a line, until ctx ends. A read that is left behind ends with the command.
-func (a *app) readLine(ctx context.Context) (string, error) {
-	type read struct {
-		line string
-		err  error
-	}
-	done := make(chan read, 1)
-	go func() {
-		line, err := a.in.ReadString('\n')
-		done <- read{line, err}
-	}()
-	select {
-	case r := <-done:
-		return r.line, r.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}
-
-// forgetTyped drops the typed text that was not read yet, because it answered no question.
-func (a *app) forgetTyped() {
-	_, _ = a.in.Discard(a.in.Buffered())
-	flushTerminal(int(os.Stdin.Fd()))
-}
-
-var errNobody = refusal("cli.wrong.nobody")
-
-// secret reads a secret: from the terminal without showing it, or the first line of stdin.
-func (a *app) secret(question string) (string, error) {
-	if a.asks {
-		fmt.Fprint(a.errOut, question)
-		if state, err := term.GetState(int(os.Stdin.Fd())); err == nil {
-			a.terminal.Store(state)
-			defer a.terminal.Store(nil)
-		}
-		text, err := term.ReadPassword(int(os.Stdin.Fd()))
-		fmt.Fprintln(a.errOut)
-		return strings.TrimSpace(string(text)), err
-	}
-	line, err := a.in.ReadString('\n')
-	if line = strings.TrimSpace(line); line == "" {
-		return "", errors.Join(usage(refusal("cli.wrong.no_secret")), ignoreEOF(err))
-	}
-	return line, nil
-}
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }

@@ -18,10 +18,9 @@ import (
 // newApp returns an app with an environment, and its stdout and stderr.
 func newApp(env map[string]string, in string) (a *app, out, errOut *strings.Builder) {
 	out, errOut = &strings.Builder{}, &strings.Builder{}
-	a = &app{
+	return assemble(&console{
 		in: bufio.NewReader(strings.NewReader(in)), out: out, errOut: errOut, getenv: func(name string) string { return env[name] },
-	}
-	return a, out, errOut
+	}), out, errOut
 }
 
 func TestLongFlagsMayHaveOneDash(t *testing.T) {
@@ -46,14 +45,14 @@ func TestFlagsComeBeforeEnvironmentBeforeFile(t *testing.T) {
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if a.global.profile != "of-flag" || a.global.data != "of-environment" || !a.global.quiet {
-		t.Errorf("%+v", a.global)
+	if a.deployment.profile != "of-flag" || a.folders.data != "of-environment" || !a.con.quiet {
+		t.Errorf("%+v %+v %v", a.deployment, a.folders, a.con.quiet)
 	}
 }
 
 func TestConfigurationIsStrict(t *testing.T) {
 	a, _, _ := newApp(nil, "")
-	a.tag = locale.English
+	a.con.tag = locale.English
 	for text, says := range map[string]string{
 		"max_steps: 3\nagent: build\n": "",
 		"":                             "",
@@ -73,7 +72,7 @@ func TestConfigurationIsStrict(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := readConfig(a.root(), "f.yaml", true)
-		if (err == nil) != (says == "") || err != nil && !strings.Contains(a.told(err), says) {
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(a.con.told(err), says) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -82,7 +81,7 @@ func TestConfigurationIsStrict(t *testing.T) {
 func TestTokensAreForTheirOwnerAlone(t *testing.T) {
 	folder := t.TempDir()
 	a, _, _ := newApp(map[string]string{"XDG_CONFIG_HOME": folder}, "")
-	if err := a.writeProfiles(profiles{Current: "a", Known: map[string]profile{"a": {"https://a.example", "secret", ""}}}); err != nil {
+	if err := a.deployment.writeProfiles(profiles{Current: "a", Known: map[string]profile{"a": {"https://a.example", "secret", ""}}}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(folder, "piloto", "credentials.json")
@@ -90,18 +89,18 @@ func TestTokensAreForTheirOwnerAlone(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v %v", info.Mode(), err)
 	}
-	a.global.at = "https://b.example"
-	if _, token, err := a.target(); err != nil || token != "" {
+	a.deployment.at = "https://b.example"
+	if _, token, err := a.deployment.target(); err != nil || token != "" {
 		t.Errorf("the token of another deployment is sent: %q %v", token, err)
 	}
-	a.global.at = "https://a.example/"
-	if _, token, err := a.target(); err != nil || token != "secret" {
+	a.deployment.at = "https://a.example/"
+	if _, token, err := a.deployment.target(); err != nil || token != "secret" {
 		t.Errorf("%q %v", token, err)
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.target(); codeOf(err) != Usage || !strings.Contains(a.worded(err).Error(), "chmod 600") {
+	if _, _, err := a.deployment.target(); codeOf(err) != Usage || !strings.Contains(a.con.worded(err).Error(), "chmod 600") {
 		t.Errorf("others can read it: %v", err)
 	}
 }
@@ -130,7 +129,7 @@ func TestLanguageIsThatOfTheEnvironment(t *testing.T) {
 		{map[string]string{"LANG": "es_ES.UTF-8", "PILOTO_LANG": "en"}, "en"},
 	} {
 		a, _, _ := newApp(c.env, "")
-		if got := a.language(); got != c.want {
+		if got := a.con.language(); got != c.want {
 			t.Errorf("%v: %s", c.env, got)
 		}
 	}
@@ -139,12 +138,12 @@ func TestLanguageIsThatOfTheEnvironment(t *testing.T) {
 func TestSecretIsTheFirstLine(t *testing.T) {
 	for in, want := range map[string]string{"abc\n": "abc", "abc": "abc", "  abc \nmore": "abc"} {
 		a, _, _ := newApp(nil, in)
-		if got, err := a.secret("?"); got != want || err != nil {
+		if got, err := a.con.secret("?"); got != want || err != nil {
 			t.Errorf("%q: %q %v", in, got, err)
 		}
 	}
 	a, _, _ := newApp(nil, "\n")
-	if _, err := a.secret("?"); codeOf(err) != Usage {
+	if _, err := a.con.secret("?"); codeOf(err) != Usage {
 		t.Errorf("nothing: %v", err)
 	}
 }
@@ -162,7 +161,7 @@ func TestEveryCommandSaysWhatItDoes(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	a.out = &out
+	a.con.out = &out
 	root := a.root()
 	root.SetArgs([]string{"nothing"})
 	root.SetOut(io.Discard)
@@ -179,14 +178,14 @@ func TestEndOfInputAgreesToNothing(t *testing.T) {
 		want Code
 	}{{"", Waits}, {"\n", Waits}, {"abababa\n", Waits}, {"cdcdcdcd\n", Waits}, {"abababab\n", Success}, {" ABABABAB \n", Success}} {
 		a, _, _ := newApp(nil, c.in)
-		a.asks = true
-		if got := codeOf(a.agreed(t.Context(), decision{}, r.Digest, &show.Writer{})); got != c.want {
+		a.con.asks = true
+		if got := codeOf(a.runs.agreed(t.Context(), decision{}, r.Digest, &show.Writer{})); got != c.want {
 			t.Errorf("%q: %d, not %d", c.in, got, c.want)
 		}
 	}
 	a, _, _ := newApp(nil, "")
 	short := httpapi.Run{RunID: "01", Digest: "ab"}
-	if got := codeOf(a.agreed(t.Context(), decision{digest: "abababab"}, short.Digest, &show.Writer{})); got != Waits {
+	if got := codeOf(a.runs.agreed(t.Context(), decision{digest: "abababab"}, short.Digest, &show.Writer{})); got != Waits {
 		t.Errorf("a digest that is none: %d", got)
 	}
 }

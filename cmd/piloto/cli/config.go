@@ -31,6 +31,19 @@ const hooksKey = "post-edit"
 // unset are the flags of these commands that are no settings: they belong to one call.
 var unset = []string{"config", "help", "version", "chat", "project", "delete", "force"}
 
+// configuration is the settings of a command: its flags, the environment and a file.
+type configuration struct {
+	con      *console
+	folders  *folders
+	config   string // the file that was named
+	lang     string
+	noColour bool
+
+	hooks   []sandbox.Hook    // after an edit
+	origins map[string]string // origins of flags that nobody typed: "piloto.yaml:3: max_steps", "PILOTO_MODE"
+	unnamed []string          // the flags of bounds that a file set which nobody named
+}
+
 // given returns those of some flags that the person gave, as words of a shell.
 func given(cmd *cobra.Command, names ...string) (words []string) {
 	for _, name := range names {
@@ -51,11 +64,11 @@ func given(cmd *cobra.Command, names ...string) (words []string) {
 
 // configure sets the flags that were not given: from the environment (PILOTO_MAX_STEPS), else from the configuration
 // (max_steps).
-func (a *app) configure(cmd *cobra.Command) error {
-	a.same, a.whose = given(cmd, "at", "profile", "data"), given(cmd, "project", "chat", "workspace", "show")
-	file, named := a.global.config, true
+func (cfg *configuration) configure(cmd *cobra.Command) error {
+	cfg.con.same, cfg.con.whose = given(cmd, "at", "profile", "data"), given(cmd, "project", "chat", "workspace", "show")
+	file, named := cfg.config, true
 	if file == "" {
-		file = a.getenv("PILOTO_CONFIG")
+		file = cfg.con.getenv("PILOTO_CONFIG")
 	}
 	if file == "" {
 		file, named = configFile, false
@@ -68,7 +81,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if !named {
 		settings, widening = narrowing(settings)
 	}
-	if a.hooks, err = readHooks(settings[strings.ReplaceAll(hooksKey, "-", "_")], file); err != nil {
+	if cfg.hooks, err = readHooks(settings[strings.ReplaceAll(hooksKey, "-", "_")], file); err != nil {
 		return usage(err)
 	}
 	known := configurable(cmd.Root())
@@ -82,7 +95,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		if f.Changed || !known[key] {
 			return
 		}
-		value, from := a.getenv("PILOTO_"+strings.ToUpper(key)), "PILOTO_"+strings.ToUpper(key)
+		value, from := cfg.con.getenv("PILOTO_"+strings.ToUpper(key)), "PILOTO_"+strings.ToUpper(key)
 		if value == "" {
 			s, ok := settings[key]
 			if widening[key] {
@@ -92,42 +105,42 @@ func (a *app) configure(cmd *cobra.Command) error {
 				return
 			}
 			if !named && slices.Contains(bounds, f.Name) {
-				a.unnamed = append(a.unnamed, f.Name)
+				cfg.unnamed = append(cfg.unnamed, f.Name)
 			}
 			value, from = s.value, fmt.Sprintf("%s:%d: %s", file, s.line, key)
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil {
 			wrong = append(wrong, valueError(from, value, f.Value.Type()))
 		}
-		if a.origins == nil {
-			a.origins = map[string]string{}
+		if cfg.origins == nil {
+			cfg.origins = map[string]string{}
 		}
-		a.origins[f.Name] = from
+		cfg.origins[f.Name] = from
 	})
 	if err := errors.Join(wrong...); err != nil {
 		return usage(err)
 	}
-	a.global.dataNamed = cmd.Flags().Changed("data")
-	err = a.settle()
-	a.tellIgnored(file, ignored)
+	cfg.folders.named = cmd.Flags().Changed("data")
+	err = cfg.settle()
+	cfg.tellIgnored(file, ignored)
 	return err
 }
 
 // origin returns where the value of a flag comes from, as a person finds it: the flag, unless nobody typed it.
-func (a *app) origin(flag string) string { return cmp.Or(a.origins[flag], "--"+flag) }
+func (cfg *configuration) origin(flag string) string { return cmp.Or(cfg.origins[flag], "--"+flag) }
 
 // settle applies the flags that every command has.
-func (a *app) settle() error {
-	switch a.global.lang {
+func (cfg *configuration) settle() error {
+	switch cfg.lang {
 	case "":
 	case "es", "en":
-		a.getenv = with(a.getenv, "PILOTO_LANG", a.global.lang)
-		a.tag = a.language()
+		cfg.con.getenv = with(cfg.con.getenv, "PILOTO_LANG", cfg.lang)
+		cfg.con.tag = cfg.con.language()
 	default:
-		return usage(refusal("cli.wrong.lang", "name", a.origin("lang"), "value", a.global.lang))
+		return usage(refusal("cli.wrong.lang", "name", cfg.origin("lang"), "value", cfg.lang))
 	}
-	if a.global.noColour {
-		a.colour = false
+	if cfg.noColour {
+		cfg.con.colour = false
 	}
 	return nil
 }
@@ -256,7 +269,7 @@ func flagNames(cmd *cobra.Command) map[string]bool {
 }
 
 // validate checks a configuration, and says what it sets.
-func (a *app) validate(root *cobra.Command, file string) error {
+func (cfg *configuration) validate(root *cobra.Command, file string) error {
 	settings, err := readConfig(root, file, true)
 	if err != nil {
 		return usage(err)
@@ -281,9 +294,9 @@ func (a *app) validate(root *cobra.Command, file string) error {
 	if err := errors.Join(wrong...); err != nil {
 		return usage(err)
 	}
-	a.say(a.text("cli.config.valid", "file", file, "n", fmt.Sprint(len(settings))))
+	cfg.con.report("cli.config.valid", "file", file, "n", fmt.Sprint(len(settings)))
 	if _, widening := narrowing(settings); filepath.Base(file) == configFile && len(widening) > 0 {
-		a.say(a.text("cli.config.named", "keys", strings.Join(slices.Sorted(maps.Keys(widening)), ", ")))
+		cfg.con.report("cli.config.named", "keys", strings.Join(slices.Sorted(maps.Keys(widening)), ", "))
 	}
 	return nil
 }

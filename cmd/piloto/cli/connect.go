@@ -15,53 +15,64 @@ import (
 // here is the value of --at for the data folder of this machine.
 const here = "here"
 
+// deployment is the deployment that a command works with: the flags that name it, and its client.
+type deployment struct {
+	con     *console
+	folders *folders
+	at      string // its URL, or here; "": see connect
+	profile string
+
+	// Settings of the data folder that this command opens itself.
+	apiBase, logLevel, logFile string
+}
+
 // connect calls use with a client of the deployment that the flags, the environment or login name. Without any of
 // them it is this machine: the process that has the data folder, or else this command, which opens the folder for as
 // long as use takes.
-func (a *app) connect(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
-	origin, token, err := a.target()
+func (d *deployment) connect(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
+	origin, token, err := d.target()
 	if err == nil && origin != here && token == "" {
-		err = &exitError{code: Unauthenticated, text: a.text("cli.no_token", "url", origin)}
+		err = &exitError{code: Unauthenticated, text: d.con.text("cli.no_token", "url", origin)}
 	}
 	if err != nil {
 		return err
 	}
-	return a.reach(ctx, use)
+	return d.reach(ctx, use)
 }
 
 // reach does the same, also without a token.
-func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
-	origin, token, err := a.target()
+func (d *deployment) reach(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
+	origin, token, err := d.target()
 	switch {
 	case err != nil:
 		return err
 	case origin != here:
-		if err := a.needsOwnFolder(); err != nil {
+		if err := d.needsOwnFolder(); err != nil {
 			return err
 		}
-		c := client.New(origin, token, string(a.tag))
-		c.Live = a.liveOf(origin)
+		c := client.New(origin, token, string(d.con.tag))
+		c.Live = d.liveOf(origin)
 		return use(ctx, c)
 	}
-	data, err := a.dataFolder()
+	data, err := d.folders.dataFolder()
 	if err != nil {
 		return err
 	}
 	found, err := process.Find(ctx, data)
 	switch {
 	case err == nil:
-		if err := a.needsOwnFolder(); err != nil {
+		if err := d.needsOwnFolder(); err != nil {
 			return err
 		}
-		return use(ctx, client.New(found.Origin, found.Token, string(a.tag)))
+		return use(ctx, client.New(found.Origin, found.Token, string(d.con.tag)))
 	case !errors.Is(err, process.ErrNoProcess):
 		return err
 	}
-	if _, err := os.Stat(data); err != nil && a.global.at != here {
-		return &exitError{code: Unreachable, text: a.text("cli.nowhere", "data", data)}
+	if _, err := os.Stat(data); err != nil && d.at != here {
+		return &exitError{code: Unreachable, text: d.con.text("cli.nowhere", "data", data)}
 	}
 	used := false
-	err = a.open(ctx, func(ctx context.Context, c *client.Client) error {
+	err = d.open(ctx, func(ctx context.Context, c *client.Client) error {
 		used = true
 		return use(ctx, c)
 	})
@@ -70,7 +81,7 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 	}
 	for range 20 { // another command may have opened the folder meanwhile
 		if found, findErr := process.Find(ctx, data); findErr == nil {
-			return use(ctx, client.New(found.Origin, found.Token, string(a.tag)))
+			return use(ctx, client.New(found.Origin, found.Token, string(d.con.tag)))
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -78,15 +89,15 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 }
 
 // target returns the address of the deployment, or here, and the token for it.
-func (a *app) target() (origin, token string, err error) {
-	at, name := a.global.at, a.global.profile
+func (d *deployment) target() (origin, token string, err error) {
+	at, name := d.at, d.profile
 	switch {
 	case at != "" && name != "":
 		return "", "", usage(refusal("cli.wrong.two_deployments"))
 	case at == here:
 		return here, "", nil
 	}
-	known, err := a.readProfiles()
+	known, err := d.readProfiles()
 	if err != nil {
 		return "", "", err
 	}
@@ -108,7 +119,7 @@ func (a *app) target() (origin, token string, err error) {
 	if at, err = originOf(at); err != nil {
 		return "", "", err
 	}
-	if token = a.getenv("PILOTO_TOKEN"); token != "" {
+	if token = d.con.getenv("PILOTO_TOKEN"); token != "" {
 		return at, token, nil
 	}
 	for _, p := range known.Known { // a token goes only where it was logged in
@@ -120,8 +131,8 @@ func (a *app) target() (origin, token string, err error) {
 }
 
 // liveOf returns where the socket of a deployment is, as login stored it; "" is its own address.
-func (a *app) liveOf(origin string) string {
-	known, err := a.readProfiles()
+func (d *deployment) liveOf(origin string) string {
+	known, err := d.readProfiles()
 	if err != nil {
 		return ""
 	}
@@ -137,16 +148,16 @@ func (a *app) liveOf(origin string) string {
 const usualAddress = "127.0.0.1:8080"
 
 // open opens the data folder, and serves it while use takes. Runs that are not over by then go on at the next start.
-func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
-	settings, err := process.SettingsFrom(a.ownSettings())
+func (d *deployment) open(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
+	settings, err := process.SettingsFrom(d.ownSettings())
 	if err != nil {
 		return usage(err)
 	}
-	log, err := a.ownLog()
+	log, err := d.ownLog()
 	if err != nil {
 		return usage(err)
 	}
-	data, err := a.makeData()
+	data, err := d.folders.makeData()
 	if err != nil {
 		return err
 	}
@@ -157,15 +168,15 @@ func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.
 	last := process.ServedAt(data)
 	o := process.Options{
 		Addr: freeAddress(ctx, last, usualAddress), Data: data, Log: log, Passing: true,
-		Ready: func(at process.Address) { a.keepData(data); ready <- at },
+		Ready: func(at process.Address) { d.folders.keepData(data); ready <- at },
 	}
 	if settings.Demo && last != "" && o.Addr != last {
-		a.say(a.text("cli.demo_off", "addr", last))
+		d.con.report("cli.demo_off", "addr", last)
 	}
 	go func() { ended <- process.Serve(serving, o, settings, io.Discard) }()
 	select {
 	case at := <-ready:
-		err = use(ctx, client.New(at.Origin, at.Token, string(a.tag)))
+		err = use(ctx, client.New(at.Origin, at.Token, string(d.con.tag)))
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
@@ -176,27 +187,27 @@ func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.
 }
 
 // ownSettings returns the environment of the folder that this command opens, with the flags over it.
-func (a *app) ownSettings() func(string) string {
-	getenv := a.getenv
-	if a.global.apiBase != "" {
-		getenv = with(getenv, "OPENAI_BASE_URL", a.global.apiBase)
+func (d *deployment) ownSettings() func(string) string {
+	getenv := d.con.getenv
+	if d.apiBase != "" {
+		getenv = with(getenv, "OPENAI_BASE_URL", d.apiBase)
 	}
-	if a.global.logLevel != "" {
-		getenv = with(getenv, "LOG_LEVEL", a.global.logLevel)
+	if d.logLevel != "" {
+		getenv = with(getenv, "LOG_LEVEL", d.logLevel)
 	}
 	return getenv
 }
 
 // ownLog returns the log of the folder that this command opens. -vvv also writes it to stderr.
-func (a *app) ownLog() (io.Writer, error) {
+func (d *deployment) ownLog() (io.Writer, error) {
 	var also io.Writer
-	if a.global.verbose >= 3 {
-		also = a.errOut
+	if d.con.verbose >= 3 {
+		also = d.con.errOut
 	}
-	if a.global.logFile == "" {
-		return process.NewLog(a.global.data, also), nil
+	if d.logFile == "" {
+		return process.NewLog(d.folders.data, also), nil
 	}
-	file, err := os.OpenFile(a.global.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(d.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil || also == nil {
 		return file, err
 	}
@@ -204,8 +215,8 @@ func (a *app) ownLog() (io.Writer, error) {
 }
 
 // needsOwnFolder refuses flags that count only where this command opens the data folder itself.
-func (a *app) needsOwnFolder() error {
-	for name, value := range map[string]string{"api-base": a.global.apiBase, "log-level": a.global.logLevel, "log-file": a.global.logFile} {
+func (d *deployment) needsOwnFolder() error {
+	for name, value := range map[string]string{"api-base": d.apiBase, "log-level": d.logLevel, "log-file": d.logFile} {
 		if value != "" {
 			return usage(refusal("cli.own_folder", "flag", "--"+name))
 		}

@@ -22,35 +22,30 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-func (a *app) waitingCommand() *cobra.Command {
+func (g *runGroup) waitingCommand() *cobra.Command {
 	var p page
-	cmd := &cobra.Command{
-		Use: "waiting", Short: "List what waits for a person: plans, approvals, doubts, jobs", Args: none,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", p.query())
-				if err != nil {
-					return err
-				}
-				defer a.tellNext(got.Cursor)
-				var rows [][]string
-				for _, w := range got.Waiting {
-					id, due, digest := w.RunID, "-", "-"
-					if id == "" || w.Kind == plan.WaitJob {
-						id = w.JobID
-					}
-					if w.DueAt != nil {
-						due = moment(*w.DueAt)
-					}
-					if named := cmp.Or(w.Request, w.Digest); named != "" {
-						digest = short(named)
-					}
-					rows = append(rows, []string{a.text("cli.wait." + string(w.Kind)), id, w.StepID, due, digest, cut(w.Title, 60)})
-				}
-				return a.list(got, []string{"cli.kind", "cli.id", "cli.step", "cli.due", "cli.digest", "cli.title"}, rows)
-			})
-		},
-	}
+	cmd := g.deployment.request("waiting", "List what waits for a person: plans, approvals, doubts, jobs", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", p.query())
+		if err != nil {
+			return err
+		}
+		defer g.con.tellNext(got.Cursor)
+		var rows [][]string
+		for _, w := range got.Waiting {
+			id, due, digest := w.RunID, "-", "-"
+			if id == "" || w.Kind == plan.WaitJob {
+				id = w.JobID
+			}
+			if w.DueAt != nil {
+				due = moment(*w.DueAt)
+			}
+			if named := cmp.Or(w.Request, w.Digest); named != "" {
+				digest = short(named)
+			}
+			rows = append(rows, []string{g.con.text("cli.wait." + string(w.Kind)), id, w.StepID, due, digest, cut(w.Title, 60)})
+		}
+		return g.con.list(got, []string{"cli.kind", "cli.id", "cli.step", "cli.due", "cli.digest", "cli.title"}, rows)
+	})
 	p.register(cmd)
 	return cmd
 }
@@ -58,7 +53,7 @@ func (a *app) waitingCommand() *cobra.Command {
 // mostDecided is the number of decisions of one request.
 const mostDecided = 50
 
-func (a *app) decideCommand() *cobra.Command {
+func (g *runGroup) decideCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "decide confirm|reject|approve|refuse ID=DIGEST...", Short: "Decide about several at once, each by its own digest",
 		Long: `Decide about several plans or approvals at once. Each is printed whole first, and named by its run and the first
@@ -68,25 +63,25 @@ func (a *app) decideCommand() *cobra.Command {
 			if len(args) < 2 || len(args) > mostDecided+1 || !slices.Contains([]string{"confirm", "reject", "approve", "refuse"}, args[0]) {
 				return usage(refusal("cli.wrong.decide", "usage", usageOf(cmd), "most", fmt.Sprint(mostDecided)))
 			}
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				return a.decideMany(ctx, c, args[0], args[1:])
+			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				return g.decideMany(ctx, c, args[0], args[1:])
 			})
 		},
 	}
 }
 
-func (a *app) decideMany(ctx context.Context, c *client.Client, what string, named []string) error {
+func (g *runGroup) decideMany(ctx context.Context, c *client.Client, what string, named []string) error {
 	body := httpapi.DecisionsRequest{}
 	for _, n := range named {
 		id, typed, _ := strings.Cut(n, "=")
-		r, err := a.readRun(ctx, c, id)
+		r, err := g.readRun(ctx, c, id)
 		if err != nil {
 			return err
 		}
-		w := a.writer(a.colour)
+		w := g.con.writer(g.con.colour)
 		item, digest := httpapi.DecisionItem{RunID: r.RunID, Digest: r.Digest, Decision: what}, r.Digest
 		if what == "approve" || what == "refuse" {
-			step, err := a.waitingStep(r, "")
+			step, err := g.waitingStep(r, "")
 			if err != nil {
 				return err
 			}
@@ -95,12 +90,12 @@ func (a *app) decideMany(ctx context.Context, c *client.Client, what string, nam
 		} else {
 			w.Plan(r)
 		}
-		if err := a.show(a.errOut, w); err != nil {
+		if err := g.con.show(g.con.errOut, w); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.errOut)
+		fmt.Fprintln(g.con.errOut)
 		if !isShown(digest, typed) {
-			return &exitError{code: Waits, text: a.text("cli.decide_digest", "id", r.RunID, "digest", short(digest))}
+			return &exitError{code: Waits, text: g.con.text("cli.decide_digest", "id", r.RunID, "digest", short(digest))}
 		}
 		body.Items = append(body.Items, item)
 	}
@@ -111,13 +106,13 @@ func (a *app) decideMany(ctx context.Context, c *client.Client, what string, nam
 	worst := Success
 	var rows [][]string
 	for _, d := range got.Items {
-		text := a.text("cli.decided." + d.Decision)
+		text := g.con.text("cli.decided." + d.Decision)
 		if d.Problem != nil {
 			worst, text = Partial, fmt.Sprint(d.Problem.Detail)
 		}
 		rows = append(rows, []string{d.RunID, fmt.Sprint(d.Status), text})
 	}
-	if err := a.list(got, []string{"cli.id", "cli.status", "cli.outcome"}, rows); err != nil {
+	if err := g.con.list(got, []string{"cli.id", "cli.status", "cli.outcome"}, rows); err != nil {
 		return err
 	}
 	return exit(worst)
@@ -136,10 +131,10 @@ func act(ctx context.Context, c *client.Client, id, what, key string, body any) 
 
 // edit has a person change the steps of a plan as JSON in their editor, and proposes what they wrote as its next
 // revision. A refusal keeps what was written.
-func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpapi.Run, error) {
-	editor := a.getenv("VISUAL")
+func (g *runGroup) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpapi.Run, error) {
+	editor := g.con.getenv("VISUAL")
 	if editor == "" {
-		editor = a.getenv("EDITOR")
+		editor = g.con.getenv("EDITOR")
 	}
 	if editor == "" {
 		return r, usage(refusal("cli.wrong.no_editor"))
@@ -161,7 +156,7 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 		return r, usage(refusal("cli.wrong.no_editor"))
 	}
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...) //nolint:gosec // the person's own editor
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, unscreened(a.errOut), unscreened(a.errOut)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, unscreened(g.con.errOut), unscreened(g.con.errOut)
 	if err := cmd.Run(); err != nil {
 		return r, refusal("cli.wrong.editor", "name", editor).Because(err)
 	}

@@ -38,28 +38,39 @@ type finding struct {
 	Do   string `json:"do,omitempty"` // what to do next
 }
 
-func (a *app) doctorCommand() *cobra.Command {
+// doctor examines this machine, its data folder and its deployment.
+type doctor struct {
+	con        *console
+	deployment *deployment
+	folders    *folders
+}
+
+func (g *doctor) commands() []*cobra.Command {
+	return []*cobra.Command{g.doctorCommand()}
+}
+
+func (g *doctor) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Look at ports, data folder, keys, provider, clock and versions, and say what to do", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := a.examine(cmd.Context())
+			list := g.examine(cmd.Context())
 			bad := false
 			for _, f := range list {
 				bad = bad || !f.OK
 			}
-			if a.global.json {
-				if err := a.printJSON(map[string]any{"findings": list}); err != nil {
+			if g.con.json {
+				if err := g.con.printJSON(map[string]any{"findings": list}); err != nil {
 					return err
 				}
 			} else {
 				for _, f := range list {
-					state := a.text("cli.doctor.bad")
+					state := g.con.text("cli.doctor.bad")
 					if f.OK {
-						state = a.text("cli.doctor.ok")
+						state = g.con.text("cli.doctor.ok")
 					}
-					fmt.Fprintf(a.out, "%-4s %-10s %s\n", state, a.word("cli.doctor.what.", f.What), f.Text)
+					fmt.Fprintf(g.con.out, "%-4s %-10s %s\n", state, g.con.word("cli.doctor.what.", f.What), f.Text)
 					if f.Do != "" {
-						fmt.Fprintf(a.out, "     %-10s → %s\n", "", f.Do)
+						fmt.Fprintf(g.con.out, "     %-10s → %s\n", "", f.Do)
 					}
 				}
 			}
@@ -72,157 +83,158 @@ func (a *app) doctorCommand() *cobra.Command {
 }
 
 // examine looks at everything.
-func (a *app) examine(ctx context.Context) []finding {
+func (g *doctor) examine(ctx context.Context) []finding {
 	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
-	data, err := a.dataFolder()
+	data, err := g.folders.dataFolder()
 	running := false
 	if err != nil {
-		list = append(list, finding{What: "data", Text: a.worded(err).Error()})
+		list = append(list, finding{What: "data", Text: g.con.worded(err).Error()})
 	} else {
 		var more []finding
-		more, running = a.examineProcess(ctx, data)
-		list = append(append(list, a.examineFolder()), more...)
+		more, running = g.examineProcess(ctx, data)
+		list = append(append(list, g.examineFolder()), more...)
 	}
 	if !running { // a process has the provider of its own start
-		list = append(list, a.examineProvider(ctx)...)
+		list = append(list, g.examineProvider(ctx)...)
 	}
-	if origin, token, err := a.target(); err != nil {
-		list = append(list, finding{What: "login", Text: a.worded(err).Error()})
+	if origin, token, err := g.deployment.target(); err != nil {
+		list = append(list, finding{What: "login", Text: g.con.worded(err).Error()})
 	} else if origin != here {
-		list = append(list, a.examineDeployment(ctx, client.New(origin, token, string(a.tag)))...)
+		list = append(list, g.examineDeployment(ctx, client.New(origin, token, string(g.con.tag)))...)
 	}
 	return list
 }
 
 // examineProcess looks at the process that has the data folder, and reports whether there is one.
-func (a *app) examineProcess(ctx context.Context, data string) (list []finding, running bool) {
+func (g *doctor) examineProcess(ctx context.Context, data string) (list []finding, running bool) {
 	at, err := process.Find(ctx, data)
 	switch {
 	case err == nil:
-		list = append(list, finding{What: "process", OK: true, Text: a.text("cli.doctor.runs", "url", at.Origin)})
-		c := client.New(at.Origin, at.Token, string(a.tag))
-		list = append(append(list, a.examineDeployment(ctx, c)...), a.examineStatus(ctx, c))
+		list = append(list, finding{What: "process", OK: true, Text: g.con.text("cli.doctor.runs", "url", at.Origin)})
+		c := client.New(at.Origin, at.Token, string(g.con.tag))
+		list = append(append(list, g.examineDeployment(ctx, c)...), g.examineStatus(ctx, c))
 	case errors.Is(err, process.ErrNoProcess):
-		list = append(list, finding{What: "process", OK: true, Text: a.text("cli.doctor.none"), Do: a.text("cli.doctor.start", "folder", data)})
-		list = append(list, a.examinePort(ctx))
+		list = append(list, finding{What: "process", OK: true, Text: g.con.text("cli.doctor.none"), Do: g.con.text("cli.doctor.start", "folder", data)})
+		list = append(list, g.examinePort(ctx))
 	default:
-		list = append(list, finding{What: "process", Text: a.worded(err).Error()})
+		list = append(list, finding{What: "process", Text: g.con.worded(err).Error()})
 	}
 	return list, err == nil
 }
 
 // examineStatus asks a process which model answers there.
-func (a *app) examineStatus(ctx context.Context, c *client.Client) finding {
+func (g *doctor) examineStatus(ctx context.Context, c *client.Client) finding {
 	got, err := client.Get[httpapi.AIStatus](ctx, c, "/ai/status", nil)
 	switch {
 	case err != nil:
-		return finding{What: "provider", Text: a.worded(err).Error()}
+		return finding{What: "provider", Text: g.con.worded(err).Error()}
 	case !got.Configured:
-		return finding{What: "provider", Text: a.text("cli.doctor.no_key", "provider", got.Provider), Do: a.text("cli.doctor.set_key")}
+		return finding{What: "provider", Text: g.con.text("cli.doctor.no_key", "provider", got.Provider), Do: g.con.text("cli.doctor.set_key")}
 	case got.Outcome != "" && !got.Connected:
-		return finding{What: "provider", Text: a.text("cli.doctor.last_call", "provider", got.Provider, "model", got.Model, "outcome", got.Outcome)}
+		return finding{What: "provider", Text: g.con.text("cli.doctor.last_call", "provider", got.Provider, "model", got.Model, "outcome", got.Outcome)}
 	}
-	return finding{What: "provider", OK: true, Text: a.text("cli.doctor.model", "provider", got.Provider, "model", got.Model)}
+	return finding{What: "provider", OK: true, Text: g.con.text("cli.doctor.model", "provider", got.Provider, "model", got.Model)}
 }
 
 // examineFolder looks at the data folder: its owner, its mode, and whether it can be written.
-func (a *app) examineFolder() finding {
+func (g *doctor) examineFolder() finding {
 	f := finding{What: "data"}
-	info, err := os.Stat(a.global.data)
+	info, err := os.Stat(g.folders.data)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		f.OK, f.Text = true, a.text("cli.doctor.not_yet", "folder", a.global.data)
+		f.OK, f.Text = true, g.con.text("cli.doctor.not_yet", "folder", g.folders.data)
 		return f
 	case err != nil:
-		f.Text = a.told(err)
+		f.Text = g.con.told(err)
 		return f
 	case !info.IsDir():
-		f.Text, f.Do = a.text("cli.doctor.no_folder", "folder", a.global.data), a.text("cli.doctor.name_another")
+		f.Text, f.Do = g.con.text("cli.doctor.no_folder", "folder", g.folders.data), g.con.text("cli.doctor.name_another")
 		return f
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		f.Text, f.Do = a.text("cli.doctor.readable", "folder", a.global.data, "mode", info.Mode().Perm().String()), "chmod 700 "+visible.Word(a.global.data)
+		f.Text, f.Do = g.con.text("cli.doctor.readable", "folder", g.folders.data, "mode", info.Mode().Perm().String()), "chmod 700 "+visible.Word(g.folders.data)
 		return f
 	}
-	probe, err := os.CreateTemp(a.global.data, ".doctor.new-")
+	probe, err := os.CreateTemp(g.folders.data, ".doctor.new-")
 	if err != nil {
-		f.Text, f.Do = a.told(err), a.text("cli.doctor.make_writable")
+		f.Text, f.Do = g.con.told(err), g.con.text("cli.doctor.make_writable")
 		return f
 	}
 	_, err = probe.Write(make([]byte, 64<<10))
 	err = errors.Join(err, probe.Sync(), probe.Close(), os.Remove(probe.Name()))
 	if err != nil {
-		f.Text, f.Do = a.told(err), a.text("cli.doctor.make_room")
+		f.Text, f.Do = g.con.told(err), g.con.text("cli.doctor.make_room")
 		return f
 	}
-	folder := a.global.data
+	folder := g.folders.data
 	if whole, err := filepath.Abs(folder); err == nil {
 		folder = whole
 	}
-	f.OK, f.Text = true, a.text("cli.doctor.writable", "folder", folder)
+	f.OK, f.Text = true, g.con.text("cli.doctor.writable", "folder", folder)
 	return f
 }
 
 // examinePort looks whether the usual address is free.
-func (a *app) examinePort(ctx context.Context) finding {
+func (g *doctor) examinePort(ctx context.Context) finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", usualAddress)
 	if err != nil {
-		return finding{What: "port", Text: a.text("cli.doctor.port_taken", "addr", usualAddress), Do: a.text("cli.doctor.another_port")}
+		return finding{What: "port", Text: g.con.text("cli.doctor.port_taken", "addr", usualAddress), Do: g.con.text("cli.doctor.another_port")}
 	}
 	_ = l.Close()
-	return finding{What: "port", OK: true, Text: a.text("cli.doctor.port_free", "addr", usualAddress)}
+	return finding{What: "port", OK: true, Text: g.con.text("cli.doctor.port_free", "addr", usualAddress)}
 }
 
 // examineDeployment asks a deployment how it is, and compares its clock and its version with this command.
-func (a *app) examineDeployment(ctx context.Context, c *client.Client) []finding {
+func (g *doctor) examineDeployment(ctx context.Context, c *client.Client) []finding {
 	within, cancel := context.WithTimeout(ctx, askProvider)
 	defer cancel()
 	health, date, err := c.Health(within)
 	if err != nil {
-		return []finding{{What: "health", Text: a.worded(err).Error(), Do: a.text("cli.doctor.reach")}}
+		return []finding{{What: "health", Text: g.con.worded(err).Error(), Do: g.con.text("cli.doctor.reach")}}
 	}
-	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + a.healthText(health)}}
+	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + healthText(g.con, health)}}
 	if health.Version != Version {
-		list = append(list, finding{What: "version", Text: a.text("cli.doctor.versions", "url", c.Origin, "there", health.Version, "here", Version), Do: a.text("cli.doctor.same_version")})
+		list = append(list, finding{What: "version", Text: g.con.text("cli.doctor.versions", "url", c.Origin, "there", health.Version, "here", Version), Do: g.con.text("cli.doctor.same_version")})
 	}
 	if !date.IsZero() {
 		skew := time.Since(date).Round(time.Second)
-		f := finding{What: "clock", OK: skew.Abs() <= mostSkew, Text: a.text("cli.doctor.skew", "skew", skew.String(), "url", c.Origin)}
+		f := finding{What: "clock", OK: skew.Abs() <= mostSkew, Text: g.con.text("cli.doctor.skew", "skew", skew.String(), "url", c.Origin)}
 		if !f.OK {
-			f.Do = a.text("cli.doctor.set_clock")
+			f.Do = g.con.text("cli.doctor.set_clock")
 		}
 		list = append(list, f)
 	}
 	if _, err := client.Get[httpapi.ServerList](within, c, "/api/mcps", nil); err != nil {
-		list = append(list, finding{What: "token", Text: a.worded(err).Error(), Do: a.text("cli.login_hint")})
+		list = append(list, finding{What: "token", Text: g.con.worded(err).Error(), Do: g.con.text("cli.login_hint")})
 	}
 	return list
 }
 
-func (a *app) healthText(h httpapi.Health) string {
-	text := a.word("cli.health.", h.Status)
+// healthText returns the state of a deployment, with those of its parts that are not well.
+func healthText(con *console, h httpapi.Health) string {
+	text := con.word("cli.health.", h.Status)
 	for _, name := range slices.Sorted(maps.Keys(h.Checks)) {
 		if state := h.Checks[name]; state != "ok" {
-			text += ", " + name + ": " + a.word("cli.health.", state)
+			text += ", " + name + ": " + con.word("cli.health.", state)
 		}
 	}
 	return visible.ScreenLine(text)
 }
 
 // examineProvider asks the provider of models of this machine whether it answers, and whether it takes the key.
-func (a *app) examineProvider(ctx context.Context) []finding {
-	s, err := process.SettingsFrom(a.getenv)
+func (g *doctor) examineProvider(ctx context.Context) []finding {
+	s, err := process.SettingsFrom(g.con.getenv)
 	if err != nil {
-		return []finding{{What: "settings", Text: a.told(err)}}
+		return []finding{{What: "settings", Text: g.con.told(err)}}
 	}
 	p := s.Provider()
 	if p.BaseURL == "" {
-		return []finding{{What: "provider", OK: true, Text: a.text("cli.doctor.demo"), Do: a.text("cli.doctor.real_one")}}
+		return []finding{{What: "provider", OK: true, Text: g.con.text("cli.doctor.demo"), Do: g.con.text("cli.doctor.real_one")}}
 	}
 	within, cancel := context.WithTimeout(ctx, askProvider)
 	defer cancel()
 	request, err := http.NewRequestWithContext(within, http.MethodGet, strings.TrimRight(p.BaseURL, "/")+"/models", http.NoBody)
 	if err != nil {
-		return []finding{{What: "provider", Text: a.told(err), Do: a.text("cli.doctor.mend_url")}}
+		return []finding{{What: "provider", Text: g.con.told(err), Do: g.con.text("cli.doctor.mend_url")}}
 	}
 	if p.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+p.Key.Reveal())
@@ -230,14 +242,14 @@ func (a *app) examineProvider(ctx context.Context) []finding {
 	direct := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the key goes nowhere else
 	answer, err := direct.Do(request)
 	if err != nil {
-		return []finding{{What: "provider", Text: a.text("cli.doctor.silent", "url", p.BaseURL, "why", a.text("cli.lost.why."+neterr.Reason(err))), Do: a.text("cli.doctor.reach")}}
+		return []finding{{What: "provider", Text: g.con.text("cli.doctor.silent", "url", p.BaseURL, "why", g.con.text("cli.lost.why."+neterr.Reason(err))), Do: g.con.text("cli.doctor.reach")}}
 	}
 	_ = answer.Body.Close()
 	switch {
 	case meaning.WantsKey(answer.StatusCode):
-		return []finding{{What: "provider", Text: a.text("cli.doctor.key_refused", "url", p.BaseURL, "status", fmt.Sprint(answer.StatusCode)), Do: a.text("cli.doctor.another_key")}}
+		return []finding{{What: "provider", Text: g.con.text("cli.doctor.key_refused", "url", p.BaseURL, "status", fmt.Sprint(answer.StatusCode)), Do: g.con.text("cli.doctor.another_key")}}
 	case meaning.Passes(answer.StatusCode, false):
-		return []finding{{What: "provider", Text: a.text("cli.doctor.answers_status", "url", p.BaseURL, "status", fmt.Sprint(answer.StatusCode)), Do: a.text("cli.doctor.later")}}
+		return []finding{{What: "provider", Text: g.con.text("cli.doctor.answers_status", "url", p.BaseURL, "status", fmt.Sprint(answer.StatusCode)), Do: g.con.text("cli.doctor.later")}}
 	}
-	return []finding{{What: "provider", OK: true, Text: a.text("cli.doctor.answers", "url", p.BaseURL, "model", p.Model)}}
+	return []finding{{What: "provider", OK: true, Text: g.con.text("cli.doctor.answers", "url", p.BaseURL, "model", p.Model)}}
 }

@@ -33,14 +33,14 @@ func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 		`{"configured":false,"provider":"openai"}`:                                                     {Text: "openai: no assistant with a key", Do: "set the key on the page, under Assistants"},
 	} {
 		a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
-		a.tag = a.language()
+		a.con.tag = a.con.language()
 		want.What = "provider"
-		if got := a.examineStatus(t.Context(), served(t, map[string]string{"/ai/status": status})); got != want {
+		if got := a.doctor.examineStatus(t.Context(), served(t, map[string]string{"/ai/status": status})); got != want {
 			t.Errorf("%s: %+v, want %+v", status, got, want)
 		}
 	}
 	a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
-	if got := a.examineStatus(t.Context(), served(t, nil)); got.OK || got.What != "provider" || got.Text == "" {
+	if got := a.doctor.examineStatus(t.Context(), served(t, nil)); got.OK || got.What != "provider" || got.Text == "" {
 		t.Errorf("a process that does not answer: %+v", got)
 	}
 }
@@ -52,12 +52,12 @@ func TestAProcessOfThisMachineIsNoPlaceElsewhere(t *testing.T) {
 		"en": "go to openai (m, api.openai.com).",
 	} {
 		a, _, errOut := newApp(map[string]string{"PILOTO_LANG": lang, "XDG_CONFIG_HOME": t.TempDir()}, "")
-		a.tag, a.global.at = a.language(), here
+		a.con.tag, a.deployment.at = a.con.language(), here
 		c := served(t, map[string]string{
 			"/ai/eligibility": `{"provider":"openai","model":"m","providerOrder":["openai"]}`, "/api/agents/build": `{"name":"build"}`,
 			"/ai/providers": `{"providers":[{"provider":"openai","base_url":"https://api.openai.com/v1"}]}`,
 		})
-		if err := a.tellWhere(t.Context(), c, &work{agent: "build"}, nil); err != nil || !strings.Contains(errOut.String(), want) || strings.Contains(errOut.String(), "127.0.0.1") {
+		if err := a.jobs.tellWhere(t.Context(), c, &work{agent: "build"}, nil); err != nil || !strings.Contains(errOut.String(), want) || strings.Contains(errOut.String(), "127.0.0.1") {
 			t.Errorf("%s: %q, %v", lang, errOut, err)
 		}
 	}

@@ -18,25 +18,36 @@ import (
 	"piloto/internal/workspace/overlay"
 )
 
+// fileGroup are the commands about files.
+type fileGroup struct {
+	con        *console
+	deployment *deployment
+	folders    *folders
+}
+
+func (g *fileGroup) commands() []*cobra.Command {
+	return []*cobra.Command{g.workspaceCommand()}
+}
+
 // workspaceCommand returns the commands about files and their earlier versions: those of a folder of this machine that
 // piloto run worked on, or those of a project or a chat at the deployment.
-func (a *app) workspaceCommand() *cobra.Command {
+func (g *fileGroup) workspaceCommand() *cobra.Command {
 	var f fileFlags
 	with := func(use, about string, args cobra.PositionalArgs, do func(ctx context.Context, files openFiles, args []string) error) *cobra.Command {
 		return &cobra.Command{
 			Use: use, Short: about, Args: args,
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return a.withFiles(cmd.Context(), f, func(ctx context.Context, files openFiles) error { return do(ctx, files, args) })
+				return g.withFiles(cmd.Context(), f, func(ctx context.Context, files openFiles) error { return do(ctx, files, args) })
 			},
 		}
 	}
-	list := with("ls", "List the files that an agent sees", none, a.listFiles)
-	cat := with("cat FILE [VERSION]", "Write a file to stdout, or an earlier version of it", between(1, "FILE", "VERSION"), a.catFile)
-	log := with("log FILE", "List the versions of a file that are kept, also of one that was deleted", exactly("FILE"), a.logFile)
-	diff := with("diff FILE VERSION", "Show what restoring a version would change", exactly("FILE", "VERSION"), a.diffFile)
-	restore := with("restore FILE VERSION", "Put an earlier version back; the present one is kept, too", exactly("FILE", "VERSION"), a.restoreFile)
+	list := with("ls", "List the files that an agent sees", none, g.listFiles)
+	cat := with("cat FILE [VERSION]", "Write a file to stdout, or an earlier version of it", between(1, "FILE", "VERSION"), g.catFile)
+	log := with("log FILE", "List the versions of a file that are kept, also of one that was deleted", exactly("FILE"), g.logFile)
+	diff := with("diff FILE VERSION", "Show what restoring a version would change", exactly("FILE", "VERSION"), g.diffFile)
+	restore := with("restore FILE VERSION", "Put an earlier version back; the present one is kept, too", exactly("FILE", "VERSION"), g.restoreFile)
 	cmd := group("workspace", "Files: of a folder of this machine, or of a project or a chat", list, cat, log, diff, restore,
-		a.getFileCommand(&f), a.putFileCommand(&f), a.pushCommand(&f), a.pullCommand(&f))
+		g.getFileCommand(&f), g.putFileCommand(&f), g.pushCommand(&f), g.pullCommand(&f))
 	cmd.Long = `With --project or --chat: the files of that project, or of that chat, at the deployment (--at, --profile).
 Without them: the files of a folder of this machine (-w), with the versions that were kept here.
 get, put, push and pull always need --project or --chat.`
@@ -64,15 +75,15 @@ type openFiles struct {
 }
 
 // withFiles calls do with the files that the flags name.
-func (a *app) withFiles(ctx context.Context, f fileFlags, do func(ctx context.Context, files openFiles) error) error {
+func (g *fileGroup) withFiles(ctx context.Context, f fileFlags, do func(ctx context.Context, files openFiles) error) error {
 	if f.remote() {
-		return a.withRemote(ctx, f, func(ctx context.Context, files client.Files) error {
+		return g.withRemote(ctx, f, func(ctx context.Context, files client.Files) error {
 			return do(ctx, openFiles{files, func() (*overlay.Overlay, error) {
 				return overlay.New(files, overlay.Set{}, overlay.Options{Now: now, Check: workspace.Shown{}.Check})
 			}})
 		})
 	}
-	m, err := a.openFolder(f.root, f.shown)
+	m, err := g.openFolder(f.root, f.shown)
 	if err != nil {
 		return err
 	}
@@ -80,14 +91,14 @@ func (a *app) withFiles(ctx context.Context, f fileFlags, do func(ctx context.Co
 }
 
 // withRemote calls do with the files of a project or a chat.
-func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.Context, files client.Files) error) error {
+func (g *fileGroup) withRemote(ctx context.Context, f fileFlags, do func(ctx context.Context, files client.Files) error) error {
 	switch {
 	case f.project != "" && f.chat != "":
 		return usage(refusal("cli.wrong.two_places"))
 	case !f.remote():
 		return usage(refusal("cli.files.place"))
 	}
-	return a.connect(ctx, func(ctx context.Context, c *client.Client) error {
+	return g.deployment.connect(ctx, func(ctx context.Context, c *client.Client) error {
 		chat, err := chatOf(ctx, c, f.chat)
 		if err != nil {
 			return err
@@ -96,13 +107,13 @@ func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.C
 		if f.project != "" {
 			there = c.ProjectFiles(f.project)
 		}
-		there.OnRemoved = a.tellRemoved
+		there.OnRemoved = g.tellRemoved
 		return do(ctx, there)
 	})
 }
 
 // tellRemoved names the versions that made room for a write.
-func (a *app) tellRemoved(list []files.Removed) {
+func (g *fileGroup) tellRemoved(list []files.Removed) {
 	for _, r := range list {
 		key := "cli.files.removed_version"
 		switch {
@@ -113,19 +124,19 @@ func (a *app) tellRemoved(list []files.Removed) {
 		}
 		name := visible.Line(r.Path)
 		if r.ProjectID+r.ChatID != "" {
-			name = a.text("cli.files.removed_elsewhere", "name", name, "id", r.ProjectID+r.ChatID)
+			name = g.con.text("cli.files.removed_elsewhere", "name", name, "id", r.ProjectID+r.ChatID)
 		}
-		a.say(a.text(key, "name", name, "at", r.At.Local().Format(time.DateTime)))
+		g.con.report(key, "name", name, "at", r.At.Local().Format(time.DateTime))
 	}
 }
 
 // openFolder opens a folder without its agent.
-func (a *app) openFolder(root string, shown []string) (*machine.Machine, error) {
+func (g *fileGroup) openFolder(root string, shown []string) (*machine.Machine, error) {
 	history, err := historyFolder()
 	if err != nil {
 		return nil, err
 	}
-	m, err := machine.Open(machine.Options{Root: root, History: history, Shown: shown, Tag: a.tag, Now: now, Log: a.errOut})
+	m, err := machine.Open(machine.Options{Root: root, History: history, Shown: shown, Tag: g.con.tag, Now: now, Log: g.con.errOut})
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -141,7 +152,7 @@ func historyFolder() (string, error) {
 	return filepath.Join(cache, "piloto", "history"), nil
 }
 
-func (a *app) listFiles(ctx context.Context, files openFiles, _ []string) error {
+func (g *fileGroup) listFiles(ctx context.Context, files openFiles, _ []string) error {
 	all, err := files.List(ctx)
 	if err != nil {
 		return err
@@ -150,7 +161,7 @@ func (a *app) listFiles(ctx context.Context, files openFiles, _ []string) error 
 	for _, f := range all.Files {
 		rows = append(rows, fileRow(f))
 	}
-	return a.list(map[string]any{"files": jsonFiles(all.Files), "version": all.Version}, fileTitles, rows)
+	return g.con.list(map[string]any{"files": jsonFiles(all.Files), "version": all.Version}, fileTitles, rows)
 }
 
 // fileTitles are the titles of a table of files.
@@ -208,7 +219,7 @@ func whole(ctx context.Context, files openFiles, name, typed string) (string, er
 	return found, nil
 }
 
-func (a *app) catFile(ctx context.Context, files openFiles, args []string) error {
+func (g *fileGroup) catFile(ctx context.Context, files openFiles, args []string) error {
 	version := ""
 	if len(args) == 2 {
 		var err error
@@ -220,17 +231,17 @@ func (a *app) catFile(ctx context.Context, files openFiles, args []string) error
 	if err != nil {
 		return err
 	}
-	if a.isTerm { // no control character reaches a terminal
+	if g.con.isTerm { // no control character reaches a terminal
 		if workspace.Binary(content) {
 			return usage(refusal("cli.files.binary", "name", args[0]))
 		}
 		content = []byte(visible.Lines(string(content)))
 	}
-	_, err = a.out.Write(content)
+	_, err = g.con.out.Write(content)
 	return err
 }
 
-func (a *app) logFile(ctx context.Context, files openFiles, args []string) error {
+func (g *fileGroup) logFile(ctx context.Context, files openFiles, args []string) error {
 	kept, err := files.Versions(ctx, args[0])
 	if err != nil {
 		return err
@@ -239,11 +250,11 @@ func (a *app) logFile(ctx context.Context, files openFiles, args []string) error
 	for _, f := range kept {
 		rows = append(rows, fileRow(f))
 	}
-	return a.list(map[string]any{"versions": jsonFiles(kept)}, fileTitles, rows)
+	return g.con.list(map[string]any{"versions": jsonFiles(kept)}, fileTitles, rows)
 }
 
 // restoring returns the change that puts a version of a file back.
-func (a *app) restoring(ctx context.Context, files openFiles, name, typed string) (overlay.Set, error) {
+func (g *fileGroup) restoring(ctx context.Context, files openFiles, name, typed string) (overlay.Set, error) {
 	version, err := whole(ctx, files, name, typed)
 	if err != nil {
 		return overlay.Set{}, err
@@ -266,8 +277,8 @@ func (a *app) restoring(ctx context.Context, files openFiles, name, typed string
 	return pending.Changes(), nil
 }
 
-func (a *app) diffFile(ctx context.Context, files openFiles, args []string) error {
-	set, err := a.restoring(ctx, files, args[0], args[1])
+func (g *fileGroup) diffFile(ctx context.Context, files openFiles, args []string) error {
+	set, err := g.restoring(ctx, files, args[0], args[1])
 	if err != nil {
 		return err
 	}
@@ -275,11 +286,11 @@ func (a *app) diffFile(ctx context.Context, files openFiles, args []string) erro
 	if err != nil || diff == "" {
 		return err
 	}
-	return a.copyTo(a.out, diff, a.isTerm)
+	return g.con.copyTo(g.con.out, diff, g.con.isTerm)
 }
 
-func (a *app) restoreFile(ctx context.Context, files openFiles, args []string) error {
-	set, err := a.restoring(ctx, files, args[0], args[1])
+func (g *fileGroup) restoreFile(ctx context.Context, files openFiles, args []string) error {
+	set, err := g.restoring(ctx, files, args[0], args[1])
 	if err != nil {
 		return err
 	}
@@ -287,7 +298,7 @@ func (a *app) restoreFile(ctx context.Context, files openFiles, args []string) e
 		return err
 	}
 	for _, c := range set.Changes {
-		a.say(c.Phrase().In(a.tag))
+		g.con.say(c.Phrase().In(g.con.tag))
 	}
 	return nil
 }

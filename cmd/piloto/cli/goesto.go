@@ -16,8 +16,8 @@ import (
 
 // tellWhere says, before anything of a person is sent, where the prompt and the files that the agent reads go: to the host of
 // the deployment, if that is elsewhere, and from there to the provider and the model that work, and to those that stand in for it.
-func (a *app) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) error {
-	who, providers, err := a.models(ctx, c, w, chosen)
+func (g *jobGroup) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) error {
+	who, providers, err := g.models(ctx, c, w, chosen)
 	if refused, ok := errors.AsType[*client.Problem](err); ok && refused != nil { // what is wrong is told of the job
 		err = nil
 	}
@@ -37,13 +37,13 @@ func (a *app) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *
 	}
 	from := visible.Line(hostOf(c.Origin))
 	key := "cli.goes"
-	switch origin, _, err := a.target(); {
+	switch origin, _, err := g.deployment.target(); {
 	case who.Provider == "":
 		key = "cli.goes.nowhere"
 	case err == nil && origin == here: // its process is on this machine
 		key = "cli.goes.here"
 	}
-	said := a.text(key, "host", from, "provider", to(who.Provider, who.Model))
+	said := g.con.text(key, "host", from, "provider", to(who.Provider, who.Model))
 	var others []string
 	for _, name := range who.Order {
 		if name != who.Provider {
@@ -51,15 +51,15 @@ func (a *app) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *
 		}
 	}
 	if len(others) > 0 {
-		said += " " + a.text("cli.goes.else", "others", strings.Join(others, ", "))
+		said += " " + g.con.text("cli.goes.else", "others", strings.Join(others, ", "))
 	}
-	a.say(said)
+	g.con.say(said)
 	return nil
 }
 
 // models returns which provider and model would work now, and the providers. The provider is "" where the deployment would
 // not have it answered.
-func (a *app) models(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) (who httpapi.Eligibility, list []httpapi.Provider, err error) {
+func (g *jobGroup) models(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) (who httpapi.Eligibility, list []httpapi.Provider, err error) {
 	query := url.Values{}
 	if w.chat != "" {
 		query.Set("chat_id", w.chat)

@@ -42,7 +42,7 @@ const (
 func (a *app) addHelp(root *cobra.Command) {
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about any command", GroupID: "machine",
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.settle() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.config.settle() },
 		RunE: func(_ *cobra.Command, args []string) error {
 			of, left, err := root.Find(args)
 			if err != nil || len(left) > 0 {
@@ -66,7 +66,7 @@ func (a *app) addHelp(root *cobra.Command) {
 	}
 	english := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if _ = a.settle(); a.tag != locale.Spanish { // a language that is none is told elsewhere
+		if _ = a.config.settle(); a.con.tag != locale.Spanish { // a language that is none is told elsewhere
 			english(cmd, args)
 			return
 		}
@@ -74,7 +74,7 @@ func (a *app) addHelp(root *cobra.Command) {
 		var text strings.Builder
 		cmd.SetOut(&text)
 		english(cmd, args)
-		_, _ = io.WriteString(a.out, strings.ReplaceAll(text.String(), "(default ", spanishHelp()["(default "]))
+		_, _ = io.WriteString(a.con.out, strings.ReplaceAll(text.String(), "(default ", spanishHelp()["(default "]))
 	})
 }
 

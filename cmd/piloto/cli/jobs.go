@@ -12,39 +12,39 @@ import (
 	"piloto/internal/edge/httpapi"
 )
 
-func (a *app) jobsCommand() *cobra.Command {
+func (g *jobGroup) jobsCommand() *cobra.Command {
 	var p page
-	list := a.request("list", "List the jobs, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.request("list", "List the jobs, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.JobList](ctx, c, "/api/jobs", p.query())
 		if err != nil {
 			return err
 		}
-		defer a.tellNext(got.Cursor)
+		defer g.con.tellNext(got.Cursor)
 		var rows [][]string
 		for _, j := range got.Jobs {
-			state := a.word("cli.job_state.", string(j.Status))
+			state := g.con.word("cli.job_state.", string(j.Status))
 			switch seen := j.ClientSeen; {
 			case j.StopReason != "":
-				state += " (" + a.word("job.stopped.", string(j.StopReason)) + ")"
+				state += " (" + g.con.word("job.stopped.", string(j.StopReason)) + ")"
 			case seen != nil && time.Since(*seen) > job.ClientSilence:
-				state += " (" + a.text("cli.job.gone", "at", moment(*seen)) + ")"
+				state += " (" + g.con.text("cli.job.gone", "at", moment(*seen)) + ")"
 			}
 			rows = append(rows, []string{j.JobID, moment(j.UpdatedAt), j.Agent, state, money(j.CostMicros), cut(j.Prompt, 60)})
 		}
-		return a.list(got, []string{"cli.id", "cli.changed", "cli.agent", "cli.status", "cli.cost", "cli.prompt"}, rows)
+		return g.con.list(got, []string{"cli.id", "cli.changed", "cli.agent", "cli.status", "cli.cost", "cli.prompt"}, rows)
 	})
 	p.register(list)
-	show := a.request("show ID", "Show a job as JSON", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	show := g.deployment.request("show ID", "Show a job as JSON", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0]), nil)
 		if err != nil {
 			return err
 		}
-		return a.printJSON(got)
+		return g.con.printJSON(got)
 	})
-	watch := a.request("watch ID", "Follow a job to its end, or to what it waits for", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
-		return a.watch(ctx, c, args[0])
+	watch := g.deployment.request("watch ID", "Follow a job to its end, or to what it waits for", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		return g.watch(ctx, c, args[0])
 	})
-	events := a.request("events ID", "List what happened in a job", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	events := g.deployment.request("events ID", "List what happened in a job", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.JobEventList](ctx, c, client.Path("api", "jobs", args[0], "events"), nil)
 		if err != nil {
 			return err
@@ -53,28 +53,28 @@ func (a *app) jobsCommand() *cobra.Command {
 		for _, e := range got.Events {
 			rows = append(rows, []string{fmt.Sprint(e.Seq), moment(e.At), e.Type, cut(string(e.Data), 100)})
 		}
-		return a.list(got, []string{"cli.n", "cli.at", "cli.kind", "cli.what"}, rows)
+		return g.con.list(got, []string{"cli.n", "cli.at", "cli.kind", "cli.what"}, rows)
 	})
-	stop := a.request("stop ID", "Stop a job; a plan of it that waits or runs stays as it is", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	stop := g.deployment.request("stop ID", "Stop a job; a plan of it that waits or runs stays as it is", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0], "stop"), struct{}{})
 		if err != nil {
 			return err
 		}
-		if a.global.json {
-			return a.printJSON(got)
+		if g.con.json {
+			return g.con.printJSON(got)
 		}
-		return a.print(got.JobID + "  " + a.word("cli.job_state.", string(got.Status)))
+		return g.con.print(got.JobID + "  " + g.con.word("cli.job_state.", string(got.Status)))
 	})
 	return group("jobs", "List, show, follow and stop the work of agents", list, show, watch, events, stop)
 }
 
 // watch follows a job of another command. A signal ends only the watching.
-func (a *app) watch(ctx context.Context, c *client.Client, id string) error {
+func (g *jobGroup) watch(ctx context.Context, c *client.Client, id string) error {
 	began := time.Now()
-	t := &jobTale{app: a, id: id}
-	j, err := a.followJob(ctx, c, t)
+	t := &jobTale{con: g.con, id: id}
+	j, err := g.followJob(ctx, c, t)
 	if err != nil {
 		return err
 	}
-	return a.printOutcome(ctx, c, j, t, time.Since(began))
+	return g.printOutcome(ctx, c, j, t, time.Since(began))
 }

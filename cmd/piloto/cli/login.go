@@ -14,7 +14,7 @@ import (
 	"piloto/internal/edge/httpapi"
 )
 
-func (a *app) loginCommand() *cobra.Command {
+func (g *accountGroup) loginCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "login URL", Short: "Keep the token of a deployment, for you alone; the token is read from stdin", Args: exactly("URL"),
 		Long: `Keep the token of a deployment. The token is read from stdin, or asked for without showing it, and never a flag:
@@ -27,19 +27,19 @@ It is sent to that address only. --profile names it, when there is more than one
 			if err != nil {
 				return err
 			}
-			token, err := a.secret(a.text("cli.token"))
+			token, err := g.con.secret(g.con.text("cli.token"))
 			if err != nil {
 				return err
 			}
-			known, err := a.readProfiles()
+			known, err := g.deployment.readProfiles()
 			if err != nil {
 				return err
 			}
-			c := client.New(origin, token, string(a.tag))
+			c := client.New(origin, token, string(g.con.tag))
 			if _, err := client.Get[httpapi.ChatList](cmd.Context(), c, "/api/chats", url.Values{"limit": {"1"}}); err != nil {
 				return err
 			}
-			name := a.global.profile
+			name := g.deployment.profile
 			if name == "" {
 				u, err := url.Parse(origin)
 				if err != nil {
@@ -49,26 +49,26 @@ It is sent to that address only. --profile names it, when there is more than one
 			}
 			live, err := c.LiveOrigin(cmd.Context())
 			if errors.Is(err, client.ErrOtherSocket) {
-				a.say(a.text("cli.other_socket", "url", origin))
+				g.con.report("cli.other_socket", "url", origin)
 			} // any other error: it has no socket now, and answers come whole
 			known.Known[name], known.Current = profile{origin, token, live}, name
-			if err := a.writeProfiles(known); err != nil {
+			if err := g.deployment.writeProfiles(known); err != nil {
 				return err
 			}
-			a.say(a.text("cli.logged_in", "name", name, "url", origin))
+			g.con.report("cli.logged_in", "name", name, "url", origin)
 			if live != "" {
-				a.say(a.text("cli.logged_live", "url", live))
+				g.con.report("cli.logged_live", "url", live)
 			}
 			return nil
 		},
 	}
 }
 
-func (a *app) logoutCommand() *cobra.Command {
+func (g *accountGroup) logoutCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "logout [NAME]", Short: "Forget the token of a deployment on this machine", Args: between(0, "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			known, err := a.readProfiles()
+			known, err := g.deployment.readProfiles()
 			if err != nil {
 				return err
 			}
@@ -86,16 +86,16 @@ func (a *app) logoutCommand() *cobra.Command {
 			if known.Current == name {
 				known.Current = ""
 			}
-			return a.writeProfiles(known)
+			return g.deployment.writeProfiles(known)
 		},
 	}
 }
 
-func (a *app) profilesCommand() *cobra.Command {
+func (g *accountGroup) profilesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "profiles [NAME]", Short: "List the deployments that login stored, or choose the one in use", Args: between(0, "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			known, err := a.readProfiles()
+			known, err := g.deployment.readProfiles()
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func (a *app) profilesCommand() *cobra.Command {
 				if known.Current = args[0]; known.Current == here {
 					known.Current = ""
 				}
-				return a.writeProfiles(known)
+				return g.deployment.writeProfiles(known)
 			}
 			var rows [][]string
 			shown := map[string]string{}
@@ -118,24 +118,24 @@ func (a *app) profilesCommand() *cobra.Command {
 				shown[name] = known.Known[name].Origin
 				rows = append(rows, []string{mark, name, known.Known[name].Origin})
 			}
-			return a.list(map[string]any{"current": known.Current, "profiles": shown}, []string{"cli.current", "cli.name", "cli.url"}, rows)
+			return g.con.list(map[string]any{"current": known.Current, "profiles": shown}, []string{"cli.current", "cli.name", "cli.url"}, rows)
 		},
 	}
 }
 
-func (a *app) healthCommand() *cobra.Command {
+func (g *accountGroup) healthCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "health", Short: "Whether the deployment and what it depends on answer (exit 9: no)", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.reach(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.reach(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				h, _, err := c.Health(ctx)
 				if err != nil {
 					return err
 				}
-				if a.global.json {
-					err = a.printJSON(h)
+				if g.con.json {
+					err = g.con.printJSON(h)
 				} else {
-					err = a.print(fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, a.healthText(h)))
+					err = g.con.print(fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, healthText(g.con, h)))
 				}
 				if err == nil && h.Status == "unavailable" {
 					err = exit(Unreachable)

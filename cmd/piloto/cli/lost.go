@@ -12,13 +12,13 @@ import (
 )
 
 // lost returns the sentences for an answer that did not come: what came in its place.
-func (a *app) lost(e *client.UnreachableError) string {
-	said := []string{a.text("cli.lost."+string(e.Came), "url", e.Origin, "status", fmt.Sprint(e.Status), "why", a.whyLost(e))}
+func (con *console) lost(e *client.UnreachableError) string {
+	said := []string{con.text("cli.lost."+string(e.Came), "url", e.Origin, "status", fmt.Sprint(e.Status), "why", con.whyLost(e))}
 	switch {
 	case e.Wait > mostTold:
-		said = append(said, a.text("cli.lost.wait_long"))
+		said = append(said, con.text("cli.lost.wait_long"))
 	case e.Wait > 0:
-		said = append(said, a.text("cli.lost.wait", "n", fmt.Sprint(int64((e.Wait+time.Minute-1)/time.Minute))))
+		said = append(said, con.text("cli.lost.wait", "n", fmt.Sprint(int64((e.Wait+time.Minute-1)/time.Minute))))
 	}
 	return strings.Join(said, "\n")
 }
@@ -27,16 +27,16 @@ func (a *app) lost(e *client.UnreachableError) string {
 const mostTold = 24 * time.Hour
 
 // whyLost says why there was no answer.
-func (a *app) whyLost(e *client.UnreachableError) string {
+func (con *console) whyLost(e *client.UnreachableError) string {
 	if e.Came != client.CameNothing || e.Cause == nil {
 		return ""
 	}
-	return a.text("cli.lost.why." + neterr.Reason(e.Cause))
+	return con.text("cli.lost.why." + neterr.Reason(e.Cause))
 }
 
 // mayBeDone says what a request may have done whatever its last answer says, by its path, and the command that shows it before
 // it is sent once more.
-func (a *app) mayBeDone(path string) string {
+func (con *console) mayBeDone(path string) string {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i := range parts {
 		if name, err := url.PathUnescape(parts[i]); err == nil {
@@ -48,17 +48,17 @@ func (a *app) mayBeDone(path string) string {
 	}
 	switch {
 	case is("api", "runs", "*", "confirm"):
-		return a.text("cli.acted.confirm", "id", parts[2])
+		return con.text("cli.acted.confirm", "id", parts[2])
 	case is("api", "runs", "*", "retry"), is("api", "runs", "*", "undo"), is("api", "runs", "*", "repeat"):
-		return a.text("cli.acted.draft")
+		return con.text("cli.acted.draft")
 	case len(parts) == 4 && is("api", "runs", "*", parts[3]):
-		return a.text("cli.acted.run", "id", parts[2])
+		return con.text("cli.acted.run", "id", parts[2])
 	case is("api", "send"), is("api", "decisions"):
-		return a.text("cli.acted.send")
+		return con.text("cli.acted.send")
 	case is("api", "agents", "*", "jobs"):
-		return a.text("cli.acted.job")
+		return con.text("cli.acted.job")
 	case len(parts) == 4 && is("api", "jobs", "*", parts[3]):
-		return a.text("cli.acted.of_job", "id", parts[2])
+		return con.text("cli.acted.of_job", "id", parts[2])
 	}
-	return a.text("cli.acted")
+	return con.text("cli.acted")
 }

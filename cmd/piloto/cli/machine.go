@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"localaws/alone"
-	"os"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,45 +14,22 @@ import (
 // Version is the version of the command.
 const Version = version.Version
 
-// addMachine adds the commands of this machine.
-func (a *app) addMachine(root *cobra.Command) {
-	for _, cmd := range []*cobra.Command{
-		a.upCommand(), a.backupCommand(), a.restoreCommand(), a.openCommand(), a.rotateCommand(), a.olderCommand(), a.enginesCommand(),
-		a.doctorCommand(), a.validateCommand(), a.versionCommand(),
-	} {
-		cmd.GroupID = "machine"
-		root.AddCommand(cmd)
+// machineGroup are the commands about this machine and its data folder.
+type machineGroup struct {
+	con        *console
+	deployment *deployment
+	folders    *folders
+	config     *configuration
+}
+
+func (g *machineGroup) commands() []*cobra.Command {
+	return []*cobra.Command{
+		g.upCommand(), g.backupCommand(), g.restoreCommand(), g.openCommand(), g.rotateCommand(), g.olderCommand(), g.enginesCommand(),
+		g.validateCommand(), g.versionCommand(),
 	}
 }
 
-// none refuses arguments.
-func none(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage(refusal("cli.wrong.argument", "name", args[0]))
-	}
-	return nil
-}
-
-// exactly wants a number of arguments, whose names are given.
-func exactly(names ...string) cobra.PositionalArgs { return between(len(names), names...) }
-
-// between wants at least a number of arguments, and at most those whose names are given.
-func between(least int, names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < least:
-			return usage(refusal("cli.wrong.missing", "name", names[len(args)], "usage", usageOf(cmd)))
-		case len(args) > len(names):
-			return usage(refusal("cli.wrong.too_many", "name", args[len(names)], "usage", usageOf(cmd)))
-		}
-		return nil
-	}
-}
-
-// usageOf returns how a command is written, without its flags.
-func usageOf(cmd *cobra.Command) string { return strings.TrimSuffix(cmd.UseLine(), " [flags]") }
-
-func (a *app) upCommand() *cobra.Command {
+func (g *machineGroup) upCommand() *cobra.Command {
 	o := process.Options{}
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start everything in one process, on http://localhost:8080",
@@ -65,24 +39,24 @@ Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, 
 (docs/one-machine.md). Without a key a small demonstration model answers.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Person = a.person()
+			o.Person = g.person()
 			if o.AWS != "" && !process.OnThisMachine(o.AWS) {
 				return usage(refusal("cli.wrong.loopback", "name", "--aws", "value", o.AWS))
 			}
-			settings, err := process.SettingsFrom(a.getenv)
+			settings, err := process.SettingsFrom(g.con.getenv)
 			if err != nil {
 				return usage(err)
 			}
-			if o.Data, err = a.makeData(); err != nil {
+			if o.Data, err = g.folders.makeData(); err != nil {
 				return err
 			}
 			var also io.Writer
-			if a.global.verbose > 0 {
-				also = a.out
+			if g.con.verbose > 0 {
+				also = g.con.out
 			}
 			o.Log = process.NewLog(o.Data, also)
-			o.Ready = func(process.Address) { a.keepData(o.Data) }
-			err = process.Serve(cmd.Context(), o, settings, a.out)
+			o.Ready = func(process.Address) { g.folders.keepData(o.Data) }
+			err = process.Serve(cmd.Context(), o, settings, g.con.out)
 			if process.IsMiswritten(err) {
 				return usage(err)
 			}
@@ -100,11 +74,11 @@ Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, 
 	return cmd
 }
 
-func (a *app) backupCommand() *cobra.Command {
+func (g *machineGroup) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup FILE", Short: "Write all of the data folder to a new file, also while a process has it", Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := a.dataFolder()
+			data, err := g.folders.dataFolder()
 			if err != nil {
 				return err
 			}
@@ -112,23 +86,23 @@ func (a *app) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			lines := []string{a.text("cli.backup.made", "folder", data, "file", args[0])}
+			lines := []string{g.con.text("cli.backup.made", "folder", data, "file", args[0])}
 			for _, f := range held.Files {
-				lines = append(lines, "  "+a.text("cli.backup.file", "name", fmt.Sprintf("%-24s", f.Name), "n", fmt.Sprint(f.Size)))
+				lines = append(lines, "  "+g.con.text("cli.backup.file", "name", fmt.Sprintf("%-24s", f.Name), "n", fmt.Sprint(f.Size)))
 			}
 			if held.Objects > 0 {
-				lines = append(lines, "  "+a.text("cli.backup.objects", "name", fmt.Sprintf("%-24s", "objects/"), "n", fmt.Sprint(held.Size), "objects", fmt.Sprint(held.Objects)))
+				lines = append(lines, "  "+g.con.text("cli.backup.objects", "name", fmt.Sprintf("%-24s", "objects/"), "n", fmt.Sprint(held.Size), "objects", fmt.Sprint(held.Objects)))
 			}
-			return a.printLines(append(lines, "  "+a.text("cli.backup.secrets"))...)
+			return g.con.printLines(append(lines, "  "+g.con.text("cli.backup.secrets"))...)
 		},
 	}
 }
 
-func (a *app) restoreCommand() *cobra.Command {
+func (g *machineGroup) restoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore FILE", Short: "Make the data folder, which must have nothing, from a backup", Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := a.dataFolder()
+			data, err := g.folders.dataFolder()
 			if err != nil {
 				return err
 			}
@@ -136,30 +110,30 @@ func (a *app) restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.keepData(data)
-			return a.printLines(a.text("cli.restored", "folder", data, "file", args[0], "at", moment(held.At)), "  "+a.text("cli.restored.runs"))
+			g.folders.keepData(data)
+			return g.con.printLines(g.con.text("cli.restored", "folder", data, "file", args[0], "at", moment(held.At)), "  "+g.con.text("cli.restored.runs"))
 		},
 	}
 }
 
-func (a *app) openCommand() *cobra.Command {
+func (g *machineGroup) openCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "open", Short: "Print an address that signs in, once, to the process that has the data folder", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			data, err := a.dataFolder()
+			data, err := g.folders.dataFolder()
 			if err != nil {
 				return err
 			}
-			return process.SignIn(cmd.Context(), data, a.out)
+			return process.SignIn(cmd.Context(), data, g.con.out)
 		},
 	}
 }
 
-func (a *app) rotateCommand() *cobra.Command {
+func (g *machineGroup) rotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate-key", Short: "Have receipts signed with a new key from the next start on", Args: none,
 		RunE: func(*cobra.Command, []string) error {
-			data, err := a.dataFolder()
+			data, err := g.folders.dataFolder()
 			if err != nil {
 				return err
 			}
@@ -167,17 +141,17 @@ func (a *app) rotateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.keepData(data)
-			return a.printLines(a.text("cli.rotated", "file", key))
+			g.folders.keepData(data)
+			return g.con.printLines(g.con.text("cli.rotated", "file", key))
 		},
 	}
 }
 
-func (a *app) olderCommand() *cobra.Command {
+func (g *machineGroup) olderCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "accept-older", Short: "Go on from the commit before where the newest of the data file is damaged", Args: none,
 		RunE: func(*cobra.Command, []string) error {
-			data, err := a.dataFolder()
+			data, err := g.folders.dataFolder()
 			if err != nil {
 				return err
 			}
@@ -185,27 +159,27 @@ func (a *app) olderCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printLines(a.text("cli.older", "file", file))
+			return g.con.printLines(g.con.text("cli.older", "file", file))
 		},
 	}
 }
 
-func (a *app) enginesCommand() *cobra.Command {
+func (g *machineGroup) enginesCommand() *cobra.Command {
 	var o alone.Options
 	cmd := &cobra.Command{
 		Use: "engines", Short: "Serve only the engines, a small AWS for tests of your own", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Data = a.global.data
+			o.Data = g.folders.data
 			if !cmd.Flags().Changed("data") { // never the data of a deployment
 				o.Data = ".localaws"
-				if err := a.ownEngines(o.Data); err != nil {
+				if err := g.folders.ownEngines(o.Data); err != nil {
 					return err
 				}
 			}
 			if err := o.Check(); err != nil {
 				return usage(refusal("cli.wrong.loopback", "name", "--listen", "value", o.Listen))
 			}
-			return alone.Serve(cmd.Context(), o, a.out, a.errOut)
+			return alone.Serve(cmd.Context(), o, g.con.out, g.con.errOut)
 		},
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "127.0.0.1:8000", "`address` on this machine; port 0: any that is free")
@@ -213,47 +187,29 @@ func (a *app) enginesCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) validateCommand() *cobra.Command {
+func (g *machineGroup) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: between(0, "FILE"),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.settle() }, // what is checked is not in force
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.config.settle() }, // what is checked is not in force
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := configFile
 			if len(args) == 1 {
 				file = args[0]
-			} else if a.global.config != "" {
-				file = a.global.config
+			} else if g.config.config != "" {
+				file = g.config.config
 			}
-			return a.validate(cmd.Root(), file)
+			return g.config.validate(cmd.Root(), file)
 		},
 	}
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func (g *machineGroup) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: none,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.out, Version)
+			_, err := fmt.Fprintln(g.con.out, Version)
 			return err
 		},
 	}
-}
-
-// readInput reads a file, or stdin when the name is "-".
-func (a *app) readInput(name string, most int64) ([]byte, error) {
-	var from io.Reader = a.in
-	if name != "-" {
-		f, err := os.Open(name) //nolint:gosec // the person names it
-		if err != nil {
-			return nil, usage(err)
-		}
-		defer func() { _ = f.Close() }()
-		from = f
-	}
-	text, err := io.ReadAll(io.LimitReader(from, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = usage(errFileTooBig.With("name", name).With("max", strconv.FormatInt(most, 10)))
-	}
-	return text, err
 }

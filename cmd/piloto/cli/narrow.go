@@ -34,8 +34,8 @@ func narrowing(all map[string]setting) (kept map[string]setting, widening map[st
 }
 
 // narrow takes back the bounds of a piloto.yaml that nobody named which are not below those of the agent.
-func (a *app) narrow(ctx context.Context, c *client.Client, w *work) error {
-	if len(a.unnamed) == 0 {
+func (cfg *configuration) narrow(ctx context.Context, c *client.Client, w *work) error {
+	if len(cfg.unnamed) == 0 {
 		return nil
 	}
 	as, err := client.Get[httpapi.AgentView](ctx, c, client.Path("api", "agents", w.agent), nil)
@@ -43,7 +43,7 @@ func (a *app) narrow(ctx context.Context, c *client.Client, w *work) error {
 		return err
 	}
 	var ignored []string
-	for _, name := range a.unnamed {
+	for _, name := range cfg.unnamed {
 		ordered := 0 // how it stands to the agent's; above 0: it would widen
 		switch name {
 		case "max-steps":
@@ -70,7 +70,7 @@ func (a *app) narrow(ctx context.Context, c *client.Client, w *work) error {
 			ignored = append(ignored, strings.ReplaceAll(name, "-", "_"))
 		}
 	}
-	a.tellIgnored(configFile, ignored)
+	cfg.tellIgnored(configFile, ignored)
 	return nil
 }
 
@@ -80,8 +80,8 @@ func strictness(m agent.Mode) int {
 }
 
 // tellIgnored says which settings of a file count only when the file is named, and how that is done.
-func (a *app) tellIgnored(file string, keys []string) {
+func (cfg *configuration) tellIgnored(file string, keys []string) {
 	if len(keys) > 0 {
-		a.say(a.text("cli.config.ignored", "file", file, "keys", strings.Join(keys, ", "), "command", a.again("-c", file)))
+		cfg.con.report("cli.config.ignored", "file", file, "keys", strings.Join(keys, ", "), "command", cfg.con.again("-c", file))
 	}
 }

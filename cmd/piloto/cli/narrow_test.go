@@ -30,7 +30,7 @@ func TestAFileThatNobodyNamedOnlyNarrows(t *testing.T) {
 		cmd, _, err = a.root().Find([]string{name})
 		must(t, err)
 		must(t, cmd.ParseFlags(args))
-		err = a.configure(cmd)
+		err = a.config.configure(cmd)
 		return a, cmd, errOut.String(), err
 	}
 	a, _, _ := newApp(nil, "")
@@ -58,11 +58,11 @@ func TestAFileThatNobodyNamedOnlyNarrows(t *testing.T) {
 		}
 	}
 	hook := "post_edit:\n  - {name: x, command: touch hit, file_patterns: ['*']}\n"
-	if a, _, said, err := configured("run", hook); err != nil || a.hooks != nil || !strings.Contains(said, "Ignored: post_edit.") {
-		t.Errorf("hooks: %v %v %q", err, a.hooks, said)
+	if a, _, said, err := configured("run", hook); err != nil || a.config.hooks != nil || !strings.Contains(said, "Ignored: post_edit.") {
+		t.Errorf("hooks: %v %v %q", err, a.config.hooks, said)
 	}
-	if a, _, said, err := configured("run", hook, "-c", configFile); err != nil || len(a.hooks) != 1 || said != "" {
-		t.Errorf("hooks of a file that is named: %v %v %q", err, a.hooks, said)
+	if a, _, said, err := configured("run", hook, "-c", configFile); err != nil || len(a.config.hooks) != 1 || said != "" {
+		t.Errorf("hooks of a file that is named: %v %v %q", err, a.config.hooks, said)
 	}
 	for _, text := range []string{"agnet: x\n", "max_steps: x\n", "a: [\n"} { // a bound that is written wrong would not hold
 		if _, _, _, err := configured("run", text); codeOf(err) != Usage {

@@ -30,12 +30,12 @@ func TestAWrongValueIsNamedByItsOrigin(t *testing.T) {
 		cmd, _, err := a.root().Find([]string{"run"})
 		must(t, err)
 		must(t, cmd.ParseFlags(strings.Fields(c.flag)))
-		err = a.configure(cmd)
+		err = a.config.configure(cmd)
 		if err == nil {
 			err = cmd.RunE(cmd, []string{"hola"})
 		}
-		if codeOf(err) != Usage || !strings.HasPrefix(a.worded(err).Error(), c.want) {
-			t.Errorf("%q %s: %v", c.file, c.flag, a.worded(err))
+		if codeOf(err) != Usage || !strings.HasPrefix(a.con.worded(err).Error(), c.want) {
+			t.Errorf("%q %s: %v", c.file, c.flag, a.con.worded(err))
 		}
 	}
 }

@@ -12,39 +12,39 @@ import (
 )
 
 // printJSON writes a value to stdout. In its strings, what is invisible is escaped.
-func (a *app) printJSON(v any) error {
+func (con *console) printJSON(v any) error {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if a.isTerm {
+	if con.isTerm {
 		e.SetIndent("", "  ")
 	}
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(a.out, visible.Escaped(b.String()))
+	_, err := io.WriteString(con.out, visible.Escaped(b.String()))
 	return err
 }
 
 // print writes one line to stdout, every character of which is visible.
-func (a *app) print(line string) error {
-	_, err := fmt.Fprintln(a.out, visible.Line(line))
+func (con *console) print(line string) error {
+	_, err := fmt.Fprintln(con.out, visible.Line(line))
 	return err
 }
 
 // printLines writes lines to stdout.
-func (a *app) printLines(lines ...string) error {
-	_, err := io.WriteString(a.out, strings.Join(lines, "\n")+"\n")
+func (con *console) printLines(lines ...string) error {
+	_, err := io.WriteString(con.out, strings.Join(lines, "\n")+"\n")
 	return err
 }
 
 // table writes rows to stdout: the keys of the titles, then the cells. Cells are values of others, so every character
 // of them is visible.
-func (a *app) table(titles []string, rows [][]string) error {
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+func (con *console) table(titles []string, rows [][]string) error {
+	w := tabwriter.NewWriter(con.out, 0, 4, 2, ' ', 0)
 	head := make([]string, len(titles))
 	for i, t := range titles {
-		head[i] = strings.ToUpper(a.text(t))
+		head[i] = strings.ToUpper(con.text(t))
 	}
 	fmt.Fprintln(w, strings.Join(head, "\t"))
 	for _, row := range rows {
@@ -58,15 +58,15 @@ func (a *app) table(titles []string, rows [][]string) error {
 }
 
 // list prints values: as JSON, or as a table.
-func (a *app) list(all any, titles []string, rows [][]string) error {
-	if a.global.json {
-		return a.printJSON(all)
+func (con *console) list(all any, titles []string, rows [][]string) error {
+	if con.json {
+		return con.printJSON(all)
 	}
 	if len(rows) == 0 {
-		a.say(a.text("cli.nothing"))
+		con.report("cli.nothing")
 		return nil
 	}
-	return a.table(titles, rows)
+	return con.table(titles, rows)
 }
 
 // moment returns a time of this machine.
@@ -92,7 +92,7 @@ func cut(text string, most int) string {
 
 // copyTo writes text that a model or a service wrote to a terminal or a pipe. To a terminal no control character goes,
 // because it could change what the terminal shows.
-func (a *app) copyTo(w io.Writer, text string, terminal bool) error {
+func (con *console) copyTo(w io.Writer, text string, terminal bool) error {
 	if terminal {
 		text = visible.Lines(text)
 	}

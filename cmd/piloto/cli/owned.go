@@ -24,8 +24,8 @@ import (
 type notes string
 
 // notes returns the notes of this person.
-func (a *app) notes() notes {
-	folder, err := a.configFolder()
+func (f *folders) notes() notes {
+	folder, err := f.configFolder()
 	if err != nil {
 		return ""
 	}

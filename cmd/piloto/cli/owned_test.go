@@ -348,8 +348,8 @@ func TestARefusalOfAFolderHasACode(t *testing.T) {
 	env, _ := person(t)
 	must(t, os.MkdirAll(".piloto/x", 0o700))
 	a, _, _ := newApp(env, "")
-	a.global.data = dataFolder
-	_, err := a.dataFolder()
+	a.folders.data = dataFolder
+	_, err := a.folders.dataFolder()
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != "cli.wrong.not_opened" || codeOf(err) != Usage {
 		t.Errorf("%v", err)
 	}

@@ -28,8 +28,8 @@ func (p *page) query() url.Values {
 }
 
 // tellNext says how the next page is read, when there is one.
-func (a *app) tellNext(cursor string) {
+func (con *console) tellNext(cursor string) {
 	if cursor != "" {
-		a.say(a.text("cli.next_page", "cursor", cursor))
+		con.report("cli.next_page", "cursor", cursor)
 	}
 }

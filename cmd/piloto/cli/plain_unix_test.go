@@ -14,7 +14,7 @@ import (
 
 // TestOnlyAPlainFileIsPut: a FIFO would never answer, and a device never end.
 func TestOnlyAPlainFileIsPut(t *testing.T) {
-	workspaceOf := deployment(t, memory.With(nil))
+	workspaceOf := deploymentFor(t, memory.With(nil))
 	must(t, syscall.Mkfifo("fifo", 0o600))
 	must(t, os.Mkdir("folder", 0o700))
 	must(t, os.WriteFile("large", make([]byte, workspace.MaxFileBytes+1), 0o600))

@@ -27,8 +27,8 @@ type profile struct {
 
 // configFolder returns the folder of this command in the configuration of the person. It is never in the current folder,
 // which may be somebody else's.
-func (a *app) configFolder() (string, error) {
-	folder := a.getenv("XDG_CONFIG_HOME")
+func (f *folders) configFolder() (string, error) {
+	folder := f.con.getenv("XDG_CONFIG_HOME")
 	if folder == "" {
 		var err error
 		if folder, err = os.UserConfigDir(); err != nil {
@@ -42,15 +42,15 @@ func (a *app) configFolder() (string, error) {
 }
 
 // profileFile returns the path of the file.
-func (a *app) profileFile() (string, error) {
-	folder, err := a.configFolder()
+func (d *deployment) profileFile() (string, error) {
+	folder, err := d.folders.configFolder()
 	return filepath.Join(folder, "credentials.json"), err
 }
 
 // readProfiles reads the stored deployments. A file that others can read is refused.
-func (a *app) readProfiles() (p profiles, err error) {
+func (d *deployment) readProfiles() (p profiles, err error) {
 	p.Known = map[string]profile{}
-	file, err := a.profileFile()
+	file, err := d.profileFile()
 	if err != nil {
 		return p, nil //nolint:nilerr // without a place for them there are none
 	}
@@ -75,8 +75,8 @@ func (a *app) readProfiles() (p profiles, err error) {
 }
 
 // write stores the deployments, whole or not at all, for their owner alone.
-func (a *app) writeProfiles(p profiles) error {
-	file, err := a.profileFile()
+func (d *deployment) writeProfiles(p profiles) error {
+	file, err := d.profileFile()
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type change struct {
 }
 
 // addRecord adds the record of a job to its outcome.
-func (a *app) addRecord(o *outcome, j httpapi.Job, t *jobTale) {
+func (g *jobGroup) addRecord(o *outcome, j httpapi.Job, t *jobTale) {
 	o.Changes, o.Commands, o.Refused = []change{}, append([]job.RanCommand{}, j.Commands...), append([]httpapi.JobRefusal{}, j.Refused...)
 	o.Unknown = append([]string{}, j.Unknown...)
 	for _, c := range j.Changes {
@@ -44,7 +44,7 @@ func recordOf(j httpapi.Job) job.Record {
 }
 
 // printRecord writes what was done in a job, what was refused, and how to take it back; nothing when there is nothing of that.
-func (a *app) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
+func (g *jobGroup) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
 	r := recordOf(j)
 	if r.Empty() {
 		return nil
@@ -52,12 +52,12 @@ func (a *app) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
 	said := strings.Split(j.Output, "\n") // the last text that the program makes has it, too
 	var lines []string
 	for _, p := range r.Phrases() {
-		if line := visible.Line(p.In(a.tag)); !slices.Contains(said, line) {
+		if line := visible.Line(p.In(g.con.tag)); !slices.Contains(said, line) {
 			lines = append(lines, "  "+line)
 		}
 	}
 	if len(lines) > 0 {
-		lines = slices.Insert(lines, 0, "", a.text(headOf(j)))
+		lines = slices.Insert(lines, 0, "", g.con.text(headOf(j)))
 	}
 	var undo []string
 	for _, c := range r.Changes {
@@ -67,13 +67,13 @@ func (a *app) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
 	}
 	switch {
 	case len(undo) > 0 && t.machine == nil:
-		lines = append(lines, a.text("cli.record.undo_there"))
+		lines = append(lines, g.con.text("cli.record.undo_there"))
 	case len(undo) > 0:
-		lines = append(lines, a.text("cli.record.undo"))
+		lines = append(lines, g.con.text("cli.record.undo"))
 	}
 	lines = append(lines, undo...)
 	if slices.ContainsFunc(r.Commands, func(c job.RanCommand) bool { return !c.Safe }) {
-		lines = append(lines, a.text("cli.record.commands"))
+		lines = append(lines, g.con.text("cli.record.commands"))
 	}
 	if len(lines) == 0 {
 		return nil
@@ -91,10 +91,10 @@ func headOf(j httpapi.Job) string {
 }
 
 // tellRecord writes the record of a job that was stopped to stderr.
-func (a *app) tellRecord(j httpapi.Job, t *jobTale) {
+func (g *jobGroup) tellRecord(j httpapi.Job, t *jobTale) {
 	j.Output = "" // it is not printed
-	if !a.global.quiet {
-		_ = a.printRecord(a.errOut, j, t)
+	if !g.con.quiet {
+		_ = g.printRecord(g.con.errOut, j, t)
 	}
 }
 
@@ -115,7 +115,7 @@ func (t *jobTale) undo(c job.ChangedFile) string {
 	}
 	switch {
 	case c.Before != "":
-		return strings.Join(slices.Concat([]string{cmp.Or(t.app.name, "piloto"), "workspace", "restore"}, where, []string{"--", visible.Word(c.Name), c.Before[:shortVersion]}), " ")
+		return strings.Join(slices.Concat([]string{cmp.Or(t.con.name, "piloto"), "workspace", "restore"}, where, []string{"--", visible.Word(c.Name), c.Before[:shortVersion]}), " ")
 	case c.Made && !c.Deleted:
 		path := filepath.Join(root, filepath.FromSlash(c.Name))
 		if _, err := os.Lstat(path); t.machine != nil && errors.Is(err, fs.ErrNotExist) { // it was moved away

@@ -18,10 +18,10 @@ func TestWhatMadeRoomIsToldAtTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _, said := newApp(nil, "")
-	a.tag = locale.English
-	a.tellRoom("other", &plan.Result{Body: body})
-	a.tellRoom(tool.FilesID, nil)
-	a.tellRoom(tool.FilesID, &plan.Result{Body: body})
+	a.con.tag = locale.English
+	a.runs.tellRoom("other", &plan.Result{Body: body})
+	a.runs.tellRoom(tool.FilesID, nil)
+	a.runs.tellRoom(tool.FilesID, &plan.Result{Body: body})
 	if got := said.String(); !strings.HasPrefix(got, "! To make room, 30 earlier versions") || strings.Count(got, "\n") != 1 ||
 		!strings.Contains(got, "b (of another project or chat)") || strings.Contains(got, "\x1b") {
 		t.Errorf("%q", got)

@@ -15,17 +15,28 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-func (a *app) rulesCommand() *cobra.Command {
-	get := a.request("get", "Print the account's rules as JSON, as set takes them", none, func(ctx context.Context, c *client.Client, _ []string) error {
+// ruleGroup are the commands about the rules of an account.
+type ruleGroup struct {
+	con        *console
+	deployment *deployment
+	runs       *runGroup
+}
+
+func (g *ruleGroup) commands() []*cobra.Command {
+	return []*cobra.Command{g.rulesCommand()}
+}
+
+func (g *ruleGroup) rulesCommand() *cobra.Command {
+	get := g.deployment.request("get", "Print the account's rules as JSON, as set takes them", none, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.RuleSet](ctx, c, "/api/rules", nil)
 		if err != nil {
 			return err
 		}
-		return a.printJSON(got)
+		return g.con.printJSON(got)
 	})
 	var file string
-	set := a.request("set -f FILE", "Set the account's rules from a JSON file, which names the version that you read", none, func(ctx context.Context, c *client.Client, _ []string) error {
-		body, err := a.ruleFile(file)
+	set := g.deployment.request("set -f FILE", "Set the account's rules from a JSON file, which names the version that you read", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		body, err := g.ruleFile(file)
 		if err != nil {
 			return err
 		}
@@ -33,16 +44,16 @@ func (a *app) rulesCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printJSON(got)
+		return g.con.printJSON(got)
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
-	return group("rules", "What is denied, what asks for an approval, and what needs none", get, set, a.rulesTest())
+	return group("rules", "What is denied, what asks for an approval, and what needs none", get, set, g.rulesTest())
 }
 
 // ruleFile reads rules. Unknown members are refused by the deployment, so they are told here too.
-func (a *app) ruleFile(name string) (httpapi.RulesRequest, error) {
+func (g *ruleGroup) ruleFile(name string) (httpapi.RulesRequest, error) {
 	var body httpapi.RulesRequest
-	raw, err := a.jsonFile(name)
+	raw, err := g.con.jsonFile(name)
 	if err != nil {
 		return body, err
 	}
@@ -67,12 +78,12 @@ type tried struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (a *app) rulesTest() *cobra.Command {
+func (g *ruleGroup) rulesTest() *cobra.Command {
 	var file string
 	var last int
-	cmd := a.request("test -f FILE", "Try a file of rules on the last proposals: what would run, would ask, would be denied", none,
+	cmd := g.deployment.request("test -f FILE", "Try a file of rules on the last proposals: what would run, would ask, would be denied", none,
 		func(ctx context.Context, c *client.Client, _ []string) error {
-			body, err := a.ruleFile(file)
+			body, err := g.ruleFile(file)
 			if err != nil {
 				return err
 			}
@@ -86,15 +97,15 @@ func (a *app) rulesTest() *cobra.Command {
 			if wrong := set.Check(); len(wrong) > 0 {
 				return rule.ErrRules.At(wrong...)
 			}
-			list, err := a.try(ctx, c, set, last)
+			list, err := g.try(ctx, c, set, last)
 			if err != nil {
 				return err
 			}
 			var rows [][]string
 			for _, t := range list {
-				rows = append(rows, []string{a.text("cli.rule." + t.Effect), t.RunID, t.StepID, t.Call, t.Rule, t.Reason})
+				rows = append(rows, []string{g.con.text("cli.rule." + t.Effect), t.RunID, t.StepID, t.Call, t.Rule, t.Reason})
 			}
-			return a.list(map[string]any{"steps": list}, []string{"cli.outcome", "cli.run", "cli.step", "cli.call", "cli.rule", "cli.reason"}, rows)
+			return g.con.list(map[string]any{"steps": list}, []string{"cli.outcome", "cli.run", "cli.step", "cli.call", "cli.rule", "cli.reason"}, rows)
 		})
 	cmd.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	cmd.Flags().IntVar(&last, "last", 20, "how many proposals, 1 to 200")
@@ -102,7 +113,7 @@ func (a *app) rulesTest() *cobra.Command {
 }
 
 // try judges the steps of the last plans by rules, as a turn would.
-func (a *app) try(ctx context.Context, c *client.Client, set rule.Set, last int) ([]tried, error) {
+func (g *ruleGroup) try(ctx context.Context, c *client.Client, set rule.Set, last int) ([]tried, error) {
 	if last < 1 || last > 200 {
 		return nil, usage(refusal("cli.wrong.steps", "name", "--last", "value", fmt.Sprint(last)))
 	}
@@ -112,7 +123,7 @@ func (a *app) try(ctx context.Context, c *client.Client, set rule.Set, last int)
 	}
 	var list []tried
 	for _, summary := range page.Runs {
-		r, err := a.readRun(ctx, c, summary.RunID)
+		r, err := g.runs.readRun(ctx, c, summary.RunID)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +134,7 @@ func (a *app) try(ctx context.Context, c *client.Client, set rule.Set, last int)
 			if s.Tool != "" {
 				t.Call = s.Tool
 			}
-			asks, denied := set.AskFor(step, p, rule.CallOf(step, s.Server), a.text("cli.rule.destroys"))
+			asks, denied := set.AskFor(step, p, rule.CallOf(step, s.Server), g.con.text("cli.rule.destroys"))
 			switch {
 			case denied != nil:
 				t.Effect, t.Rule, t.Reason = "denied", denied.ID, denied.Reason

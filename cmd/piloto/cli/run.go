@@ -76,7 +76,22 @@ type work struct {
 	workspace workspaceFlags
 }
 
-func (a *app) runCommand() *cobra.Command {
+// jobGroup are the commands about the jobs of agents.
+type jobGroup struct {
+	con        *console
+	deployment *deployment
+	folders    *folders
+	config     *configuration
+	interrupts *interruption
+	runs       *runGroup
+	talk       *talkGroup
+}
+
+func (g *jobGroup) commands() []*cobra.Command {
+	return []*cobra.Command{g.runCommand(), g.jobsCommand()}
+}
+
+func (g *jobGroup) runCommand() *cobra.Command {
 	var w work
 	cmd := &cobra.Command{
 		Use: "run PROMPT", Short: "Have an agent work on a prompt; what it would change is a plan, and asks", Args: exactly("PROMPT"),
@@ -87,19 +102,19 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt := args[0]
 			if prompt == "-" {
-				text, err := a.readInput("-", conversation.MaxMessage)
+				text, err := g.con.readInput("-", conversation.MaxMessage)
 				if err != nil {
 					return err
 				}
 				prompt = string(text)
 			}
-			if err := w.check(prompt, a.origin, cmd.Flags().Changed); err != nil {
+			if err := w.check(prompt, g.config.origin, cmd.Flags().Changed); err != nil {
 				return err
 			}
-			if origin, _, err := a.target(); w.cache && err == nil && origin != here {
+			if origin, _, err := g.deployment.target(); w.cache && err == nil && origin != here {
 				return usage(refusal("cli.wrong.cache"))
 			}
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return a.work(ctx, c, w, prompt) })
+			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return g.work(ctx, c, w, prompt) })
 		},
 	}
 	f := cmd.Flags()
@@ -108,10 +123,10 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 	w.workspace.register(f)
 	f.StringVarP(&w.mode, "mode", "m", "", "confirm-all: what would be read asks, too; confirm-sensitive; yolo")
 	f.StringVar(&w.model, "model", "", "`name` of the model that works, of the assistant's provider, or provider/name")
-	f.StringVar(&a.global.apiBase, "api-base", "", "`URL` of the provider, where this command opens the data folder itself; its key is OPENAI_API_KEY")
+	f.StringVar(&g.deployment.apiBase, "api-base", "", "`URL` of the provider, where this command opens the data folder itself; its key is OPENAI_API_KEY")
 	f.BoolVar(&w.noMCP, "disable-mcp", false, "use no registered service")
-	f.StringVar(&a.global.logLevel, "log-level", "", "debug, info, warn or error: of the log of the data folder that this command opens")
-	f.StringVar(&a.global.logFile, "log-file", "", "`file` for that log; piloto.log in the data folder when absent")
+	f.StringVar(&g.deployment.logLevel, "log-level", "", "debug, info, warn or error: of the log of the data folder that this command opens")
+	f.StringVar(&g.deployment.logFile, "log-file", "", "`file` for that log; piloto.log in the data folder when absent")
 	f.IntVar(&w.steps, "max-steps", 0, "calls of the model, 1 to 200, and one that closes; as the agent says when absent")
 	f.Float64Var(&w.budget, "budget", 0, "what its models may cost, in US dollars; as the agent says when absent")
 	f.DurationVar(&w.timeout, "timeout", 0, "how long it may work (10m); waits do not count; as the agent says when absent")
@@ -122,7 +137,7 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 	f.BoolVar(&w.cache, "cache", false, "do not ask the model again what it answered within a day; only with --at here")
 	f.Bool("no-cache", false, "the same as --cache=false")
 	f.BoolVar(&w.showCost, "show-costs", false, "say on stderr what its models cost")
-	f.BoolVar(&a.global.noStream, "no-stream", false, "write texts when they are whole")
+	f.BoolVar(&g.talk.noStream, "no-stream", false, "write texts when they are whole")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if no, err := cmd.Flags().GetBool("no-wait"); err == nil && no {
 			w.wait = false
@@ -136,24 +151,24 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 }
 
 // work starts a job, and follows it.
-func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string) error {
+func (g *jobGroup) work(ctx context.Context, c *client.Client, w work, prompt string) error {
 	began := time.Now()
 	var err error
 	if w.chat, err = chatOf(ctx, c, w.chat); err != nil {
 		return err
 	}
-	if err := a.narrow(ctx, c, &w); err != nil {
+	if err := g.config.narrow(ctx, c, &w); err != nil {
 		return err
 	}
 	order, err := w.order(ctx, c, prompt)
 	if err != nil {
 		return err
 	}
-	m, err := a.openWorkspace(ctx, c, &w)
+	m, err := g.openWorkspace(ctx, c, &w)
 	if err != nil {
 		return err
 	}
-	if err := a.tellWhere(ctx, c, &w, order.Assistant); err != nil {
+	if err := g.tellWhere(ctx, c, &w, order.Assistant); err != nil {
 		return err
 	}
 	if m != nil {
@@ -168,50 +183,50 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 		return err
 	}
 	if !w.wait {
-		if a.global.json {
-			return a.printJSON(j)
+		if g.con.json {
+			return g.con.printJSON(j)
 		}
-		return a.print(j.JobID)
+		return g.con.print(j.JobID)
 	}
-	a.say(a.text("cli.job_started", "id", j.JobID, "agent", w.agent))
-	t := &jobTale{app: a, machine: m, shown: w.workspace.showed, id: j.JobID, seen: j}
+	g.con.report("cli.job_started", "id", j.JobID, "agent", w.agent)
+	t := &jobTale{con: g.con, machine: m, shown: w.workspace.showed, id: j.JobID, seen: j}
 	t.stop = sync.OnceValue(func() error { return stopJob(context.WithoutCancel(ctx), c, t.id) })
 	defer context.AfterFunc(ctx, func() { _ = t.stop() })() // finish tells the error
 	if m != nil {
 		defer t.stay(ctx, c)()
 	}
-	return a.finish(ctx, c, t, began, w.showCost)
+	return g.finish(ctx, c, t, began, w.showCost)
 }
 
 // finish follows the job of this command. A signal stops the job too, and so does an error: nobody else carries out its calls, or asks
 // about its plans.
-func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began time.Time, showCost bool) error {
-	j, err := a.followJob(ctx, c, t)
+func (g *jobGroup) finish(ctx context.Context, c *client.Client, t *jobTale, began time.Time, showCost bool) error {
+	j, err := g.followJob(ctx, c, t)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
-		return a.leaveJob(context.WithoutCancel(ctx), c, t, err, time.Since(began))
+		return g.leaveJob(context.WithoutCancel(ctx), c, t, err, time.Since(began))
 	}
-	if showCost || a.global.verbose > 0 {
-		a.say(a.text("cli.costs", "cost", money(j.CostMicros), "n", fmt.Sprint(j.Rounds)))
+	if showCost || g.con.verbose > 0 {
+		g.con.report("cli.costs", "cost", money(j.CostMicros), "n", fmt.Sprint(j.Rounds))
 	}
-	return a.printOutcome(ctx, c, j, t, time.Since(began))
+	return g.printOutcome(ctx, c, j, t, time.Since(began))
 }
 
 // printOutcome prints what a job came to, or for what it waits, and returns the exit code of that.
-func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) error {
-	o, lost := a.outcomeOf(ctx, c, j, t, took)
+func (g *jobGroup) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) error {
+	o, lost := g.outcomeOf(ctx, c, j, t, took)
 	var err error
-	if a.global.json {
-		err = a.printJSON(o)
+	if g.con.json {
+		err = g.con.printJSON(o)
 	} else {
 		if o.Output != "" {
-			err = a.printText(conversation.Message{Content: o.Output, Notes: o.Notes})
+			err = g.talk.printText(conversation.Message{Content: o.Output, Notes: o.Notes})
 		}
-		err = errors.Join(err, a.printRecord(a.out, j, t))
+		err = errors.Join(err, g.printRecord(g.con.out, j, t))
 	}
 	if err != nil {
 		return err
 	}
-	a.tellWait(j, o, t)
+	g.tellWait(j, o, t)
 	if lost != nil {
 		return lost
 	}
@@ -219,20 +234,20 @@ func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job,
 }
 
 // tellWait says how the decision is made for which a job waits.
-func (a *app) tellWait(j httpapi.Job, o outcome, t *jobTale) {
+func (g *jobGroup) tellWait(j httpapi.Job, o outcome, t *jobTale) {
 	switch {
 	case o.Waiting == nil:
 	case o.Waiting.Question != "":
-		a.say(a.prose("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
+		g.con.say(g.con.prose("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
 	case o.Waiting.Digest != "":
-		a.say(a.text("cli.confirm_with", "id", o.Waiting.RunID, "digest", short(o.Waiting.Digest)))
+		g.con.report("cli.confirm_with", "id", o.Waiting.RunID, "digest", short(o.Waiting.Digest))
 	}
 	switch {
 	case o.Waiting == nil:
 	case t.machine != nil:
-		a.say(a.text("cli.job_ends_there", "chat", j.ChatID, "folder", t.machine.Root))
+		g.con.report("cli.job_ends_there", "chat", j.ChatID, "folder", t.machine.Root)
 	default:
-		a.say(a.text("cli.job_goes_on", "id", j.JobID))
+		g.con.report("cli.job_goes_on", "id", j.JobID)
 	}
 }
 
@@ -271,7 +286,7 @@ func untilEnded(ctx context.Context, c *client.Client, id string) (last httpapi.
 }
 
 // newOutcome returns what a job came to, as far as that stands with the job.
-func (a *app) newOutcome(j httpapi.Job, t *jobTale, took time.Duration) outcome {
+func (g *jobGroup) newOutcome(j httpapi.Job, t *jobTale, took time.Duration) outcome {
 	o := outcome{
 		Status: j.Status, StopReason: j.StopReason, Output: j.Output, Notes: j.Notes, Steps: j.Rounds, ToolsUsed: t.tools, Model: t.model, Duration: took.Seconds(), JobID: j.JobID, ChatID: j.ChatID,
 		Costs: costs{Micros: j.CostMicros, USD: float64(j.CostMicros) / 1e6, Lost: j.LostCalls}, Sources: []conversation.Source{},
@@ -279,17 +294,17 @@ func (a *app) newOutcome(j httpapi.Job, t *jobTale, took time.Duration) outcome 
 	if o.ToolsUsed == nil {
 		o.ToolsUsed = []string{}
 	}
-	a.addRecord(&o, j, t)
+	g.addRecord(&o, j, t)
 	return o
 }
 
 // outcomeOf reads what a job came to. With an error it has what stands with the job.
-func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) (outcome, error) {
-	o := a.newOutcome(j, t, took)
+func (g *jobGroup) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) (outcome, error) {
+	o := g.newOutcome(j, t, took)
 	if j.Status == job.Waiting {
 		o.Waiting = &waitsFor{RunID: j.WaitsFor, Question: j.Question, Options: j.Options}
 		if j.WaitsFor != "" {
-			r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return a.readRun(ctx, c, j.WaitsFor) })
+			r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return g.runs.readRun(ctx, c, j.WaitsFor) })
 			if err != nil {
 				return o, err
 			}
@@ -311,9 +326,9 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 }
 
 // followJob follows a job until it ended, or waits for a person who is not here.
-func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
+func (g *jobGroup) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
 	decided := map[string]bool{}
-	thinks := a.thinking()
+	thinks := &thinking{con: g.con}
 	t.thinks = thinks
 	defer thinks.hide()
 	for {
@@ -343,18 +358,18 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 		case j.Status.Terminal():
 			return j, nil
 		case len(j.Calls) > 0 && t.machine == nil: // another command answers them
-			t.waits.Do(func() { t.line("⏳", a.text("cli.job.client")) })
+			t.waits.Do(func() { t.line("⏳", g.con.text("cli.job.client")) })
 		case len(j.Calls) > 0:
 			if err := t.answerCalls(ctx, c, j); err != nil {
 				return j, err
 			}
 			continue
 		case j.Status == job.Waiting && j.Question != "":
-			if answered, err := a.answerJob(ctx, c, j); !isAway(err) && (err != nil || !answered) { // if it is away, they are asked again
+			if answered, err := g.answerJob(ctx, c, j); !isAway(err) && (err != nil || !answered) { // if it is away, they are asked again
 				return j, err
 			}
 		case j.WaitsFor != "" && !decided[j.WaitsFor]:
-			goesOn, err := a.decideJob(ctx, c, j, t)
+			goesOn, err := g.decideJob(ctx, c, j, t)
 			if !isAway(err) && (err != nil || !goesOn) {
 				return j, err
 			}
@@ -369,22 +384,22 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 }
 
 // answerJob asks the person what a job asks, and sends what they wrote. It returns false when nobody is here.
-func (a *app) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (bool, error) {
-	if !a.asks {
+func (g *jobGroup) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (bool, error) {
+	if !g.con.asks {
 		return false, nil
 	}
-	answer, err := a.ask(ctx, visible.Lines(j.Question)+"\n> ")
+	answer, err := g.con.ask(ctx, visible.Lines(j.Question)+"\n> ")
 	if err != nil || answer == "" {
 		return false, ignoreEOF(err)
 	}
-	_, err = a.send(ctx, c, j.ChatID, conversation.Choose(j.Options, answer))
+	_, err = g.talk.send(ctx, c, j.ChatID, conversation.Choose(j.Options, answer))
 	return err == nil, err
 }
 
 // decideJob asks the person about the plan for which a job waits. It returns whether the job goes on by itself: after a
 // decision, and while the plan runs.
-func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale) (bool, error) {
-	r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return a.readRun(ctx, c, j.WaitsFor) })
+func (g *jobGroup) decideJob(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale) (bool, error) {
+	r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return g.runs.readRun(ctx, c, j.WaitsFor) })
 	if err != nil {
 		return false, err
 	}
@@ -393,13 +408,13 @@ func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job, t 
 		return false, nil
 	case r.Status != plan.Draft:
 		return true, nil
-	case !a.asks:
+	case !g.con.asks:
 		return false, nil
 	}
-	a.showPlan(r)
-	if _, _, err := a.decideHere(ctx, c, r); err != nil {
+	g.runs.showPlan(r)
+	if _, _, err := g.talk.decideHere(ctx, c, r); err != nil {
 		return false, err
 	}
-	now, err := a.readRun(ctx, c, j.WaitsFor)
+	now, err := g.runs.readRun(ctx, c, j.WaitsFor)
 	return err == nil && now.Status != plan.Draft, err
 }

@@ -21,22 +21,24 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// addRuns adds the commands that decide about plans and look at runs.
-func (a *app) addRuns(root *cobra.Command) {
-	for _, cmd := range []*cobra.Command{a.runsCommand(), a.waitingCommand(), a.decideCommand(), a.verifyCommand()} {
-		cmd.GroupID = "decide"
-		root.AddCommand(cmd)
-	}
+// runGroup are the commands that decide about plans and read runs.
+type runGroup struct {
+	con        *console
+	deployment *deployment
 }
 
-func (a *app) runsCommand() *cobra.Command {
+func (g *runGroup) commands() []*cobra.Command {
+	return []*cobra.Command{g.runsCommand(), g.waitingCommand(), g.decideCommand(), g.verifyCommand()}
+}
+
+func (g *runGroup) runsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "runs", Short: "List, show, watch, confirm, reject, cancel, approve, settle, retry, undo, repeat; receipts", Args: none}
-	list := a.runsList()
+	list := g.runsList()
 	cmd.AddCommand(
-		list, a.runsShow(), a.runsWatch(), a.runsConfirm(), a.runsCancel("reject", "Reject a plan that waits; nothing of it runs"),
-		a.runsCancel("cancel", "Stop a run: no further step begins"), a.runsApprove(), a.runsSettle(),
-		a.runsAgain("retry", "Propose what is left of a run that failed"), a.runsAgain("undo", "Propose to undo what a run did"),
-		a.runsAgain("repeat", "Propose the same plan again"), a.runsReceipt(),
+		list, g.runsShow(), g.runsWatch(), g.runsConfirm(), g.runsCancel("reject", "Reject a plan that waits; nothing of it runs"),
+		g.runsCancel("cancel", "Stop a run: no further step begins"), g.runsApprove(), g.runsSettle(),
+		g.runsAgain("retry", "Propose what is left of a run that failed"), g.runsAgain("undo", "Propose to undo what a run did"),
+		g.runsAgain("repeat", "Propose the same plan again"), g.runsReceipt(),
 	)
 	cmd.RunE = list.RunE
 	return cmd
@@ -47,7 +49,7 @@ func runPath(id string, below ...string) string {
 	return client.Path(append([]string{"api", "runs", id}, below...)...)
 }
 
-func (a *app) readRun(ctx context.Context, c *client.Client, id string) (httpapi.Run, error) {
+func (g *runGroup) readRun(ctx context.Context, c *client.Client, id string) (httpapi.Run, error) {
 	call := client.Call{Method: http.MethodGet, Path: runPath(id)}
 	r, err := client.Send[httpapi.Run](ctx, c, call)
 	if err == nil && r.RunID != id {
@@ -56,74 +58,59 @@ func (a *app) readRun(ctx context.Context, c *client.Client, id string) (httpapi
 	return r, err
 }
 
-func (a *app) runsList() *cobra.Command {
+func (g *runGroup) runsList() *cobra.Command {
 	var status []string
 	var p page
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the runs, the newest first", Args: none,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				query := p.query()
-				if len(status) > 0 {
-					query.Set("status", strings.Join(status, ","))
-				}
-				got, err := client.Get[httpapi.RunList](ctx, c, "/api/runs", query)
-				if err != nil {
-					return err
-				}
-				defer a.tellNext(got.Cursor)
-				var rows [][]string
-				for _, r := range got.Runs {
-					rows = append(rows, []string{
-						r.RunID, moment(r.UpdatedAt), a.text("page.status." + string(r.Status)), fmt.Sprintf("%d/%d", r.StepsDone, r.StepsTotal), cut(r.Goal, 60),
-					})
-				}
-				return a.list(got, []string{"cli.id", "cli.changed", "cli.status", "cli.steps", "cli.goal"}, rows)
+	cmd := g.deployment.request("list", "List the runs, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		query := p.query()
+		if len(status) > 0 {
+			query.Set("status", strings.Join(status, ","))
+		}
+		got, err := client.Get[httpapi.RunList](ctx, c, "/api/runs", query)
+		if err != nil {
+			return err
+		}
+		defer g.con.tellNext(got.Cursor)
+		var rows [][]string
+		for _, r := range got.Runs {
+			rows = append(rows, []string{
+				r.RunID, moment(r.UpdatedAt), g.con.text("page.status." + string(r.Status)), fmt.Sprintf("%d/%d", r.StepsDone, r.StepsTotal), cut(r.Goal, 60),
 			})
-		},
-	}
+		}
+		return g.con.list(got, []string{"cli.id", "cli.changed", "cli.status", "cli.steps", "cli.goal"}, rows)
+	})
 	p.register(cmd)
 	cmd.Flags().StringSliceVar(&status, "status", nil, "only runs of these: draft, queued, running, waiting, done, error, in_doubt, cancelled, expired, superseded")
 	return cmd
 }
 
-func (a *app) runsShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show ID", Short: "Show a run: its plan whole, and the state and the answer of each step", Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				r, err := a.readRun(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				if a.global.json {
-					return a.printJSON(r)
-				}
-				w := a.writer(a.isTerm && a.colour)
-				if r.Status == plan.Draft {
-					w.Plan(r)
-				} else {
-					w.Run(r)
-				}
-				return a.show(a.out, w)
-			})
-		},
-	}
+func (g *runGroup) runsShow() *cobra.Command {
+	return g.deployment.request("show ID", "Show a run: its plan whole, and the state and the answer of each step", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		r, err := g.readRun(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		if g.con.json {
+			return g.con.printJSON(r)
+		}
+		w := g.con.writer(g.con.isTerm && g.con.colour)
+		if r.Status == plan.Draft {
+			w.Plan(r)
+		} else {
+			w.Run(r)
+		}
+		return g.con.show(g.con.out, w)
+	})
 }
 
-func (a *app) runsWatch() *cobra.Command {
-	return &cobra.Command{
-		Use: "watch ID", Short: "Follow a run to its end, or until it waits for a person", Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				return a.follow(ctx, c, args[0])
-			})
-		},
-	}
+func (g *runGroup) runsWatch() *cobra.Command {
+	return g.deployment.request("watch ID", "Follow a run to its end, or until it waits for a person", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		return g.follow(ctx, c, args[0])
+	})
 }
 
 // follow tells the steps of a run as they end, prints how the run ended, and returns the exit code of that.
-func (a *app) follow(ctx context.Context, c *client.Client, id string) error {
+func (g *runGroup) follow(ctx context.Context, c *client.Client, id string) error {
 	after := 0
 	titles := map[string]string{}
 	for {
@@ -140,13 +127,13 @@ func (a *app) follow(ctx context.Context, c *client.Client, id string) error {
 		}
 		for _, e := range events.Events {
 			after = e.Seq
-			a.tellEvent(e, titles)
+			g.tellEvent(e, titles)
 		}
 		if len(events.Events) > 0 {
 			continue // there may be more, and the run moved
 		}
 		if !r.Status.Active() || r.Status == plan.Waiting {
-			return a.endOf(r)
+			return g.endOf(r)
 		}
 		select {
 		case <-ctx.Done():
@@ -160,7 +147,7 @@ func (a *app) follow(ctx context.Context, c *client.Client, id string) error {
 const followPause = 250 * time.Millisecond
 
 // tellEvent writes what happened, for those events that a person follows.
-func (a *app) tellEvent(e plan.Event, titles map[string]string) {
+func (g *runGroup) tellEvent(e plan.Event, titles map[string]string) {
 	icon, known := map[string]string{
 		plan.EventStepStart: "🔧", plan.EventStepDone: "✅", plan.EventStepFailed: "❌", plan.EventStepDoubt: "❓", plan.EventStepSkipped: "⏭",
 		plan.EventStepAsked: "✋", plan.EventStepRetry: "🔄", plan.EventUndoing: "↩", plan.EventStepApproved: "✅", plan.EventStepRefused: "❌",
@@ -168,55 +155,55 @@ func (a *app) tellEvent(e plan.Event, titles map[string]string) {
 	if !known {
 		return
 	}
-	if !a.colour {
+	if !g.con.colour {
 		icon = "-"
 	}
 	title := titles[e.StepID.String()]
 	if title == "" {
 		title = e.StepID.String()
 	}
-	a.say(icon + " " + a.text("cli.event."+strings.ReplaceAll(e.Type, ".", "_"), "step", visible.Line(title)))
+	g.con.say(icon + " " + g.con.text("cli.event."+strings.ReplaceAll(e.Type, ".", "_"), "step", visible.Line(title)))
 }
 
 // endOf prints a run that ended or waits.
-func (a *app) endOf(r httpapi.Run) error {
+func (g *runGroup) endOf(r httpapi.Run) error {
 	done := 0
 	for _, s := range r.Steps {
 		if s.Status == plan.StepDone {
 			done++
 		}
 	}
-	if a.global.json {
-		if err := a.printJSON(r); err != nil {
+	if g.con.json {
+		if err := g.con.printJSON(r); err != nil {
 			return err
 		}
 		return exit(codeOfRun(r.Status, done))
 	}
-	w := a.writer(a.isTerm && a.colour)
+	w := g.con.writer(g.con.isTerm && g.con.colour)
 	w.Outcome(r)
-	if err := a.show(a.out, w); err != nil {
+	if err := g.con.show(g.con.out, w); err != nil {
 		return err
 	}
 	for _, s := range r.Steps {
 		switch {
 		case s.Approval != nil && s.Approval.Decision == "" && r.Status == plan.Waiting:
-			a.say(a.text("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", short(s.Approval.Digest)))
+			g.con.report("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", short(s.Approval.Digest))
 		case s.Status == plan.StepInDoubt:
-			a.say(a.text("cli.settle_with", "id", r.RunID, "step", s.ID))
+			g.con.report("cli.settle_with", "id", r.RunID, "step", s.ID)
 		}
-		a.tellRoom(s.MCPID, s.Result)
+		g.tellRoom(s.MCPID, s.Result)
 		if s.UndoState != nil {
-			a.tellRoom(s.MCPID, s.UndoState.Result)
+			g.tellRoom(s.MCPID, s.UndoState.Result)
 		}
 	}
 	return exit(codeOfRun(r.Status, done))
 }
 
 // tellRoom writes what made room for a step that changes files.
-func (a *app) tellRoom(mcpID string, r *plan.Result) {
+func (g *runGroup) tellRoom(mcpID string, r *plan.Result) {
 	room := plan.RoomOf(mcpID, r, func(name string) locale.Phrase { return locale.Verbatim(visible.Line(name)) })
 	if room != nil {
-		a.say("! " + room.In(a.tag))
+		g.con.say("! " + room.In(g.con.tag))
 	}
 }
 
@@ -237,130 +224,115 @@ func (d *decision) register(cmd *cobra.Command) {
 
 // agreed shows what will be decided, whole, and has a person type its digest, unless --digest gave it: of a plan, or of the
 // request of an approval.
-func (a *app) agreed(ctx context.Context, d decision, digest plan.Digest, shown *show.Writer) error {
-	if err := a.show(a.errOut, shown); err != nil {
+func (g *runGroup) agreed(ctx context.Context, d decision, digest plan.Digest, shown *show.Writer) error {
+	if err := g.con.show(g.con.errOut, shown); err != nil {
 		return err
 	}
 	typed := d.digest
 	if typed == "" {
-		if !a.asks || d.yes {
-			return &exitError{code: Waits, text: a.text("cli.need_digest", "digest", short(digest))}
+		if !g.con.asks || d.yes {
+			return &exitError{code: Waits, text: g.con.text("cli.need_digest", "digest", short(digest))}
 		}
 		var err error
-		if typed, err = a.ask(ctx, a.text("cli.type_digest", "digest", short(digest))); err != nil && !errors.Is(err, io.EOF) {
+		if typed, err = g.con.ask(ctx, g.con.text("cli.type_digest", "digest", short(digest))); err != nil && !errors.Is(err, io.EOF) {
 			return err // after the end of the input nothing was typed, and nothing is agreed
 		}
 	}
 	if !isShown(digest, typed) {
-		return &exitError{code: Waits, text: a.text("cli.other_digest", "digest", short(digest))}
+		return &exitError{code: Waits, text: g.con.text("cli.other_digest", "digest", short(digest))}
 	}
 	return nil
 }
 
-func (a *app) runsConfirm() *cobra.Command {
+func (g *runGroup) runsConfirm() *cobra.Command {
 	var d decision
-	cmd := &cobra.Command{
-		Use: "confirm ID", Short: "Confirm a plan exactly as it is printed, by its digest", Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				r, err := a.readRun(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				w := a.writer(a.colour)
-				w.Plan(r)
-				if err := a.agreed(ctx, d, r.Digest, w); err != nil {
-					return err
-				}
-				if err := a.confirm(ctx, c, r); err != nil || !d.wait {
-					return err
-				}
-				return a.follow(ctx, c, r.RunID)
-			})
-		},
-	}
+	cmd := g.deployment.request("confirm ID", "Confirm a plan exactly as it is printed, by its digest", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		r, err := g.readRun(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		w := g.con.writer(g.con.colour)
+		w.Plan(r)
+		if err := g.agreed(ctx, d, r.Digest, w); err != nil {
+			return err
+		}
+		if err := g.confirm(ctx, c, r); err != nil || !d.wait {
+			return err
+		}
+		return g.follow(ctx, c, r.RunID)
+	})
 	d.register(cmd)
 	return cmd
 }
 
 // confirm confirms the plan that was shown, and no other.
-func (a *app) confirm(ctx context.Context, c *client.Client, r httpapi.Run) error {
+func (g *runGroup) confirm(ctx context.Context, c *client.Client, r httpapi.Run) error {
 	_, err := act(ctx, c, r.RunID, "confirm", ids.Secret(), httpapi.ConfirmRequest{Digest: r.Digest})
 	if err == nil {
-		a.say(a.text("cli.confirmed"))
+		g.con.report("cli.confirmed")
 	}
 	return err
 }
 
-func (a *app) runsCancel(name, about string) *cobra.Command {
+func (g *runGroup) runsCancel(name, about string) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
-		Use: name + " ID", Short: about, Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				r, err := a.readRun(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				if isDraft := r.Status == plan.Draft; isDraft != (name == "reject") && !r.Status.Terminal() {
-					other := map[string]string{"reject": "cancel", "cancel": "reject"}[name]
-					return usage(refusal("cli.wrong.not_"+name, "id", r.RunID, "status", a.text("page.status."+string(r.Status)), "other", other))
-				}
-				body := httpapi.CancelRequest{Reason: reason}
-				if name == "reject" {
-					body.Digest = r.Digest
-				}
-				got, err := act(ctx, c, r.RunID, "cancel", "", body)
-				if err != nil {
-					return err
-				}
-				return a.printRun(got)
-			})
-		},
-	}
+	cmd := g.deployment.request(name+" ID", about, exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		r, err := g.readRun(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		if isDraft := r.Status == plan.Draft; isDraft != (name == "reject") && !r.Status.Terminal() {
+			other := map[string]string{"reject": "cancel", "cancel": "reject"}[name]
+			return usage(refusal("cli.wrong.not_"+name, "id", r.RunID, "status", g.con.text("page.status."+string(r.Status)), "other", other))
+		}
+		body := httpapi.CancelRequest{Reason: reason}
+		if name == "reject" {
+			body.Digest = r.Digest
+		}
+		got, err := act(ctx, c, r.RunID, "cancel", "", body)
+		if err != nil {
+			return err
+		}
+		return g.printRun(got)
+	})
 	cmd.Flags().StringVar(&reason, "reason", "", "why a plan is rejected; the model is told")
 	return cmd
 }
 
 // printRun prints a run on one line, or as JSON.
-func (a *app) printRun(r httpapi.Run) error {
-	if a.global.json {
-		return a.printJSON(r)
+func (g *runGroup) printRun(r httpapi.Run) error {
+	if g.con.json {
+		return g.con.printJSON(r)
 	}
-	return a.print(fmt.Sprintf("%s  %s  %s", r.RunID, a.text("page.status."+string(r.Status)), r.Goal))
+	return g.con.print(fmt.Sprintf("%s  %s  %s", r.RunID, g.con.text("page.status."+string(r.Status)), r.Goal))
 }
 
-func (a *app) runsApprove() *cobra.Command {
+func (g *runGroup) runsApprove() *cobra.Command {
 	var d decision
 	var refuse bool
-	cmd := &cobra.Command{
-		Use: "approve ID", Short: "Approve, or refuse, exactly the request that waits in a run", Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				r, err := a.readRun(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				step, err := a.waitingStep(r, d.step)
-				if err != nil {
-					return err
-				}
-				w := a.writer(a.colour)
-				w.Approval(step)
-				if err := a.agreed(ctx, d, step.Approval.Digest, w); err != nil {
-					return err
-				}
-				body := httpapi.ApproveRequest{StepID: step.ID, Decision: "approve", Request: step.Approval.Digest, Digest: r.Digest, Note: d.note}
-				if refuse {
-					body.Decision = "refuse"
-				}
-				if _, err = act(ctx, c, r.RunID, "approve", "", body); err != nil || !d.wait {
-					return err
-				}
-				return a.follow(ctx, c, r.RunID)
-			})
-		},
-	}
+	cmd := g.deployment.request("approve ID", "Approve, or refuse, exactly the request that waits in a run", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		r, err := g.readRun(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		step, err := g.waitingStep(r, d.step)
+		if err != nil {
+			return err
+		}
+		w := g.con.writer(g.con.colour)
+		w.Approval(step)
+		if err := g.agreed(ctx, d, step.Approval.Digest, w); err != nil {
+			return err
+		}
+		body := httpapi.ApproveRequest{StepID: step.ID, Decision: "approve", Request: step.Approval.Digest, Digest: r.Digest, Note: d.note}
+		if refuse {
+			body.Decision = "refuse"
+		}
+		if _, err = act(ctx, c, r.RunID, "approve", "", body); err != nil || !d.wait {
+			return err
+		}
+		return g.follow(ctx, c, r.RunID)
+	})
 	d.register(cmd)
 	cmd.Flags().BoolVar(&refuse, "refuse", false, "refuse it")
 	cmd.Flags().StringVar(&d.step, "step", "", "`id` of the step, when several wait")
@@ -369,7 +341,7 @@ func (a *app) runsApprove() *cobra.Command {
 }
 
 // waitingStep returns the step of a run that waits for an approval.
-func (a *app) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
+func (g *runGroup) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	var waiting []httpapi.Step
 	for _, s := range r.Steps {
 		if s.Approval != nil && s.Approval.Decision == "" && (id == "" || s.ID == id) {
@@ -380,7 +352,7 @@ func (a *app) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	case 1:
 		return waiting[0], nil
 	case 0:
-		return httpapi.Step{}, &exitError{code: Failed, text: a.text("cli.nothing_waits", "id", r.RunID)}
+		return httpapi.Step{}, &exitError{code: Failed, text: g.con.text("cli.nothing_waits", "id", r.RunID)}
 	}
 	ids := make([]string, len(waiting))
 	for i, s := range waiting {
@@ -389,7 +361,7 @@ func (a *app) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	return httpapi.Step{}, usage(refusal("cli.wrong.several", "steps", strings.Join(ids, ", ")))
 }
 
-func (a *app) runsSettle() *cobra.Command {
+func (g *runGroup) runsSettle() *cobra.Command {
 	var outcome, note string
 	cmd := &cobra.Command{
 		Use: "settle ID STEP", Short: "Say what became of a request in doubt, once: done, not_done, or retry", Args: exactly("ID", "STEP"),
@@ -397,17 +369,17 @@ func (a *app) runsSettle() *cobra.Command {
 			if outcome == "" {
 				return usage(refusal("cli.wrong.outcome"))
 			}
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				got, err := act(ctx, c, args[0], "settle", "", httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})
 				if err != nil {
 					return err
 				}
-				if err := a.printRun(got); err != nil {
+				if err := g.printRun(got); err != nil {
 					return err
 				}
 				if got.Status == plan.Draft { // a retry is a plan, and asks
-					a.showPlan(got)
-					a.tellPlan(got)
+					g.showPlan(got)
+					g.tellPlan(got)
 					return exit(Waits)
 				}
 				return nil
@@ -419,29 +391,24 @@ func (a *app) runsSettle() *cobra.Command {
 	return cmd
 }
 
-func (a *app) runsAgain(name, about string) *cobra.Command {
-	return &cobra.Command{
-		Use: name + " ID", Short: about + "; it waits for its confirmation (exit 6)", Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				got, err := act(ctx, c, args[0], name, "", struct{}{}) // each makes a draft of its own
-				if err != nil {
-					return err
-				}
-				if a.global.json {
-					if err := a.printJSON(got); err != nil {
-						return err
-					}
-					return exit(Waits)
-				}
-				w := a.writer(a.isTerm && a.colour)
-				w.Plan(got)
-				if err := a.show(a.out, w); err != nil {
-					return err
-				}
-				a.tellPlan(got)
-				return exit(Waits)
-			})
-		},
-	}
+func (g *runGroup) runsAgain(name, about string) *cobra.Command {
+	return g.deployment.request(name+" ID", about+"; it waits for its confirmation (exit 6)", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := act(ctx, c, args[0], name, "", struct{}{}) // each makes a draft of its own
+		if err != nil {
+			return err
+		}
+		if g.con.json {
+			if err := g.con.printJSON(got); err != nil {
+				return err
+			}
+			return exit(Waits)
+		}
+		w := g.con.writer(g.con.isTerm && g.con.colour)
+		w.Plan(got)
+		if err := g.con.show(g.con.out, w); err != nil {
+			return err
+		}
+		g.tellPlan(got)
+		return exit(Waits)
+	})
 }

@@ -105,7 +105,7 @@ func wholeCharacters(text []byte) int {
 }
 
 // show writes what a show.Writer has, to stdout or stderr.
-func (a *app) show(to io.Writer, w *show.Writer) error {
+func (con *console) show(to io.Writer, w *show.Writer) error {
 	if s, ok := to.(*screen); ok {
 		return s.styled(w.String())
 	}

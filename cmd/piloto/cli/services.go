@@ -16,56 +16,66 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func (a *app) servicesCommand() *cobra.Command {
-	list := a.request("list", "List the registered services", none, func(ctx context.Context, c *client.Client, _ []string) error {
+// serviceGroup are the commands about registered services.
+type serviceGroup struct {
+	con        *console
+	deployment *deployment
+}
+
+func (g *serviceGroup) commands() []*cobra.Command {
+	return []*cobra.Command{g.servicesCommand()}
+}
+
+func (g *serviceGroup) servicesCommand() *cobra.Command {
+	list := g.deployment.request("list", "List the registered services", none, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.ServerList](ctx, c, "/api/mcps", nil)
 		if err != nil {
 			return err
 		}
 		var rows [][]string
 		for _, s := range got.MCPs {
-			state := a.word("page.server.", string(s.Status))
+			state := g.con.word("page.server.", string(s.Status))
 			if !s.Active {
-				state = a.text("cli.off")
+				state = g.con.text("cli.off")
 			}
 			rows = append(rows, []string{s.MCPID, cut(s.Name, 40), string(s.Kind), s.BaseURL, fmt.Sprint(s.Operations), string(s.Reads.Mode), state})
 		}
-		return a.list(got, []string{"cli.id", "cli.name", "cli.kind", "cli.url", "cli.operations", "cli.reads", "cli.status"}, rows)
+		return g.con.list(got, []string{"cli.id", "cli.name", "cli.kind", "cli.url", "cli.operations", "cli.reads", "cli.status"}, rows)
 	})
-	refresh := a.request("refresh ID", "Read what a service offers again, and approve what changed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	refresh := g.deployment.request("refresh ID", "Read what a service offers again, and approve what changed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.ServerRefreshed](ctx, c, client.Path("api", "mcps", args[0], "refresh"), nil)
 		if err != nil {
 			return err
 		}
-		if a.global.json {
-			return a.printJSON(got)
+		if g.con.json {
+			return g.con.printJSON(got)
 		}
 		for sign, names := range map[string][]string{"+": got.Added, "-": got.Removed, "~": got.Changed} {
 			for _, n := range names {
-				fmt.Fprintln(a.out, sign, visible.Line(n))
+				fmt.Fprintln(g.con.out, sign, visible.Line(n))
 			}
 		}
-		a.sayRefused(got.Endpoints)
+		g.sayRefused(got.Endpoints)
 		return nil
 	})
-	remove := a.request("remove ID", "Remove a service; plans that call it can no longer be confirmed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
-		return a.delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
+	remove := g.deployment.request("remove ID", "Remove a service; plans that call it can no longer be confirmed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		return g.deployment.delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
 	})
 	return group("services", "Register and list services, what may be read of them, what their errors mean, and their keys",
-		list, a.servicesShow(), a.servicesAdd(), refresh, a.servicesReads(), a.servicesErrors(), a.servicesKey(), remove)
+		list, g.servicesShow(), g.servicesAdd(), refresh, g.servicesReads(), g.servicesErrors(), g.servicesKey(), remove)
 }
 
 // sayRefused lists the operations that cannot be called, with the reasons.
-func (a *app) sayRefused(list []httpapi.Endpoint) {
+func (g *serviceGroup) sayRefused(list []httpapi.Endpoint) {
 	for _, e := range list {
 		if e.Refused != nil {
-			a.say("✗ " + visible.Line(e.Method+" "+e.Path) + ": " + visible.Line(e.Refused.Message))
+			g.con.say("✗ " + visible.Line(e.Method+" "+e.Path) + ": " + visible.Line(e.Refused.Message))
 		}
 	}
 }
 
-func (a *app) servicesShow() *cobra.Command {
-	return a.request("show ID", "Show the operations of a service, and why some of them cannot be called", exactly("ID"),
+func (g *serviceGroup) servicesShow() *cobra.Command {
+	return g.deployment.request("show ID", "Show the operations of a service, and why some of them cannot be called", exactly("ID"),
 		func(ctx context.Context, c *client.Client, args []string) error {
 			got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
 			if err != nil {
@@ -82,14 +92,14 @@ func (a *app) servicesShow() *cobra.Command {
 			for _, t := range got.Tools {
 				rows = append(rows, []string{"", t.Name, cut(t.Description, 60), ""})
 			}
-			return a.list(got, []string{"cli.method", "cli.path", "cli.about", "cli.refused"}, rows)
+			return g.con.list(got, []string{"cli.method", "cli.path", "cli.about", "cli.refused"}, rows)
 		})
 }
 
-func (a *app) servicesAdd() *cobra.Command {
+func (g *serviceGroup) servicesAdd() *cobra.Command {
 	var body httpapi.RegisterRequest
 	var kind, reads, errors string
-	cmd := a.request("add URL", "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", exactly("URL"),
+	cmd := g.deployment.request("add URL", "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", exactly("URL"),
 		func(ctx context.Context, c *client.Client, args []string) error {
 			body.URL, body.Kind = args[0], tool.Kind(kind)
 			body.Errors = tool.Errors(errors)
@@ -100,18 +110,18 @@ func (a *app) servicesAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.global.json {
-				return a.printJSON(got)
+			if g.con.json {
+				return g.con.printJSON(got)
 			}
-			if err := a.print(got.MCPID + "  " + got.Name + "  " + a.text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
+			if err := g.con.print(got.MCPID + "  " + got.Name + "  " + g.con.text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
 				return err
 			}
 			for _, w := range got.Warnings {
-				a.say("! " + visible.Line(w))
+				g.con.say("! " + visible.Line(w))
 			}
-			a.sayRefused(got.Endpoints)
+			g.sayRefused(got.Endpoints)
 			if got.Reads.Mode == tool.ReadsOff {
-				a.say(a.text("cli.reads_off", "id", got.MCPID))
+				g.con.report("cli.reads_off", "id", got.MCPID)
 			}
 			return nil
 		})
@@ -126,23 +136,23 @@ func (a *app) servicesAdd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) servicesReads() *cobra.Command {
+func (g *serviceGroup) servicesReads() *cobra.Command {
 	var body httpapi.ReadsRequest
-	cmd := a.request("reads ID [off|preview|on]", "Set what may be read of a service without a confirmation; without a mode, show it", between(1, "ID", "MODE"),
+	cmd := g.deployment.request("reads ID [off|preview|on]", "Set what may be read of a service without a confirmation; without a mode, show it", between(1, "ID", "MODE"),
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if len(args) == 1 {
 				got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
 				if err != nil {
 					return err
 				}
-				return a.showReads(got)
+				return g.showReads(got)
 			}
 			body.Mode = tool.ReadMode(args[1])
 			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "reads"), Body: body})
 			if err != nil {
 				return err
 			}
-			return a.showReads(got)
+			return g.showReads(got)
 		})
 	cmd.Flags().StringVar(&body.Circle, "circle", "", "`name` of a circle: what was read of a service may go into a read of another of the same circle")
 	cmd.Flags().StringSliceVar(&body.Tools, "tools", nil, "of an MCP server: the tools that are read")
@@ -151,51 +161,51 @@ func (a *app) servicesReads() *cobra.Command {
 }
 
 // showReads says what may be read of a service, and what its server says about each tool.
-func (a *app) showReads(s httpapi.ServerDetail) error {
-	if a.global.json {
-		return a.printJSON(s)
+func (g *serviceGroup) showReads(s httpapi.ServerDetail) error {
+	if g.con.json {
+		return g.con.printJSON(s)
 	}
-	if err := a.print(s.MCPID + "  " + s.Name + "  " + string(s.Reads.Mode)); err != nil || len(s.Tools) == 0 {
+	if err := g.con.print(s.MCPID + "  " + s.Name + "  " + string(s.Reads.Mode)); err != nil || len(s.Tools) == 0 {
 		return err
 	}
 	var rows [][]string
 	for _, t := range s.Tools {
 		read := ""
 		if slices.Contains(s.Reads.Tools, t.Name) {
-			read = a.text("cli.reads.named")
+			read = g.con.text("cli.reads.named")
 		}
 		var said []string
 		for _, one := range t.Hints.Said() {
-			said = append(said, a.text("cli.hint."+one))
+			said = append(said, g.con.text("cli.hint."+one))
 		}
 		rows = append(rows, []string{t.Name, read, strings.Join(said, ", "), cut(t.Description, 60)})
 	}
-	return a.table([]string{"cli.tool", "cli.reads", "cli.hints", "cli.about"}, rows)
+	return g.con.table([]string{"cli.tool", "cli.reads", "cli.hints", "cli.about"}, rows)
 }
 
-func (a *app) servicesErrors() *cobra.Command {
-	return a.request("errors ID doubt|rejected", "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", exactly("ID", "MEANING"),
+func (g *serviceGroup) servicesErrors() *cobra.Command {
+	return g.deployment.request("errors ID doubt|rejected", "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", exactly("ID", "MEANING"),
 		func(ctx context.Context, c *client.Client, args []string) error {
 			body := httpapi.ErrorsRequest{Errors: tool.Errors(args[1])}
 			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "errors"), Body: body})
 			if err != nil {
 				return err
 			}
-			if a.global.json {
-				return a.printJSON(got)
+			if g.con.json {
+				return g.con.printJSON(got)
 			}
-			return a.print(got.MCPID + "  " + got.Name + "  " + string(got.Errors))
+			return g.con.print(got.MCPID + "  " + got.Name + "  " + string(got.Errors))
 		})
 }
 
-func (a *app) servicesKey() *cobra.Command {
+func (g *serviceGroup) servicesKey() *cobra.Command {
 	var body httpapi.KeyRequest
 	var remove, list bool
-	cmd := a.request("key ID", "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", exactly("ID"),
+	cmd := g.deployment.request("key ID", "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", exactly("ID"),
 		func(ctx context.Context, c *client.Client, args []string) error {
 			path := client.Path("api", "mcps", args[0], "key")
 			if list {
-				return a.listKeys(ctx, c, path)
+				return g.listKeys(ctx, c, path)
 			}
 			if remove {
 				where := url.Values{"in": {body.In}}
@@ -204,17 +214,17 @@ func (a *app) servicesKey() *cobra.Command {
 				}
 				_, err := c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: path, Query: where}, "application/json")
 				if err == nil {
-					a.say(a.text("cli.deleted"))
+					g.con.report("cli.deleted")
 				}
 				return err
 			}
 			var err error
-			if body.Value, err = a.secret(a.text("cli.key")); err != nil {
+			if body.Value, err = g.con.secret(g.con.text("cli.key")); err != nil {
 				return err
 			}
 			_, err = c.Raw(ctx, client.Call{Method: http.MethodPut, Path: path, Body: body}, "application/json")
 			if err == nil {
-				a.say(a.text("cli.key_set"))
+				g.con.report("cli.key_set")
 			}
 			return err
 		})
@@ -229,7 +239,7 @@ func (a *app) servicesKey() *cobra.Command {
 }
 
 // listKeys lists the places of a service's keys.
-func (a *app) listKeys(ctx context.Context, c *client.Client, path string) error {
+func (g *serviceGroup) listKeys(ctx context.Context, c *client.Client, path string) error {
 	got, err := client.Get[httpapi.ServerKeys](ctx, c, path, nil)
 	if err != nil {
 		return err
@@ -240,7 +250,7 @@ func (a *app) listKeys(ctx context.Context, c *client.Client, path string) error
 		if k.Set {
 			state = "cli.key_stored"
 		}
-		rows = append(rows, []string{k.In, k.Name, a.text(state)})
+		rows = append(rows, []string{k.In, k.Name, g.con.text(state)})
 	}
-	return a.list(got, []string{"cli.key_in", "cli.name", "cli.status"}, rows)
+	return g.con.list(got, []string{"cli.key_in", "cli.name", "cli.status"}, rows)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -16,35 +17,42 @@ const (
 	echo     = 100 * time.Millisecond // in which a signal that comes again is the same one
 )
 
+// interruption ends a command at a signal.
+type interruption struct {
+	con      *console
+	signals  chan os.Signal
+	underWay sync.Mutex // held from the start of a command on this machine until its changes to git are moved away
+}
+
 // obey ends the command with the first signal, by stop, and at once with the second one of a person, as soon as no command on this
 // machine is under way. It returns what ends that.
-func (a *app) obey(stop context.CancelCauseFunc) (end func()) {
-	a.signals = make(chan os.Signal, 8)
-	signal.Notify(a.signals, ends()...)
+func (in *interruption) obey(stop context.CancelCauseFunc) (end func()) {
+	in.signals = make(chan os.Signal, 8)
+	signal.Notify(in.signals, ends()...)
 	// Without this a write to what has ended would kill this program before its job is stopped. What ends with the terminal or
 	// with Ctrl-C, as tee does, ends before it.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	go func() {
 		var insists insistence
-		for s := range a.signals {
+		for s := range in.signals {
 			stop(&signalError{s})
 			if insists.on(s, time.Now()) {
-				a.leave(s)
+				in.leave(s)
 			}
 		}
 	}()
-	return func() { signal.Stop(a.signals); signal.Stop(broken) }
+	return func() { signal.Stop(in.signals); signal.Stop(broken) }
 }
 
 // leave ends the program.
-func (a *app) leave(with os.Signal) {
-	if state := a.terminal.Load(); state != nil { // a secret was being typed
+func (in *interruption) leave(with os.Signal) {
+	if state := in.con.terminal.Load(); state != nil { // a secret was being typed
 		_ = term.Restore(int(os.Stdin.Fd()), state)
 	}
 	code := int((&signalError{with}).code())
 	time.AfterFunc(lastLook, func() { os.Exit(code) })
-	a.underWay.Lock() // for good: none begins
+	in.underWay.Lock() // for good: none begins
 	os.Exit(code)
 }
 

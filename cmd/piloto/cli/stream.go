@@ -19,28 +19,28 @@ import (
 
 // stream sends a message, and writes its answer as it comes. Without a terminal, or without pushes, the answer is
 // written when it is whole: what is written to a pipe cannot be taken back.
-func (a *app) stream(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
-	thinks := a.thinking()
+func (g *talkGroup) stream(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
+	thinks := &thinking{con: g.con}
 	defer thinks.hide()
-	if !a.isTerm || a.global.json || a.global.noStream {
+	if !g.con.isTerm || g.con.json || g.noStream {
 		thinks.show()
-		got, err := a.send(ctx, c, chat, message)
+		got, err := g.send(ctx, c, chat, message)
 		thinks.hide()
 		if err != nil {
 			return got, err
 		}
-		if a.global.json {
-			return got, a.printJSON(got)
+		if g.con.json {
+			return got, g.con.printJSON(got)
 		}
-		return got, a.printAnswer(got)
+		return got, g.printAnswer(got)
 	}
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
-	p := &pieces{out: a.out, begin: thinks.hide, anew: func() { a.say(a.text("cli.anew")) }}
+	p := &pieces{out: g.con.out, begin: thinks.hide, anew: func() { g.con.report("cli.anew") }}
 	heard, ready := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(heard)
-		a.listen(listening, c, chat, p, ready)
+		g.listen(listening, c, chat, p, ready)
 	}()
 	select {
 	case <-ready:
@@ -48,7 +48,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, chat, message string
 	case <-ctx.Done():
 	}
 	thinks.show()
-	got, err := a.send(ctx, c, chat, message)
+	got, err := g.send(ctx, c, chat, message)
 	stop()
 	<-heard
 	thinks.hide()
@@ -61,7 +61,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, chat, message string
 		streamed = &got.Before[0]
 	}
 	streamed.Content = p.finish(streamed.Content)
-	return got, a.printAnswer(got)
+	return got, g.printAnswer(got)
 }
 
 // pieces is a text that is being written. Each piece has its place in it, in bytes.
@@ -164,12 +164,12 @@ func (p *pieces) wrote() bool { return p.text.Len() > 0 }
 
 // listen writes the pieces of the answers of a chat until ctx ends. Without pushes it writes nothing. It closes ready
 // when the deployment knows which chat is open.
-func (a *app) listen(ctx context.Context, c *client.Client, chat string, p *pieces, ready chan<- struct{}) {
+func (g *talkGroup) listen(ctx context.Context, c *client.Client, chat string, p *pieces, ready chan<- struct{}) {
 	conn, err := c.Socket(ctx)
-	if errors.Is(err, client.ErrOtherSocket) && !a.socketTold {
-		a.socketTold = true
-		a.say(a.text("cli.other_socket", "url", c.Origin))
-		a.say(a.text("cli.other_socket_aws", "url", c.Origin))
+	if errors.Is(err, client.ErrOtherSocket) && !g.socketTold {
+		g.socketTold = true
+		g.con.report("cli.other_socket", "url", c.Origin)
+		g.con.report("cli.other_socket_aws", "url", c.Origin)
 	}
 	if err != nil {
 		return

@@ -21,7 +21,7 @@ import (
 
 // jobTale tells what a job does, and remembers which tools it used.
 type jobTale struct {
-	app     *app
+	con     *console
 	machine *machine.Machine // of this command; nil: it has no workspace
 	shown   []string         // globs of its hidden files that are shown
 	id      string
@@ -68,7 +68,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 	}
 	defer func() { // below the line of the round that called
 		for _, d := range data.Did {
-			t.line(iconOf(d), visible.Line(d.Phrase().In(t.app.tag)))
+			t.line(iconOf(d), visible.Line(d.Phrase().In(t.con.tag)))
 		}
 	}()
 	icon := map[string]string{
@@ -92,7 +92,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 	if data.Goal == "" {
 		data.Goal = data.RunID
 	}
-	t.line(icon, t.app.text(key, "n", fmt.Sprint(data.Round), "what", visible.Line(what), "calls", visible.Line(strings.Join(calls, ", ")), "id", data.RunID, "goal", visible.Line(cut(data.Goal, 200))))
+	t.line(icon, t.con.text(key, "n", fmt.Sprint(data.Round), "what", visible.Line(what), "calls", visible.Line(strings.Join(calls, ", ")), "id", data.RunID, "goal", visible.Line(cut(data.Goal, 200))))
 }
 
 func iconOf(d job.Deed) string {
@@ -108,10 +108,10 @@ func iconOf(d job.Deed) string {
 }
 
 func (t *jobTale) line(icon, text string) {
-	if !t.app.colour {
+	if !t.con.colour {
 		icon = "-"
 	}
-	t.app.say(icon + " " + text)
+	t.con.say(icon + " " + text)
 }
 
 // use remembers a tool, once.

@@ -70,7 +70,7 @@ func TestNoUndoForWhatWasMovedAway(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	called := &jobTale{app: &app{name: "bin/piloto"}}
+	called := &jobTale{con: &console{name: "bin/piloto"}}
 	if got := called.undo(job.ChangedFile{Name: "a b", Before: strings.Repeat("0f", 32)}); got != "bin/piloto workspace restore -- 'a b' 0f0f0f0f0f0f" {
 		t.Error(got)
 	}
@@ -93,8 +93,8 @@ func TestWhatAJobDoesAfterItsCommand(t *testing.T) {
 		{locale.English, nil, outcome{}, ""},
 	} {
 		a, _, said := newApp(nil, "")
-		a.tag = c.tag
-		a.tellWait(j, c.o, &jobTale{machine: c.machine})
+		a.con.tag = c.tag
+		a.jobs.tellWait(j, c.o, &jobTale{machine: c.machine})
 		if got := said.String(); !strings.HasSuffix(got, c.want) || c.want == "" && got != "" || c.machine != nil && strings.Contains(got, "jobs watch") {
 			t.Error(got)
 		}

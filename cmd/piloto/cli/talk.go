@@ -21,15 +21,21 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// addTalk adds the commands that converse.
-func (a *app) addTalk(root *cobra.Command) {
-	for _, cmd := range []*cobra.Command{a.chatCommand(), a.sendCommand(), a.chatsCommand(), a.runCommand(), a.jobsCommand(), a.workspaceCommand()} {
-		cmd.GroupID = "talk"
-		root.AddCommand(cmd)
-	}
+// talkGroup are the commands that converse.
+type talkGroup struct {
+	con        *console
+	deployment *deployment
+	runs       *runGroup
+
+	noStream   bool
+	socketTold bool // that the socket of the deployment is not used
 }
 
-func (a *app) sendCommand() *cobra.Command {
+func (g *talkGroup) commands() []*cobra.Command {
+	return []*cobra.Command{g.chatCommand(), g.sendCommand(), g.chatsCommand()}
+}
+
+func (g *talkGroup) sendCommand() *cobra.Command {
 	var f conversationFlags
 	cmd := &cobra.Command{
 		Use: "send MESSAGE", Short: "Send one message and print what comes of it; a plan waits (exit 6)", Args: exactly("MESSAGE"),
@@ -40,7 +46,7 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			message := args[0]
 			if message == "-" {
-				text, err := a.readInput("-", conversation.MaxMessage)
+				text, err := g.con.readInput("-", conversation.MaxMessage)
 				if err != nil {
 					return err
 				}
@@ -49,19 +55,19 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 			if ref.Blank(message) {
 				return usage(refusal("cli.wrong.message"))
 			}
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				chat, err := f.openChat(ctx, c)
 				if err != nil {
 					return err
 				}
-				got, err := a.send(ctx, c, chat, message)
+				got, err := g.send(ctx, c, chat, message)
 				if err != nil {
 					if f.chat == "" {
 						forgetRefused(ctx, c, chat, err)
 					}
 					return err
 				}
-				return a.finishSend(ctx, c, got, f.wait)
+				return g.finishSend(ctx, c, got, f.wait)
 			})
 		},
 	}
@@ -71,7 +77,7 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 }
 
 // send sends one message. A deployment that does not answer has the same message, once.
-func (a *app) send(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
+func (g *talkGroup) send(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
 	call := client.Call{Method: http.MethodPost, Path: "/api/send", Body: httpapi.SendRequest{ChatID: chat, Message: message}, Key: ids.Secret()}
 	got, err := client.Send[httpapi.SendAnswer](ctx, c, call)
 	if err == nil && got.Chat.ID == "" {
@@ -81,18 +87,18 @@ func (a *app) send(ctx context.Context, c *client.Client, chat, message string) 
 }
 
 // finishSend prints what came of a message, and returns how the command ends.
-func (a *app) finishSend(ctx context.Context, c *client.Client, got httpapi.SendAnswer, wait bool) error {
-	if a.global.json {
-		if err := a.printJSON(got); err != nil {
+func (g *talkGroup) finishSend(ctx context.Context, c *client.Client, got httpapi.SendAnswer, wait bool) error {
+	if g.con.json {
+		if err := g.con.printJSON(got); err != nil {
 			return err
 		}
-	} else if err := a.printAnswer(got); err != nil {
+	} else if err := g.printAnswer(got); err != nil {
 		return err
 	}
-	a.tellWaiting(got)
-	a.say(a.text("cli.chat", "id", got.Chat.ID))
+	g.tellWaiting(got)
+	g.con.report("cli.chat", "id", got.Chat.ID)
 	if got.Kind == turn.KindQueued && got.Run != nil && wait {
-		return a.follow(ctx, c, got.Run.RunID)
+		return g.runs.follow(ctx, c, got.Run.RunID)
 	}
 	return exit(codeOfTurn(got))
 }
@@ -106,23 +112,23 @@ func waiting(got httpapi.SendAnswer) *httpapi.Run {
 }
 
 // tellWaiting says how the plan that waits after an answer is confirmed. Beside a text it names the plan.
-func (a *app) tellWaiting(got httpapi.SendAnswer) {
+func (g *talkGroup) tellWaiting(got httpapi.SendAnswer) {
 	if r := waiting(got); r != nil {
-		a.namePending(got)
-		a.tellPlan(*r)
+		g.namePending(got)
+		g.runs.tellPlan(*r)
 	}
 }
 
 // namePending names the plan that waits beside a text.
-func (a *app) namePending(got httpapi.SendAnswer) {
+func (g *talkGroup) namePending(got httpapi.SendAnswer) {
 	if got.Pending != nil {
-		a.say(a.text("cli.still_waits", "goal", visible.Line(got.Pending.Goal)))
+		g.con.report("cli.still_waits", "goal", visible.Line(got.Pending.Goal))
 	}
 }
 
 // tellPlan says how a plan that waits is confirmed.
-func (a *app) tellPlan(r httpapi.Run) {
-	a.say(a.text("cli.confirm_with", "id", r.RunID, "digest", short(r.Digest)))
+func (g *runGroup) tellPlan(r httpapi.Run) {
+	g.con.report("cli.confirm_with", "id", r.RunID, "digest", short(r.Digest))
 }
 
 // codeOfTurn returns the exit code of a turn.
@@ -141,70 +147,70 @@ func codeOfTurn(got httpapi.SendAnswer) Code {
 }
 
 // printAnswer prints what a turn was answered: the text, and the plan whole.
-func (a *app) printAnswer(got httpapi.SendAnswer) error {
+func (g *talkGroup) printAnswer(got httpapi.SendAnswer) error {
 	for _, m := range got.Before {
-		if err := a.printText(m); err != nil {
+		if err := g.printText(m); err != nil {
 			return err
 		}
 	}
 	if got.Kind == turn.KindPlan && got.Run != nil {
-		w := a.writer(a.isTerm && a.colour)
+		w := g.con.writer(g.con.isTerm && g.con.colour)
 		w.Plan(*got.Run)
-		if err := a.show(a.out, w); err != nil {
+		if err := g.con.show(g.con.out, w); err != nil {
 			return err
 		}
-		a.sayNotes(got.Message)
+		g.sayNotes(got.Message)
 		return nil
 	}
-	if err := a.printText(got.Message); err != nil {
+	if err := g.printText(got.Message); err != nil {
 		return err
 	}
 	if n := len(got.Message.Sources); n > 0 {
-		a.say(a.text("cli.sources", "n", fmt.Sprint(n)))
+		g.con.report("cli.sources", "n", fmt.Sprint(n))
 	}
 	if got.Block != nil {
-		a.say(visible.Line(got.Block.Action))
+		g.con.say(visible.Line(got.Block.Action))
 	}
 	return nil
 }
 
 // printText prints a text of the assistant, after the lines that contradict it. What else is noted of it goes to stderr.
-func (a *app) printText(m conversation.Message) error {
-	if err := a.printWarnings(m); err != nil {
+func (g *talkGroup) printText(m conversation.Message) error {
+	if err := g.printWarnings(m); err != nil {
 		return err
 	}
 	if m.Content == "" { // it was streamed
-		a.sayNotes(m)
+		g.sayNotes(m)
 		return nil
 	}
 	text := m.Content
-	if !a.isTerm { // a letter that imitates another one is marked for a person only
+	if !g.con.isTerm { // a letter that imitates another one is marked for a person only
 		text = visible.Screen(text)
 	}
-	if err := a.copyTo(a.out, text, a.isTerm); err != nil {
+	if err := g.con.copyTo(g.con.out, text, g.con.isTerm); err != nil {
 		return err
 	}
-	a.sayNotes(m)
+	g.sayNotes(m)
 	return nil
 }
 
-func (a *app) printWarnings(m conversation.Message) error {
-	w := a.writer(a.isTerm && a.colour)
+func (g *talkGroup) printWarnings(m conversation.Message) error {
+	w := g.con.writer(g.con.isTerm && g.con.colour)
 	above, _ := m.SplitNotes()
 	for _, n := range above {
-		w.Warning(n.Warning().In(a.tag))
+		w.Warning(n.Warning().In(g.con.tag))
 	}
-	return a.show(a.out, w)
+	return g.con.show(g.con.out, w)
 }
 
-func (a *app) sayNotes(m conversation.Message) {
+func (g *talkGroup) sayNotes(m conversation.Message) {
 	_, below := m.SplitNotes()
 	for _, n := range below {
-		a.say("! " + visible.Line(n.Text))
+		g.con.say("! " + visible.Line(n.Text))
 	}
 }
 
-func (a *app) chatCommand() *cobra.Command {
+func (g *talkGroup) chatCommand() *cobra.Command {
 	var f conversationFlags
 	var prompt string
 	cmd := &cobra.Command{
@@ -216,41 +222,41 @@ func (a *app) chatCommand() *cobra.Command {
 A question with choices shows them numbered: a number answers with that choice.
 Anything else is the next message. /quit or the end of the input ends the conversation; runs go on.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				chat, err := f.openChat(ctx, c)
 				if err != nil {
 					return err
 				}
-				return a.converse(ctx, c, chat, prompt)
+				return g.converse(ctx, c, chat, prompt)
 			})
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&a.global.noStream, "no-stream", false, "write texts when they are whole")
+	cmd.Flags().BoolVar(&g.noStream, "no-stream", false, "write texts when they are whole")
 	cmd.Flags().StringVarP(&prompt, "prompt", "p", "", "the first `message`; without a terminal the only one")
 	return cmd
 }
 
 // converse sends messages until the input ends. Without a person at the terminal each line is a message, and nothing
 // is asked.
-func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt string) error {
-	a.say(a.text("cli.chat", "id", chat))
-	if a.asks {
-		a.say(a.text("cli.chat.leave"))
+func (g *talkGroup) converse(ctx context.Context, c *client.Client, chat, prompt string) error {
+	g.con.report("cli.chat", "id", chat)
+	if g.con.asks {
+		g.con.report("cli.chat.leave")
 	}
 	last := Success
 	message, typed, err := prompt, "", error(nil)
 	var shown plan.Digest             // of the plan that was printed last
 	var options []conversation.Option // of the question that the next message answers
 	for first := true; ; first = false {
-		if !first && prompt != "" && !a.asks {
+		if !first && prompt != "" && !g.con.asks {
 			return exit(last)
 		}
 		switch {
 		case typed != "":
 			message, typed = typed, ""
 		case !first || prompt == "":
-			message, err = a.nextLine(ctx)
+			message, err = g.nextLine(ctx)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -264,39 +270,39 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 		case "/quit", "/salir":
 			return exit(last)
 		}
-		got, err := a.stream(ctx, c, chat, conversation.Choose(options, message))
+		got, err := g.stream(ctx, c, chat, conversation.Choose(options, message))
 		if err != nil {
-			if ctx.Err() != nil || !a.asks {
+			if ctx.Err() != nil || !g.con.asks {
 				return err
 			}
-			a.tell(ctx, err)
+			g.con.tell(ctx, err)
 			continue
 		}
 		last, options = codeOfTurn(got), got.Message.Options
 		switch {
 		case got.Kind == turn.KindQueued && got.Run != nil:
-			last = codeOf(a.followTold(ctx, c, got.Run.RunID))
-		case waiting(got) != nil && a.asks && !got.Message.Asks: // what is typed now answers the question
+			last = codeOf(g.followTold(ctx, c, got.Run.RunID))
+		case waiting(got) != nil && g.con.asks && !got.Message.Asks: // what is typed now answers the question
 			r := *waiting(got)
-			if a.namePending(got); got.Pending != nil && r.Digest != shown {
-				a.showPlan(r)
+			if g.namePending(got); got.Pending != nil && r.Digest != shown {
+				g.runs.showPlan(r)
 			}
 			shown = r.Digest
-			if last, typed, err = a.decideHere(ctx, c, r); err != nil {
+			if last, typed, err = g.decideHere(ctx, c, r); err != nil {
 				return err
 			}
 		default:
-			a.tellWaiting(got)
+			g.tellWaiting(got)
 		}
 	}
 }
 
 // nextLine reads the next message, with a prompt when a person is there.
-func (a *app) nextLine(ctx context.Context) (string, error) {
-	if a.asks {
-		fmt.Fprint(a.errOut, "> ")
+func (g *talkGroup) nextLine(ctx context.Context) (string, error) {
+	if g.con.asks {
+		fmt.Fprint(g.con.errOut, "> ")
 	}
-	line, err := a.readLine(ctx)
+	line, err := g.con.readLine(ctx)
 	if err != nil && line != "" {
 		err = nil
 	}
@@ -304,37 +310,37 @@ func (a *app) nextLine(ctx context.Context) (string, error) {
 }
 
 // decideHere asks what becomes of a plan that was shown. What is typed and decides nothing is returned.
-func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (code Code, typed string, err error) {
+func (g *talkGroup) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (code Code, typed string, err error) {
 	for {
-		answer, err := a.ask(ctx, a.text("cli.ask_plan"))
+		answer, err := g.con.ask(ctx, g.con.text("cli.ask_plan"))
 		if err != nil {
 			return Waits, "", ignoreEOF(err)
 		}
 		switch strings.ToLower(answer) {
 		case "y", "s", "yes", "sí", "si":
-			err := a.confirm(ctx, c, r)
+			err := g.runs.confirm(ctx, c, r)
 			if err == nil {
-				err = a.followTold(ctx, c, r.RunID)
+				err = g.followTold(ctx, c, r.RunID)
 			}
-			a.tell(ctx, err)
+			g.con.tell(ctx, err)
 			return codeOf(err), "", ctx.Err()
 		case "n", "no":
 			_, err := act(ctx, c, r.RunID, "cancel", "", httpapi.CancelRequest{Digest: r.Digest})
 			if err == nil {
-				a.say(a.text("cli.rejected"))
+				g.con.report("cli.rejected")
 			}
-			a.tell(ctx, err)
+			g.con.tell(ctx, err)
 			return codeOf(err), "", ctx.Err()
 		case "e":
-			edited, err := a.edit(ctx, c, r)
+			edited, err := g.runs.edit(ctx, c, r)
 			if err != nil {
-				a.tell(ctx, err)
+				g.con.tell(ctx, err)
 				continue
 			}
 			r = edited
-			a.showPlan(r)
+			g.runs.showPlan(r)
 		case "d":
-			if err := a.printJSON(r); err != nil {
+			if err := g.con.printJSON(r); err != nil {
 				return Waits, "", err
 			}
 		default:
@@ -344,59 +350,49 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 }
 
 // showPlan writes a plan to stderr, whole.
-func (a *app) showPlan(r httpapi.Run) {
-	w := a.writer(a.colour)
+func (g *runGroup) showPlan(r httpapi.Run) {
+	w := g.con.writer(g.con.colour)
 	w.Plan(r)
-	_ = a.show(a.errOut, w)
+	_ = g.con.show(g.con.errOut, w)
 }
 
-func (a *app) chatsCommand() *cobra.Command {
+func (g *talkGroup) chatsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "chats", Short: "List the chats, or search them; export one", Args: none}
 	var words string
 	var p page
-	list := &cobra.Command{
-		Use: "list", Short: "List the chats, the newest first; with --q search titles and messages", Args: none,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				query := p.query()
-				if words != "" {
-					query.Set("q", words)
-				}
-				got, err := client.Get[httpapi.ChatList](ctx, c, "/api/chats", query)
-				if err != nil {
-					return err
-				}
-				defer a.tellNext(got.Cursor)
-				var rows [][]string
-				for _, ch := range got.Chats {
-					rows = append(rows, []string{ch.ID, moment(ch.UpdatedAt), cut(ch.Title, 60), ch.LastRunStatus})
-				}
-				return a.list(got, []string{"cli.id", "cli.changed", "cli.title", "cli.status"}, rows)
-			})
-		},
-	}
+	list := g.deployment.request("list", "List the chats, the newest first; with --q search titles and messages", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		query := p.query()
+		if words != "" {
+			query.Set("q", words)
+		}
+		got, err := client.Get[httpapi.ChatList](ctx, c, "/api/chats", query)
+		if err != nil {
+			return err
+		}
+		defer g.con.tellNext(got.Cursor)
+		var rows [][]string
+		for _, ch := range got.Chats {
+			rows = append(rows, []string{ch.ID, moment(ch.UpdatedAt), cut(ch.Title, 60), ch.LastRunStatus})
+		}
+		return g.con.list(got, []string{"cli.id", "cli.changed", "cli.title", "cli.status"}, rows)
+	})
 	p.register(list)
 	list.Flags().StringVar(&words, "q", "", "`words` to search for")
 	var format string
-	export := &cobra.Command{
-		Use: "export ID", Short: "Write a chat, or last, to stdout as Markdown, JSON or PDF", Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				chat, err := chatOf(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				raw, err := c.Raw(ctx, client.Call{
-					Method: "GET", Path: client.Path("api", "chats", chat, "export"), Query: url.Values{"format": {format}},
-				}, "*/*")
-				if err != nil {
-					return err
-				}
-				_, err = a.out.Write(raw)
-				return err
-			})
-		},
-	}
+	export := g.deployment.request("export ID", "Write a chat, or last, to stdout as Markdown, JSON or PDF", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		chat, err := chatOf(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		raw, err := c.Raw(ctx, client.Call{
+			Method: "GET", Path: client.Path("api", "chats", chat, "export"), Query: url.Values{"format": {format}},
+		}, "*/*")
+		if err != nil {
+			return err
+		}
+		_, err = g.con.out.Write(raw)
+		return err
+	})
 	export.Flags().StringVar(&format, "format", "md", "md, json or pdf")
 	cmd.AddCommand(list, export)
 	cmd.RunE = list.RunE

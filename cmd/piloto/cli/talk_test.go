@@ -28,8 +28,8 @@ func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 	}
 	for _, coloured := range []bool{false, true} {
 		a, out, errOut := newApp(nil, "")
-		a.tag, a.colour, a.isTerm = locale.Spanish, coloured, coloured
-		if err := a.printAnswer(answer); err != nil {
+		a.con.tag, a.con.colour, a.con.isTerm = locale.Spanish, coloured, coloured
+		if err := a.talk.printAnswer(answer); err != nil {
 			t.Fatal(err)
 		}
 		want := "! Aviso: Nada hecho.⟦U+001B⟧[2J\nPrimero.\n! Aviso: No está: 7.\n! Aviso: No se sabe.\nDespués\n⟦U+001B⟧[2J⟦U+000D⟧⟦U+202E⟧.\n"
@@ -41,9 +41,9 @@ func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 		}
 	}
 	a, out, _ := newApp(nil, "")
-	a.tag = locale.Spanish
+	a.con.tag = locale.Spanish
 	answer.Message.Content, answer.Before = "", nil // it was streamed
-	if err := a.printAnswer(answer); err != nil || out.String() != "! Aviso: No está: 7.\n! Aviso: No se sabe.\n" {
+	if err := a.talk.printAnswer(answer); err != nil || out.String() != "! Aviso: No está: 7.\n! Aviso: No se sabe.\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
@@ -109,8 +109,8 @@ func TestThePlanThatWaitsIsOfferedAfterAText(t *testing.T) {
 			}))
 			defer s.Close()
 			a, _, errOut := newApp(nil, "")
-			a.in, a.asks, a.tag = bufio.NewReader(&typist{c.typed}), true, locale.Spanish
-			_ = a.converse(t.Context(), client.New(s.URL, "token", "es"), "01C", "")
+			a.con.in, a.con.asks, a.con.tag = bufio.NewReader(&typist{c.typed}), true, locale.Spanish
+			_ = a.talk.converse(t.Context(), client.New(s.URL, "token", "es"), "01C", "")
 			told := errOut.String()
 			if got := strings.Join(sent, "|"); got != c.sent {
 				t.Errorf("it sent %q:\n%s", got, told)

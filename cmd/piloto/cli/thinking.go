@@ -8,31 +8,29 @@ import (
 
 // thinking is the line on stderr while a model thinks: with its seconds at a terminal, else one line for the whole command.
 type thinking struct {
-	app  *app
+	con  *console
 	once sync.Once     // without a terminal
 	stop chan struct{} // nil: it is not shown
 	done chan struct{}
 }
 
-func (a *app) thinking() *thinking { return &thinking{app: a} }
-
 // show shows the line until hide is called. Nothing else may be written meanwhile.
 func (t *thinking) show() {
 	switch {
-	case t.app.global.quiet || t.stop != nil:
+	case t.con.quiet || t.stop != nil:
 		return
-	case !t.app.colour:
-		t.once.Do(func() { t.app.say("- " + t.app.text("cli.thinking")) })
+	case !t.con.colour:
+		t.once.Do(func() { t.con.say("- " + t.con.text("cli.thinking")) })
 		return
 	}
 	t.stop, t.done = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(t.done)
-		to := unscreened(t.app.errOut) // the line is written over itself
+		to := unscreened(t.con.errOut) // the line is written over itself
 		began, tick := time.Now(), time.NewTicker(thinkingEvery)
 		defer tick.Stop()
 		for n := 0; ; n++ {
-			fmt.Fprintf(to, "\r%c %s %d s\x1b[K", spinner[n%len(spinner)], t.app.text("cli.thinking"), int(time.Since(began).Seconds()))
+			fmt.Fprintf(to, "\r%c %s %d s\x1b[K", spinner[n%len(spinner)], t.con.text("cli.thinking"), int(time.Since(began).Seconds()))
 			select {
 			case <-t.stop:
 				fmt.Fprint(to, "\r\x1b[K")

@@ -13,11 +13,22 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-func (a *app) tokensCommand() *cobra.Command {
+// tokenGroup are the commands about tokens.
+type tokenGroup struct {
+	con        *console
+	deployment *deployment
+	folders    *folders
+}
+
+func (g *tokenGroup) commands() []*cobra.Command {
+	return []*cobra.Command{g.tokensCommand()}
+}
+
+func (g *tokenGroup) tokensCommand() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the tokens of the process that has the data folder", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			data, err := a.tokensFolder()
+			data, err := g.tokensFolder()
 			if err != nil {
 				return err
 			}
@@ -27,22 +38,22 @@ func (a *app) tokensCommand() *cobra.Command {
 			}
 			var rows [][]string
 			for _, t := range all {
-				user, ends := t.User, a.text("cli.never")
+				user, ends := t.User, g.con.text("cli.never")
 				if t.Owner {
-					user += " " + a.text("cli.tokens.owner")
+					user += " " + g.con.text("cli.tokens.owner")
 				}
 				if !t.Ends.IsZero() {
 					ends = moment(t.Ends)
 				}
 				rows = append(rows, []string{t.ID, user, t.Scopes, moment(t.Made), ends})
 			}
-			return a.list(map[string]any{"tokens": all}, []string{"cli.id", "cli.user", "cli.scopes", "cli.made", "cli.due"}, rows)
+			return g.con.list(map[string]any{"tokens": all}, []string{"cli.id", "cli.user", "cli.scopes", "cli.made", "cli.due"}, rows)
 		},
 	}
 	revoke := &cobra.Command{
 		Use: "revoke ID", Short: "Take a token back, with everything that was signed in with it", Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := a.tokensFolder()
+			data, err := g.tokensFolder()
 			if err != nil {
 				return err
 			}
@@ -50,26 +61,26 @@ func (a *app) tokensCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.global.json {
-				return a.printJSON(gone)
+			if g.con.json {
+				return g.con.printJSON(gone)
 			}
-			return a.print(a.text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
+			return g.con.print(g.con.text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
 		},
 	}
-	return group("tokens", "Tokens of people and programs", list, a.tokensMake(), revoke)
+	return group("tokens", "Tokens of people and programs", list, g.tokensMake(), revoke)
 }
 
 // tokensFolder returns the data folder whose process has the tokens. Those of a deployment elsewhere are not reached from here.
-func (a *app) tokensFolder() (string, error) {
-	if origin, _, err := a.target(); err != nil {
+func (g *tokenGroup) tokensFolder() (string, error) {
+	if origin, _, err := g.deployment.target(); err != nil {
 		return "", err
 	} else if origin != here {
 		return "", usage(refusal("cli.tokens_here", "url", origin))
 	}
-	return a.dataFolder()
+	return g.folders.dataFolder()
 }
 
-func (a *app) tokensMake() *cobra.Command {
+func (g *tokenGroup) tokensMake() *cobra.Command {
 	var user, scopes, table, account string
 	var life time.Duration
 	cmd := &cobra.Command{
@@ -79,11 +90,11 @@ what stores it there: the first token of a deployment is made so.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch given := cmd.Flags().Changed; {
 			case table != "":
-				return a.tokenRow(table, account, user, scopes, life)
+				return g.tokenRow(table, account, user, scopes, life)
 			case given("account") || given("table"): // here there is one account, and the token would be of that
 				return usage(refusal("cli.tokens_account"))
 			}
-			data, err := a.tokensFolder()
+			data, err := g.tokensFolder()
 			if err != nil {
 				return err
 			}
@@ -91,10 +102,10 @@ what stores it there: the first token of a deployment is made so.`,
 			if err != nil {
 				return usage(err)
 			}
-			if a.global.json {
-				return a.printJSON(made)
+			if g.con.json {
+				return g.con.printJSON(made)
 			}
-			return a.printLines(made.Secret, "", a.text("cli.tokens.made", "user", made.User, "scopes", made.Scopes, "id", made.ID))
+			return g.con.printLines(made.Secret, "", g.con.text("cli.tokens.made", "user", made.User, "scopes", made.Scopes, "id", made.ID))
 		},
 	}
 	f := cmd.Flags()
@@ -107,7 +118,7 @@ what stores it there: the first token of a deployment is made so.`,
 }
 
 // tokenRow makes a token, and prints the request that stores it in a table.
-func (a *app) tokenRow(table, account, user, scopes string, life time.Duration) error {
+func (g *tokenGroup) tokenRow(table, account, user, scopes string, life time.Duration) error {
 	secret := ids.Secret()
 	token, err := auth.NewToken(secret, account, user, scopes, time.Now(), life)
 	if err != nil {
@@ -117,7 +128,7 @@ func (a *app) tokenRow(table, account, user, scopes string, life time.Duration) 
 	if err != nil {
 		return err
 	}
-	return a.printLines("token: "+secret, "", a.text("cli.tokens.store"), "",
+	return g.con.printLines("token: "+secret, "", g.con.text("cli.tokens.store"), "",
 		"aws dynamodb put-item --table-name "+visible.Word(table)+" --item "+visible.Word(string(item)))
 }
 

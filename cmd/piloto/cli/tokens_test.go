@@ -26,7 +26,7 @@ import (
 // makeToken runs tokens make.
 func makeToken(t *testing.T, out io.Writer, args ...string) error {
 	t.Helper()
-	a := &app{out: out, errOut: io.Discard, getenv: func(string) string { return "" }, tag: "es"}
+	a := assemble(&console{out: out, errOut: io.Discard, getenv: func(string) string { return "" }, tag: "es"})
 	root := a.root()
 	root.SetArgs(append([]string{"tokens", "make"}, args...))
 	return root.Execute()

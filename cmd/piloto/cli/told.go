@@ -13,9 +13,9 @@ import (
 const toldWithin = 30 * time.Second
 
 // followTold follows a run, and prints what the model tells of it. It returns the exit code of the run.
-func (a *app) followTold(ctx context.Context, c *client.Client, id string) error {
-	ended := a.follow(ctx, c, id)
-	if a.global.json {
+func (g *talkGroup) followTold(ctx context.Context, c *client.Client, id string) error {
+	ended := g.runs.follow(ctx, c, id)
+	if g.con.json {
 		return ended
 	}
 	r, err := client.Get[httpapi.Run](ctx, c, runPath(id), nil)
@@ -31,7 +31,7 @@ func (a *app) followTold(ctx context.Context, c *client.Client, id string) error
 			if m.ID != conversation.ConclusionID(id) {
 				continue
 			}
-			if err := a.printText(m); err != nil {
+			if err := g.printText(m); err != nil {
 				return err
 			}
 			return ended

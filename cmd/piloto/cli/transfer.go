@@ -21,7 +21,7 @@ import (
 	"piloto/internal/workspace"
 )
 
-func (a *app) getFileCommand(f *fileFlags) *cobra.Command {
+func (g *fileGroup) getFileCommand(f *fileFlags) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "get FILE [PATH]", Short: "Write a file of the deployment to this machine", Args: between(1, "FILE", "PATH"),
@@ -33,12 +33,12 @@ func (a *app) getFileCommand(f *fileFlags) *cobra.Command {
 			if info, err := os.Stat(to); err == nil && info.IsDir() {
 				to = filepath.Join(to, path.Base(args[0]))
 			}
-			return a.withRemote(cmd.Context(), *f, func(ctx context.Context, files client.Files) error {
+			return g.withRemote(cmd.Context(), *f, func(ctx context.Context, files client.Files) error {
 				content, _, err := workspace.ReadAll(ctx, files, args[0], "")
 				if err != nil {
 					return err
 				}
-				return a.save(to, content, force)
+				return g.save(to, content, force)
 			})
 		},
 	}
@@ -47,7 +47,7 @@ func (a *app) getFileCommand(f *fileFlags) *cobra.Command {
 }
 
 // save writes a file of this machine, whole or not at all.
-func (a *app) save(name string, content []byte, force bool) error {
+func (g *fileGroup) save(name string, content []byte, force bool) error {
 	if _, err := os.Lstat(name); err == nil && !force {
 		return refusal("cli.files.exists", "name", name)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (a *app) save(name string, content []byte, force bool) error {
 	return nil
 }
 
-func (a *app) putFileCommand(f *fileFlags) *cobra.Command {
+func (g *fileGroup) putFileCommand(f *fileFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "put PATH [FILE]", Short: "Write a file of this machine to the deployment; what was there is kept as an earlier version", Args: between(1, "PATH", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,7 +79,7 @@ func (a *app) putFileCommand(f *fileFlags) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			return a.withRemote(cmd.Context(), *f, func(ctx context.Context, files client.Files) error {
+			return g.withRemote(cmd.Context(), *f, func(ctx context.Context, files client.Files) error {
 				present, err := files.Stat(ctx, name)
 				if err != nil && !errors.Is(err, workspace.ErrNotFound) {
 					return err
@@ -88,10 +88,10 @@ func (a *app) putFileCommand(f *fileFlags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.global.json {
-					return a.printJSON(jsonFiles([]workspace.File{made})[0])
+				if g.con.json {
+					return g.con.printJSON(jsonFiles([]workspace.File{made})[0])
 				}
-				return a.table(fileTitles, [][]string{fileRow(made)})
+				return g.con.table(fileTitles, [][]string{fileRow(made)})
 			})
 		},
 	}
@@ -106,24 +106,24 @@ type transfer struct {
 	run     func(*mirror.Mirror, context.Context, mirror.Options) (mirror.Result, error)
 }
 
-func (a *app) pushCommand(f *fileFlags) *cobra.Command {
+func (g *fileGroup) pushCommand(f *fileFlags) *cobra.Command {
 	t := transfer{files: f, run: (*mirror.Mirror).Push}
-	cmd := a.transferCommand(&t, "push FOLDER", "Send the files of a folder that differ. Those of .gitignore and hidden ones stay here")
+	cmd := g.transferCommand(&t, "push FOLDER", "Send the files of a folder that differ. Those of .gitignore and hidden ones stay here")
 	cmd.Flags().BoolVar(&t.options.Delete, "delete", false, "delete over there what the folder had at its last push or pull, and has not any more")
 	return cmd
 }
 
-func (a *app) pullCommand(f *fileFlags) *cobra.Command {
+func (g *fileGroup) pullCommand(f *fileFlags) *cobra.Command {
 	t := transfer{files: f, run: (*mirror.Mirror).Pull, makes: true, options: mirror.Options{Strange: true}}
-	return a.transferCommand(&t, "pull FOLDER", "Write the files that differ into a folder. One that was changed here since the last pull or push is not written over")
+	return g.transferCommand(&t, "pull FOLDER", "Write the files that differ into a folder. One that was changed here since the last pull or push is not written over")
 }
 
-func (a *app) transferCommand(t *transfer, use, about string) *cobra.Command {
+func (g *fileGroup) transferCommand(t *transfer, use, about string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: about, Args: exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.folder = args[0]
-			return a.transfer(cmd.Context(), t)
+			return g.transfer(cmd.Context(), t)
 		},
 	}
 	cmd.Flags().BoolVar(&t.options.DryRun, "dry-run", false, "say what would be done, and change nothing")
@@ -131,17 +131,17 @@ func (a *app) transferCommand(t *transfer, use, about string) *cobra.Command {
 	return cmd
 }
 
-func (a *app) transfer(ctx context.Context, t *transfer) error {
+func (g *fileGroup) transfer(ctx context.Context, t *transfer) error {
 	if _, err := os.Lstat(t.folder); !t.makes || err == nil {
-		if err := a.keepDataApart(t.folder); err != nil {
+		if err := g.folders.keepDataApart(t.folder); err != nil {
 			return err
 		}
 	}
-	return a.withRemote(ctx, *t.files, func(ctx context.Context, there client.Files) error {
-		if err := a.makeFolder(ctx, t, there); err != nil {
+	return g.withRemote(ctx, *t.files, func(ctx context.Context, there client.Files) error {
+		if err := g.makeFolder(ctx, t, there); err != nil {
 			return err
 		}
-		here, err := a.openFolder(t.folder, t.files.shown)
+		here, err := g.openFolder(t.folder, t.files.shown)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 		if err != nil && len(result.Written)+len(result.Deleted)+len(result.Conflicts) == 0 {
 			return errors.Join(err, here.Close()) // nothing was done, and nothing is told
 		}
-		told := a.tellTransfer(t.folder, result, out, t.options.DryRun)
+		told := g.tellTransfer(t.folder, result, out, t.options.DryRun)
 		if err = errors.Join(err, here.Close()); err != nil && told != nil {
 			told = toldText(told.Error()) // the code is that of the error
 		}
@@ -179,7 +179,7 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 }
 
 // makeFolder makes the folder of a pull that is not there, once it is known that there is what it is for.
-func (a *app) makeFolder(ctx context.Context, t *transfer, there client.Files) error {
+func (g *fileGroup) makeFolder(ctx context.Context, t *transfer, there client.Files) error {
 	if _, err := os.Lstat(t.folder); !t.makes || t.options.DryRun || err == nil {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (a *app) makeFolder(ctx context.Context, t *transfer, there client.Files) e
 	if err := os.MkdirAll(t.folder, 0o750); err != nil {
 		return usage(err)
 	}
-	return a.keepDataApart(t.folder)
+	return g.folders.keepDataApart(t.folder)
 }
 
 // keptFor returns where it is kept what a folder and the files of a place had in common.
@@ -209,51 +209,51 @@ type skipped struct {
 	Why  string `json:"why"` // a sentence
 }
 
-func (a *app) skipped(out []machine.LeftOut) []skipped {
+func (g *fileGroup) skipped(out []machine.LeftOut) []skipped {
 	list := make([]skipped, len(out))
 	for i, o := range out {
-		list[i] = skipped{o.Name, o.Why.Code, locale.OfFault(o.Why).In(a.tag)}
+		list[i] = skipped{o.Name, o.Why.Code, locale.OfFault(o.Why).In(g.con.tag)}
 	}
 	return list
 }
 
 // tellTransfer prints what was copied from or to a folder. Its error has the code Failed if a file was in conflict, and Partial if one was not
 // sent or not deleted.
-func (a *app) tellTransfer(folder string, r mirror.Result, out []machine.LeftOut, dry bool) error {
+func (g *fileGroup) tellTransfer(folder string, r mirror.Result, out []machine.LeftOut, dry bool) error {
 	var rows [][]string
 	for _, name := range r.Deleted {
-		rows = append(rows, []string{a.text("cli.files.deleted"), name})
+		rows = append(rows, []string{g.con.text("cli.files.deleted"), name})
 	}
 	for _, name := range r.Written {
-		rows = append(rows, []string{a.text("cli.files.written"), name})
+		rows = append(rows, []string{g.con.text("cli.files.written"), name})
 	}
-	left := a.skipped(out)
-	if a.global.json {
+	left := g.skipped(out)
+	if g.con.json {
 		all := struct {
 			mirror.Result
 			Skipped []skipped `json:"skipped"`
 		}{r, left}
-		if err := a.printJSON(all); err != nil {
+		if err := g.con.printJSON(all); err != nil {
 			return err
 		}
 	} else if len(rows) > 0 {
-		if err := a.table([]string{"cli.files.what", "cli.name"}, rows); err != nil {
+		if err := g.con.table([]string{"cli.files.what", "cli.name"}, rows); err != nil {
 			return err
 		}
 	}
-	a.say(a.text("cli.files.same", "n", strconv.Itoa(r.Same)))
+	g.con.report("cli.files.same", "n", strconv.Itoa(r.Same))
 	if dry {
-		a.say(a.text("cli.files.dry"))
+		g.con.report("cli.files.dry")
 	}
 	code, lines := Success, []string{}
 	if len(left) > 0 {
-		code, lines = Partial, append(lines, a.prose("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
+		code, lines = Partial, append(lines, g.con.prose("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
 	}
 	if len(r.Strange) > 0 {
-		code, lines = Partial, append(lines, a.text("cli.files.strange", "folder", folder, "names", strings.Join(r.Strange, ", ")))
+		code, lines = Partial, append(lines, g.con.text("cli.files.strange", "folder", folder, "names", strings.Join(r.Strange, ", ")))
 	}
 	if len(r.Conflicts) > 0 {
-		code, lines = Failed, append(lines, a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", ")))
+		code, lines = Failed, append(lines, g.con.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", ")))
 	}
 	if code == Success {
 		return nil

@@ -40,7 +40,7 @@ func (anyPlace) Chat(_ context.Context, _, id string) (conversation.Chat, error)
 }
 
 // deployment serves the files of a project, and returns a function that runs piloto workspace there.
-func deployment(t *testing.T, store workspace.Store) func(args ...string) (code Code, out, errOut string) {
+func deploymentFor(t *testing.T, store workspace.Store) func(args ...string) (code Code, out, errOut string) {
 	t.Helper()
 	service := serve.New(serve.Config{
 		Store: func(files.Place) workspace.Store { return store }, Objects: &memory.Objects{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -73,7 +73,7 @@ func must(t *testing.T, err error) {
 func TestFilesOfADeployment(t *testing.T) {
 	binary := "\x00\xff\r\nbinary\x1b[31m"
 	store := memory.With(map[string]string{"docs/a.txt": "uno\n", "b.bin": binary, "esc.txt": "rojo \x1b[31m\u202e\n"})
-	workspaceOf := deployment(t, store)
+	workspaceOf := deploymentFor(t, store)
 	project := []string{"--project", someProject}
 	for _, c := range []struct {
 		args []string
@@ -130,7 +130,7 @@ func TestAVersionOfADeploymentIsComparedAndRestored(t *testing.T) {
 		must(t, err)
 		versions = append(versions, f.Version)
 	}
-	workspaceOf := deployment(t, longVersions{store})
+	workspaceOf := deploymentFor(t, longVersions{store})
 	first := "version-" + versions[0]
 	if code, out, errOut := workspaceOf("diff", "a.txt", first, "--project", someProject); code != 0 || !strings.Contains(out, "-dos\n+uno\n") {
 		t.Fatalf("%d %q %q", code, out, errOut)
@@ -146,7 +146,7 @@ func TestAVersionOfADeploymentIsComparedAndRestored(t *testing.T) {
 
 // TestAVersionThatThereIsNotLeadsToThoseOfTheSameFile: its line is about the same place.
 func TestAVersionThatThereIsNotLeadsToThoseOfTheSameFile(t *testing.T) {
-	workspaceOf := deployment(t, memory.With(map[string]string{"-a b": "x"}))
+	workspaceOf := deploymentFor(t, memory.With(map[string]string{"-a b": "x"}))
 	must(t, os.Mkdir("a folder", 0o700))
 	must(t, os.WriteFile("a folder/-a b", []byte("x"), 0o600))
 	for _, whose := range [][]string{{"--project", someProject}, {"--chat", someProject}, {"--workspace", "a folder"}, {"--workspace", "a folder", "--show", "*.x", "--show", "y"}} {
@@ -198,7 +198,7 @@ func (l longVersions) Versions(ctx context.Context, name string) ([]workspace.Fi
 
 func TestAFolderIsPushedAndPulled(t *testing.T) {
 	store := memory.With(map[string]string{"old.txt": "viejo\n"})
-	workspaceOf := deployment(t, store)
+	workspaceOf := deploymentFor(t, store)
 	run := func(want Code, args ...string) string {
 		t.Helper()
 		code, out, errOut := workspaceOf(append(args, "--project", someProject, "--json")...)
@@ -262,7 +262,7 @@ func TestAFolderIsPushedAndPulled(t *testing.T) {
 // TestWhatIsNotSentIsNamed: a push that leaves a file here says so, and deletes nothing that it never had.
 func TestWhatIsNotSentIsNamed(t *testing.T) {
 	store := memory.With(map[string]string{"theirs.txt": "x"})
-	workspaceOf := deployment(t, store)
+	workspaceOf := deploymentFor(t, store)
 	must(t, os.MkdirAll("f/node_modules", 0o700))
 	must(t, os.MkdirAll("f/src", 0o700))
 	must(t, os.MkdirAll("f/.github", 0o700))

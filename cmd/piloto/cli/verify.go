@@ -18,13 +18,13 @@ import (
 
 // verifyCommand returns the command that checks receipts. Its outcomes are exit codes: 0, 1, and 2 for what is not
 // proven.
-func (a *app) verifyCommand() *cobra.Command {
-	cmd := verify.Command(a.in, func(o verify.Outcome, v verify.Verdict) error {
+func (g *runGroup) verifyCommand() *cobra.Command {
+	cmd := verify.Command(g.con.in, func(o verify.Outcome, v verify.Verdict) error {
 		var err error
-		if a.global.json {
-			err = a.printJSON(v)
+		if g.con.json {
+			err = g.con.printJSON(v)
 		} else {
-			_, err = io.WriteString(a.out, v.Text)
+			_, err = io.WriteString(g.con.out, v.Text)
 		}
 		if err != nil {
 			return err
@@ -42,26 +42,21 @@ func (a *app) verifyCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) runsReceipt() *cobra.Command {
-	return &cobra.Command{
-		Use: "receipt ID", Short: "Write the signed receipt of a run to stdout; piloto verify checks it", Args: exactly("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				call := client.Call{Method: http.MethodGet, Path: runPath(args[0], "receipt")}
-				raw, err := c.Raw(ctx, call, "application/json")
-				if err == nil && !json.Valid(raw) {
-					err = c.Strange(call, client.CameOther, errors.New("it answered with no receipt"))
-				}
-				if err != nil {
-					return err
-				}
-				text := strings.TrimSpace(string(raw))
-				if a.isTerm { // to a file it goes as it came
-					text = visible.Escaped(text)
-				}
-				_, err = fmt.Fprintln(a.out, text)
-				return err
-			})
-		},
-	}
+func (g *runGroup) runsReceipt() *cobra.Command {
+	return g.deployment.request("receipt ID", "Write the signed receipt of a run to stdout; piloto verify checks it", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		call := client.Call{Method: http.MethodGet, Path: runPath(args[0], "receipt")}
+		raw, err := c.Raw(ctx, call, "application/json")
+		if err == nil && !json.Valid(raw) {
+			err = c.Strange(call, client.CameOther, errors.New("it answered with no receipt"))
+		}
+		if err != nil {
+			return err
+		}
+		text := strings.TrimSpace(string(raw))
+		if g.con.isTerm { // to a file it goes as it came
+			text = visible.Escaped(text)
+		}
+		_, err = fmt.Fprintln(g.con.out, text)
+		return err
+	})
 }

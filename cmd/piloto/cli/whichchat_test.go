@@ -131,7 +131,7 @@ func TestNoChatIsLeftOfARequestThatWasRefused(t *testing.T) {
 
 // TestAPullOfNothingMakesNoFolder: of a project or a chat that is not there, and says no number of files.
 func TestAPullOfNothingMakesNoFolder(t *testing.T) {
-	workspaceOf := deployment(t, memory.With(map[string]string{"a.txt": "uno"}))
+	workspaceOf := deploymentFor(t, memory.With(map[string]string{"a.txt": "uno"}))
 	for _, args := range [][]string{
 		{"pull", "d", "--project", oldChat},
 		{"pull", "d/e", "--project", oldChat},
@@ -166,8 +166,8 @@ func TestAConversationSaysHowToLeaveIt(t *testing.T) {
 		for _, asks := range []bool{true, false} {
 			for _, word := range []string{"/quit", "/salir", " /salir "} {
 				a, _, errOut := newApp(nil, "")
-				a.in, a.asks, a.tag = bufio.NewReader(&typist{[]string{word, "y más"}}), asks, tag
-				if err := a.converse(t.Context(), client.New("http://127.0.0.1:1", "t", string(tag)), oldChat, ""); err != nil {
+				a.con.in, a.con.asks, a.con.tag = bufio.NewReader(&typist{[]string{word, "y más"}}), asks, tag
+				if err := a.talk.converse(t.Context(), client.New("http://127.0.0.1:1", "t", string(tag)), oldChat, ""); err != nil {
 					t.Errorf("%s %s: %v", tag, word, err)
 				}
 				if strings.Contains(errOut.String(), leave) != asks {

@@ -30,13 +30,13 @@ func refusal(key string, pairs ...string) *fault.Error {
 }
 
 // told returns what a person reads of an error. One that has no sentence is of the system, and is told as what the system says.
-func (a *app) told(err error) string {
-	said := a.worded(err).Error()
+func (con *console) told(err error) string {
+	said := con.worded(err).Error()
 	ended, ok := errors.AsType[*exitError](err)
 	if said != err.Error() || ok && ended.cause == nil || errors.As(err, new(toldText)) || errors.As(err, new(*client.Problem)) {
 		return said
 	}
-	return a.prose("cli.system.other", "text", visible.Lines(said))
+	return con.prose("cli.system.other", "text", visible.Lines(said))
 }
 
 // toldText is an error that is already what a person reads.
@@ -46,24 +46,24 @@ type toldText string
 func (t toldText) Error() string { return string(t) }
 
 // worded returns an error with its part of the domain, or of the system, as a sentence: with several, each of them.
-func (a *app) worded(err error) error {
+func (con *console) worded(err error) error {
 	if list, ok := errors.AsType[several](err); ok {
 		if parts := list.Unwrap(); len(parts) > 0 && errors.Join(parts...).Error() == err.Error() {
 			said := make([]string, len(parts))
 			for i, part := range parts {
-				said[i] = a.worded(part).Error()
+				said[i] = con.worded(part).Error()
 			}
 			return toldText(strings.Join(said, "\n"))
 		}
 	}
 	if doubt, ok := errors.AsType[*client.DoubtError](err); ok {
-		return reworded(err, doubt, a.worded(doubt.Cause).Error()+"\n"+a.mayBeDone(doubt.Path))
+		return reworded(err, doubt, con.worded(doubt.Cause).Error()+"\n"+con.mayBeDone(doubt.Path))
 	}
 	if lost, ok := errors.AsType[*client.UnreachableError](err); ok {
-		return reworded(err, lost, a.lost(lost))
+		return reworded(err, lost, con.lost(lost))
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return reworded(err, f, a.ofFault(f))
+		return reworded(err, f, con.ofFault(f))
 	}
 	if open, ok := errors.AsType[*disk.OpenError](err); ok {
 		key := "cli.system.open_file"
@@ -73,10 +73,10 @@ func (a *app) worded(err error) error {
 		case !open.Plain:
 			key = "cli.system.not_file"
 		}
-		return reworded(err, open, a.text(key, "name", open.Path, "mode", fmt.Sprintf("%04o", open.Mode)))
+		return reworded(err, open, con.text(key, "name", open.Path, "mode", fmt.Sprintf("%04o", open.Mode)))
 	}
 	if key, name, part := ofSystem(err); key != "" {
-		return reworded(err, part, a.text(key, "name", name))
+		return reworded(err, part, con.text(key, "name", name))
 	}
 	return err
 }
@@ -89,8 +89,8 @@ type several interface {
 
 // text returns a sentence, on whose lines no value can begin another one: every character of a value is visible. A value that stands
 // in a command is as a shell takes it. Where a value has lines of its own, see prose.
-func (a *app) text(key string, pairs ...string) string {
-	sentence, known := locale.Lookup(a.tag, key)
+func (con *console) text(key string, pairs ...string) string {
+	sentence, known := locale.Lookup(con.tag, key)
 	if !known { // such as that of a status of a newer deployment
 		return visible.ScreenLine(key)
 	}
@@ -100,45 +100,45 @@ func (a *app) text(key string, pairs ...string) string {
 			args[i] = valueIn(sentence, pairs[i-1], p)
 		}
 	}
-	return locale.Text(a.tag, key, append(args, a.itself()...)...)
+	return locale.Text(con.tag, key, append(args, con.itself()...)...)
 }
 
 // word returns the word for a state or a kind: of a deployment of a later version, which has others, as it came.
-func (a *app) word(prefix, value string) string {
-	if _, known := locale.Lookup(a.tag, prefix+value); !known {
+func (con *console) word(prefix, value string) string {
+	if _, known := locale.Lookup(con.tag, prefix+value); !known {
 		return visible.ScreenLine(value)
 	}
-	return a.text(prefix + value)
+	return con.text(prefix + value)
 }
 
 // itself returns what a sentence calls this command, as words of a shell: {program}, {piloto} for the same deployment, and, behind the
 // name of a command about files, {whose} for the same files.
-func (a *app) itself() []string {
-	program := cmp.Or(a.name, "piloto")
-	return []string{"program", program, "piloto", strings.Join(append([]string{program}, a.same...), " "), "whose", strings.Join(append([]string{""}, a.whose...), " ")}
+func (con *console) itself() []string {
+	program := cmp.Or(con.name, "piloto")
+	return []string{"program", program, "piloto", strings.Join(append([]string{program}, con.same...), " "), "whose", strings.Join(append([]string{""}, con.whose...), " ")}
 }
 
 // prose does the same with values that have lines, which the caller makes visible.
-func (a *app) prose(key string, pairs ...string) string {
-	return locale.Text(a.tag, key, append(pairs[:len(pairs):len(pairs)], a.itself()...)...)
+func (con *console) prose(key string, pairs ...string) string {
+	return locale.Text(con.tag, key, append(pairs[:len(pairs):len(pairs)], con.itself()...)...)
 }
 
 // ofFault returns the sentence of a fault, with its values as in text.
-func (a *app) ofFault(f *fault.Error) string {
+func (con *console) ofFault(f *fault.Error) string {
 	s := locale.OfFault(f)
-	sentence, _ := locale.Lookup(a.tag, s.Key)
+	sentence, _ := locale.Lookup(con.tag, s.Key)
 	for name, value := range s.Args {
 		if text, ok := value.(string); ok {
 			s.Args[name] = valueIn(sentence, name, text)
 		}
 	}
-	for pair := range slices.Chunk(a.itself(), 2) {
+	for pair := range slices.Chunk(con.itself(), 2) {
 		s.Args[pair[0]] = pair[1]
 	}
 	if _, given := s.Args["why"]; !given && f.Cause != nil { // a sentence that tells its cause
-		s.Args["why"] = visible.Lines(a.worded(f.Cause).Error())
+		s.Args["why"] = visible.Lines(con.worded(f.Cause).Error())
 	}
-	return s.In(a.tag)
+	return s.In(con.tag)
 }
 
 // valueIn returns the value of a placeholder of a sentence.

@@ -22,7 +22,7 @@ import (
 
 // TestErrorsAreInTheLanguageOfTheReader, also those of the system and of a wrong command.
 func TestErrorsAreInTheLanguageOfTheReader(t *testing.T) {
-	workspaceOf := deployment(t, memory.With(map[string]string{"a.txt": "uno"}))
+	workspaceOf := deploymentFor(t, memory.With(map[string]string{"a.txt": "uno"}))
 	must(t, os.WriteFile("p.py", nil, 0o600))
 	for _, c := range []struct {
 		args []string
@@ -50,7 +50,7 @@ func TestErrorsAreInTheLanguageOfTheReader(t *testing.T) {
 
 func TestErrorsOfTheSystemAreWorded(t *testing.T) {
 	a, _, _ := newApp(nil, "")
-	a.tag = locale.Spanish
+	a.con.tag = locale.Spanish
 	missing := &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}
 	for want, err := range map[string]error{
 		"La carpeta actual ya no existe.":                                                 os.NewSyscallError("getwd", syscall.ENOENT),
@@ -63,7 +63,7 @@ func TestErrorsOfTheSystemAreWorded(t *testing.T) {
 		"connect: connection refused":                  os.NewSyscallError("connect", syscall.ECONNREFUSED),
 		"piloto: Aquí no hay nadie a quien preguntar.": fmt.Errorf("piloto: %w", errNobody),
 	} {
-		if got := a.worded(err).Error(); got != want {
+		if got := a.con.worded(err).Error(); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}
@@ -90,23 +90,23 @@ func TestWhoIsNotAnsweredReadsHowToLook(t *testing.T) {
 		for _, came := range []client.Came{client.CameNothing, client.CamePage, client.CameRedirect, client.CameStatus, client.CameEmpty, client.CameOther} {
 			e := &client.UnreachableError{Origin: "https://p.example", Came: came, Status: 302, Cause: errors.New("EOF")}
 			doubt := &client.DoubtError{Path: path, Cause: e}
-			a.tag = locale.Spanish
-			said := a.worded(fmt.Errorf("antes: %w", doubt)).Error()
+			a.con.tag = locale.Spanish
+			said := a.con.worded(fmt.Errorf("antes: %w", doubt)).Error()
 			if !strings.Contains(said, want[0]) || !strings.Contains(said, want[1]) || !strings.HasPrefix(said, "antes: ") || strings.Contains(said, "EOF") || strings.Contains(said, "cli.") {
 				t.Errorf("%s, %s: %q", path, came, said)
 			}
-			a.tag = locale.English
-			if said := a.worded(doubt).Error(); !strings.Contains(said, "may have") && !strings.Contains(said, "may be") || strings.Contains(said, "Puede") || strings.Contains(said, "cli.") {
+			a.con.tag = locale.English
+			if said := a.con.worded(doubt).Error(); !strings.Contains(said, "may have") && !strings.Contains(said, "may be") || strings.Contains(said, "Puede") || strings.Contains(said, "cli.") {
 				t.Errorf("%s, %s: %q", path, came, said)
 			}
-			if said := a.worded(e).Error(); strings.Contains(said, "may") || strings.Contains(said, "cli.") {
+			if said := a.con.worded(e).Error(); strings.Contains(said, "may") || strings.Contains(said, "cli.") {
 				t.Errorf("%s: %q", came, said)
 			}
 		}
 	}
-	a.tag = locale.Spanish
+	a.con.tag = locale.Spanish
 	for wait, want := range map[time.Duration]string{time.Minute + 1: "2 minutos", time.Hour: "60 minutos", 1<<63 - 1: "más de un día"} {
-		if said := a.worded(&client.UnreachableError{Came: client.CameStatus, Wait: wait}).Error(); !strings.Contains(said, want) {
+		if said := a.con.worded(&client.UnreachableError{Came: client.CameStatus, Wait: wait}).Error(); !strings.Contains(said, want) {
 			t.Errorf("%s: %q", wait, said)
 		}
 	}
@@ -117,7 +117,7 @@ func TestWhoIsNotAnsweredReadsHowToLook(t *testing.T) {
 func TestAValueInACommandIsOneWord(t *testing.T) {
 	a, _, _ := newApp(nil, "")
 	for _, tag := range locale.Tags() {
-		a.tag = tag
+		a.con.tag = tag
 		for _, c := range []struct{ key, name, value, says, not string }{
 			{"cli.next_page", "cursor", "a b;`id`", "--cursor 'a b;`id`'", ""},
 			{"cli.next_page", "cursor", "it's", `--cursor 'it'\''s'`, ""},
@@ -126,12 +126,12 @@ func TestAValueInACommandIsOneWord(t *testing.T) {
 			{"cli.no_profile", "name", "a\nConfirmado.", "a⟦U+000A⟧Confirmado.", "\n"},
 			{"page.status.\x1b[2J", "", "", "⟦U+001B⟧", "\x1b"},
 		} {
-			got := a.text(c.key, c.name, c.value)
+			got := a.con.text(c.key, c.name, c.value)
 			if !strings.Contains(got, c.says) || c.not != "" && strings.Contains(got, c.not) {
 				t.Errorf("%s: %q", c.key, got)
 			}
 		}
-		got := a.worded(refusal("cli.wrong.no_version", "name", "a b", "version", "x\x1b\ny")).Error()
+		got := a.con.worded(refusal("cli.wrong.no_version", "name", "a b", "version", "x\x1b\ny")).Error()
 		if !strings.Contains(got, "piloto workspace log -- 'a b'") || strings.ContainsAny(got, "\x1b\n") {
 			t.Errorf("%q", got)
 		}
@@ -163,14 +163,14 @@ func TestNoTextOfAPlanSetsAnEditor(t *testing.T) {
 
 // TestASentenceNamesTheCommandAsItWasCalled: with the deployment that was named, in a form that a shell takes.
 func TestASentenceNamesTheCommandAsItWasCalled(t *testing.T) {
-	a := &app{tag: locale.English, name: "bin/piloto", same: []string{"--data", "'my folder'"}}
-	if got, want := a.text("cli.confirm_with", "id", "R", "digest", "41e3bede"), "The plan waits: bin/piloto --data 'my folder' runs confirm R --digest 41e3bede"; got != want {
+	con := &console{tag: locale.English, name: "bin/piloto", same: []string{"--data", "'my folder'"}}
+	if got, want := con.text("cli.confirm_with", "id", "R", "digest", "41e3bede"), "The plan waits: bin/piloto --data 'my folder' runs confirm R --digest 41e3bede"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := a.text("cli.login_hint"), "Log in with: bin/piloto login URL"; got != want {
+	if got, want := con.text("cli.login_hint"), "Log in with: bin/piloto login URL"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := a.worded(refusal("cli.no_profile", "name", "x; {piloto}")).Error(); !strings.Contains(got, "bin/piloto profiles") || strings.Contains(got, "folder") {
+	if got := con.worded(refusal("cli.no_profile", "name", "x; {piloto}")).Error(); !strings.Contains(got, "bin/piloto profiles") || strings.Contains(got, "folder") {
 		t.Error(got)
 	}
 }
@@ -185,10 +185,10 @@ func TestTheAdviceOfADamagedFolderCanBePasted(t *testing.T) {
 		for _, key := range []string{"data.damaged", "data.last_commit", "data.format", "data.lost"} {
 			for _, tag := range locale.Tags() {
 				a, _, _ := newApp(nil, "")
-				a.tag = tag
+				a.con.tag = tag
 				folder := filepath.Join(t.TempDir(), name)
 				must(t, os.Mkdir(folder, 0o700))
-				said := a.told(refusal(key, "folder", folder, "file", "f", "note", "n").Because(errors.New("page 3")))
+				said := a.con.told(refusal(key, "folder", folder, "file", "f", "note", "n").Because(errors.New("page 3")))
 				_, command, ok := strings.Cut(said, "  mv ")
 				command, _, found := strings.Cut(command, " && piloto restore ")
 				if output, err := exec.CommandContext(t.Context(), shell, "-c", "mv "+command).CombinedOutput(); err != nil || !ok || !found {

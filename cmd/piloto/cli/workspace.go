@@ -41,7 +41,7 @@ func (w *workspaceFlags) register(f *pflag.FlagSet) {
 }
 
 // openWorkspace opens the folder that the flags name; nil when they name none.
-func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*machine.Machine, error) {
+func (g *jobGroup) openWorkspace(ctx context.Context, c *client.Client, w *work) (*machine.Machine, error) {
 	f := w.workspace
 	if f.root == "" {
 		return nil, nil
@@ -56,7 +56,7 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 			mode = as.Mode
 		}
 	}
-	commands, err := a.mayRunCommands(ctx, f)
+	commands, err := g.mayRunCommands(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -64,18 +64,18 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 	if err != nil {
 		return nil, err
 	}
-	if err := a.keepDataApart(f.root); err != nil {
+	if err := g.folders.keepDataApart(f.root); err != nil {
 		return nil, err
 	}
 	o := machine.Options{
 		Root: f.root, History: history, Shown: f.showed, Mode: mode, AllowDelete: f.allowDelete,
-		Commands: commands, AllowedOnly: f.allowedOnly, Dev: f.dev, Unconfined: f.unconfined, Env: a.passed(f.env),
-		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: a.hooks, Tag: a.tag, Now: now, Log: a.errOut,
+		Commands: commands, AllowedOnly: f.allowedOnly, Dev: f.dev, Unconfined: f.unconfined, Env: g.passed(f.env),
+		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: g.config.hooks, Tag: g.con.tag, Now: now, Log: g.con.errOut,
 	}
-	o.During = func() func() { a.underWay.Lock(); return a.underWay.Unlock }
-	o.Tell = func(text string) { _ = a.copyTo(a.errOut, text, true) }
-	if a.asks {
-		o.Ask = func(shown, question string) (bool, error) { return a.askShown(ctx, shown, question) }
+	o.During = func() func() { g.interrupts.underWay.Lock(); return g.interrupts.underWay.Unlock }
+	o.Tell = func(text string) { _ = g.con.copyTo(g.con.errOut, text, true) }
+	if g.con.asks {
+		o.Ask = func(shown, question string) (bool, error) { return g.askShown(ctx, shown, question) }
 	}
 	m, err := machine.Open(o)
 	if err != nil {
@@ -88,8 +88,8 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 }
 
 // keepDataApart refuses a data folder of another name inside of the workspace: it holds tokens and keys.
-func (a *app) keepDataApart(root string) error {
-	data, err := real(a.global.data)
+func (f *folders) keepDataApart(root string) error {
+	data, err := real(f.data)
 	if err != nil {
 		return nil //nolint:nilerr // it is not there
 	}
@@ -100,7 +100,7 @@ func (a *app) keepDataApart(root string) error {
 	if err != nil || !filepath.IsLocal(inside) || inside == dataFolder {
 		return nil //nolint:nilerr // paths without a relation are apart
 	}
-	return usage(refusal("cli.machine.data_inside", "data", a.global.data))
+	return usage(refusal("cli.machine.data_inside", "data", f.data))
 }
 
 // real returns the path of a file without links.
@@ -114,7 +114,7 @@ func real(path string) (string, error) {
 
 // mayRunCommands reports whether commands can be run here. Where they cannot, that is said, and is an error with
 // --allow-commands.
-func (a *app) mayRunCommands(ctx context.Context, f workspaceFlags) (bool, error) {
+func (g *jobGroup) mayRunCommands(ctx context.Context, f workspaceFlags) (bool, error) {
 	if f.no {
 		return false, nil
 	}
@@ -125,20 +125,20 @@ func (a *app) mayRunCommands(ctx context.Context, f workspaceFlags) (bool, error
 	if err == nil {
 		return true, nil
 	}
-	err = a.worded(err)
+	err = g.con.worded(err)
 	if f.allow {
 		return false, usage(err)
 	}
-	a.say(a.text("cli.machine.no_commands", "why", err.Error()))
+	g.con.report("cli.machine.no_commands", "why", err.Error())
 	return false, nil
 }
 
 // askShown shows something to a person, and asks about it.
-func (a *app) askShown(ctx context.Context, shown, question string) (bool, error) {
-	if err := a.copyTo(a.errOut, shown, true); err != nil {
+func (g *jobGroup) askShown(ctx context.Context, shown, question string) (bool, error) {
+	if err := g.con.copyTo(g.con.errOut, shown, true); err != nil {
 		return false, err
 	}
-	answer, err := a.ask(ctx, question)
+	answer, err := g.con.ask(ctx, question)
 	if err != nil {
 		return false, err
 	}
@@ -150,10 +150,10 @@ func (a *app) askShown(ctx context.Context, shown, question string) (bool, error
 }
 
 // passed returns the variables that commands get.
-func (a *app) passed(names []string) map[string]string {
+func (g *jobGroup) passed(names []string) map[string]string {
 	env := map[string]string{}
 	for _, name := range names {
-		if value := a.getenv(name); value != "" {
+		if value := g.con.getenv(name); value != "" {
 			env[name] = value
 		}
 	}
