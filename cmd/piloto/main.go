@@ -11,5 +11,5 @@ import (
 
 func main() {
 	sandbox.Main() // in a sandbox it is the first process, and does not return
-	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+	os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Getenv))
 }

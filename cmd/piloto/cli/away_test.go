@@ -118,7 +118,7 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 	a.con.errOut = e
 	a.con.tag = locale.English
 	flags(a)
-	c := client.New(s.URL, "token", "en")
+	c := client.New(client.Target{Origin: s.URL, Token: "token"}, "en")
 	j := &jobTale{con: a.con, machine: m, id: "01J", seen: httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Running}, patience: patience}
 	j.stop = func() error { return stopJob(context.WithoutCancel(ctx), c, j.id) }
 	s.back = func() bool {

@@ -14,7 +14,7 @@ import (
 // person returns who reads what a start prints.
 func (g *machineGroup) person() process.Person {
 	p := process.Person{Terminal: g.con.isTerm, Lang: g.con.tag, Command: g.con.name, At: g.atAddress}
-	if origin, _, err := g.deployment.target(); err != nil || origin != here {
+	if to, err := g.deployment.target(); err != nil || to.Origin != here {
 		p.Elsewhere = true
 	}
 	if opener := g.opener(runtime.GOOS, isFile); opener != nil && g.con.isTerm {

@@ -66,12 +66,15 @@ func assemble(con *console) *app {
 	return a
 }
 
+// Streams are the standard streams of a process.
+type Streams struct{ In, Out, Err *os.File }
+
 // Main runs the command, and returns its exit code.
-func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) string) int {
-	con := &console{in: bufio.NewReader(in), out: out, errOut: errOut, getenv: getenv, name: called(os.Args[0])}
-	con.isTerm = term.IsTerminal(int(out.Fd()))
-	con.asks = term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(errOut.Fd()))
-	con.colour = term.IsTerminal(int(errOut.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+func Main(args []string, std Streams, getenv func(string) string) int {
+	con := &console{in: bufio.NewReader(std.In), out: std.Out, errOut: std.Err, getenv: getenv, name: called(os.Args[0])}
+	con.isTerm = term.IsTerminal(int(std.Out.Fd()))
+	con.asks = term.IsTerminal(int(std.In.Fd())) && term.IsTerminal(int(std.Err.Fd()))
+	con.colour = term.IsTerminal(int(std.Err.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	return int(assemble(con).run(args))
 }
 

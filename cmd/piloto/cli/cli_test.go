@@ -90,17 +90,17 @@ func TestTokensAreForTheirOwnerAlone(t *testing.T) {
 		t.Fatalf("%v %v", info.Mode(), err)
 	}
 	a.deployment.at = "https://b.example"
-	if _, token, err := a.deployment.target(); err != nil || token != "" {
-		t.Errorf("the token of another deployment is sent: %q %v", token, err)
+	if to, err := a.deployment.target(); err != nil || to.Token != "" {
+		t.Errorf("the token of another deployment is sent: %q %v", to.Token, err)
 	}
 	a.deployment.at = "https://a.example/"
-	if _, token, err := a.deployment.target(); err != nil || token != "secret" {
-		t.Errorf("%q %v", token, err)
+	if to, err := a.deployment.target(); err != nil || to.Token != "secret" {
+		t.Errorf("%q %v", to.Token, err)
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.deployment.target(); codeOf(err) != Usage || !strings.Contains(a.con.worded(err).Error(), "chmod 600") {
+	if _, err := a.deployment.target(); codeOf(err) != Usage || !strings.Contains(a.con.worded(err).Error(), "chmod 600") {
 		t.Errorf("others can read it: %v", err)
 	}
 }

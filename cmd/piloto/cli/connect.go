@@ -30,9 +30,9 @@ type deployment struct {
 // them it is this machine: the process that has the data folder, or else this command, which opens the folder for as
 // long as use takes.
 func (d *deployment) connect(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
-	origin, token, err := d.target()
-	if err == nil && origin != here && token == "" {
-		err = &exitError{code: Unauthenticated, text: d.con.text("cli.no_token", "url", origin)}
+	to, err := d.target()
+	if err == nil && to.Origin != here && to.Token == "" {
+		err = &exitError{code: Unauthenticated, text: d.con.text("cli.no_token", "url", to.Origin)}
 	}
 	if err != nil {
 		return err
@@ -42,16 +42,16 @@ func (d *deployment) connect(ctx context.Context, use func(ctx context.Context, 
 
 // reach does the same, also without a token.
 func (d *deployment) reach(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
-	origin, token, err := d.target()
+	to, err := d.target()
 	switch {
 	case err != nil:
 		return err
-	case origin != here:
+	case to.Origin != here:
 		if err := d.needsOwnFolder(); err != nil {
 			return err
 		}
-		c := client.New(origin, token, string(d.con.tag))
-		c.Live = d.liveOf(origin)
+		c := client.New(to, string(d.con.tag))
+		c.Live = d.liveOf(to.Origin)
 		return use(ctx, c)
 	}
 	data, err := d.folders.dataFolder()
@@ -64,7 +64,7 @@ func (d *deployment) reach(ctx context.Context, use func(ctx context.Context, c 
 		if err := d.needsOwnFolder(); err != nil {
 			return err
 		}
-		return use(ctx, client.New(found.Origin, found.Token, string(d.con.tag)))
+		return use(ctx, client.New(client.Target{Origin: found.Origin, Token: found.Token}, string(d.con.tag)))
 	case !errors.Is(err, process.ErrNoProcess):
 		return err
 	}
@@ -81,53 +81,53 @@ func (d *deployment) reach(ctx context.Context, use func(ctx context.Context, c 
 	}
 	for range 20 { // another command may have opened the folder meanwhile
 		if found, findErr := process.Find(ctx, data); findErr == nil {
-			return use(ctx, client.New(found.Origin, found.Token, string(d.con.tag)))
+			return use(ctx, client.New(client.Target{Origin: found.Origin, Token: found.Token}, string(d.con.tag)))
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	return err
 }
 
-// target returns the address of the deployment, or here, and the token for it.
-func (d *deployment) target() (origin, token string, err error) {
+// target returns the deployment, whose origin may be here, with the token for it.
+func (d *deployment) target() (to client.Target, err error) {
 	at, name := d.at, d.profile
 	switch {
 	case at != "" && name != "":
-		return "", "", usage(refusal("cli.wrong.two_deployments"))
+		return to, usage(refusal("cli.wrong.two_deployments"))
 	case at == here:
-		return here, "", nil
+		return client.Target{Origin: here}, nil
 	}
 	known, err := d.readProfiles()
 	if err != nil {
-		return "", "", err
+		return to, err
 	}
 	if name != "" {
 		p, ok := known.Known[name]
 		if !ok {
-			return "", "", usage(refusal("cli.no_profile", "name", name))
+			return to, usage(refusal("cli.no_profile", "name", name))
 		}
-		origin, err = originOf(p.Origin)
-		return origin, p.Token, err
+		origin, err := originOf(p.Origin)
+		return client.Target{Origin: origin, Token: p.Token}, err
 	}
 	if at == "" {
 		if p, ok := known.Known[known.Current]; ok {
-			origin, err = originOf(p.Origin)
-			return origin, p.Token, err
+			origin, err := originOf(p.Origin)
+			return client.Target{Origin: origin, Token: p.Token}, err
 		}
-		return here, "", nil
+		return client.Target{Origin: here}, nil
 	}
 	if at, err = originOf(at); err != nil {
-		return "", "", err
+		return to, err
 	}
-	if token = d.con.getenv("PILOTO_TOKEN"); token != "" {
-		return at, token, nil
+	if token := d.con.getenv("PILOTO_TOKEN"); token != "" {
+		return client.Target{Origin: at, Token: token}, nil
 	}
 	for _, p := range known.Known { // a token goes only where it was logged in
 		if p.Origin == at {
-			return at, p.Token, nil
+			return client.Target{Origin: at, Token: p.Token}, nil
 		}
 	}
-	return at, "", nil
+	return client.Target{Origin: at}, nil
 }
 
 // liveOf returns where the socket of a deployment is, as login stored it; "" is its own address.
@@ -176,7 +176,7 @@ func (d *deployment) open(ctx context.Context, use func(ctx context.Context, c *
 	go func() { ended <- process.Serve(serving, o, settings, io.Discard) }()
 	select {
 	case at := <-ready:
-		err = use(ctx, client.New(at.Origin, at.Token, string(d.con.tag)))
+		err = use(ctx, client.New(client.Target{Origin: at.Origin, Token: at.Token}, string(d.con.tag)))
 	case err := <-ended:
 		return err
 	case <-ctx.Done():

@@ -40,7 +40,7 @@ func (g *runGroup) waitingCommand() *cobra.Command {
 				due = moment(*w.DueAt)
 			}
 			if named := cmp.Or(w.Request, w.Digest); named != "" {
-				digest = short(named)
+				digest = digitsOf(named)
 			}
 			rows = append(rows, []string{g.con.text("cli.wait." + string(w.Kind)), id, w.StepID, due, digest, cut(w.Title, 60)})
 		}
@@ -95,7 +95,7 @@ func (g *runGroup) decideMany(ctx context.Context, c *client.Client, what string
 		}
 		fmt.Fprintln(g.con.errOut)
 		if !isShown(digest, typed) {
-			return &exitError{code: Waits, text: g.con.text("cli.decide_digest", "id", r.RunID, "digest", short(digest))}
+			return &exitError{code: Waits, text: g.con.text("cli.decide_digest", "id", r.RunID, "digest", digitsOf(digest))}
 		}
 		body.Items = append(body.Items, item)
 	}
@@ -118,10 +118,12 @@ func (g *runGroup) decideMany(ctx context.Context, c *client.Client, what string
 	return exit(worst)
 }
 
-// act decides about a run, and returns the run that the deployment answers with: this one, or the draft that is made of it.
-// Under a key, a request whose answer was lost is sent again.
-func act(ctx context.Context, c *client.Client, id, what, key string, body any) (httpapi.Run, error) {
-	call := client.Call{Method: http.MethodPost, Path: runPath(id, what), Body: body, Key: key}
+// action is an action on a run. With an idempotency key, a request whose answer was lost is sent again.
+type action struct{ run, name, key string }
+
+// act acts on a run. It returns the run of the answer: this one, or the draft that is made of it.
+func act(ctx context.Context, c *client.Client, on action, body any) (httpapi.Run, error) {
+	call := client.Call{Method: http.MethodPost, Path: runPath(on.run, on.name), Body: body, Key: on.key}
 	got, err := client.Send[httpapi.RunAnswer](ctx, c, call)
 	if err == nil && got.Run.RunID == "" {
 		err = c.Strange(call, client.CameOther, errors.New("it answered with no run"))

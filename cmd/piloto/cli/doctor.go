@@ -97,10 +97,10 @@ func (g *doctor) examine(ctx context.Context) []finding {
 	if !running { // a process has the provider of its own start
 		list = append(list, g.examineProvider(ctx)...)
 	}
-	if origin, token, err := g.deployment.target(); err != nil {
+	if to, err := g.deployment.target(); err != nil {
 		list = append(list, finding{What: "login", Text: g.con.worded(err).Error()})
-	} else if origin != here {
-		list = append(list, g.examineDeployment(ctx, client.New(origin, token, string(g.con.tag)))...)
+	} else if to.Origin != here {
+		list = append(list, g.examineDeployment(ctx, client.New(to, string(g.con.tag)))...)
 	}
 	return list
 }
@@ -111,7 +111,7 @@ func (g *doctor) examineProcess(ctx context.Context, data string) (list []findin
 	switch {
 	case err == nil:
 		list = append(list, finding{What: "process", OK: true, Text: g.con.text("cli.doctor.runs", "url", at.Origin)})
-		c := client.New(at.Origin, at.Token, string(g.con.tag))
+		c := client.New(client.Target{Origin: at.Origin, Token: at.Token}, string(g.con.tag))
 		list = append(append(list, g.examineDeployment(ctx, c)...), g.examineStatus(ctx, c))
 	case errors.Is(err, process.ErrNoProcess):
 		list = append(list, finding{What: "process", OK: true, Text: g.con.text("cli.doctor.none"), Do: g.con.text("cli.doctor.start", "folder", data)})

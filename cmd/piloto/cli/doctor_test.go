@@ -21,7 +21,7 @@ func served(t *testing.T, answers map[string]string) *client.Client {
 		_, _ = fmt.Fprint(w, body)
 	}))
 	t.Cleanup(s.Close)
-	return client.New(s.URL, "t", "en")
+	return client.New(client.Target{Origin: s.URL, Token: "t"}, "en")
 }
 
 // TestDoctorSaysWhichModelAnswers of a process that runs, and what came of its last call.

@@ -37,10 +37,10 @@ func (g *jobGroup) tellWhere(ctx context.Context, c *client.Client, w *work, cho
 	}
 	from := visible.Line(hostOf(c.Origin))
 	key := "cli.goes"
-	switch origin, _, err := g.deployment.target(); {
+	switch to, err := g.deployment.target(); {
 	case who.Provider == "":
 		key = "cli.goes.nowhere"
-	case err == nil && origin == here: // its process is on this machine
+	case err == nil && to.Origin == here: // its process is on this machine
 		key = "cli.goes.here"
 	}
 	said := g.con.text(key, "host", from, "provider", to(who.Provider, who.Model))

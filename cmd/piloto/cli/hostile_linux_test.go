@@ -470,7 +470,7 @@ func useAtTerminal(t *testing.T, c call, origin, lang string) string {
 	if !strings.HasPrefix(args, "login") {
 		all = append([]string{"--at", origin}, all...)
 	}
-	Main(all, in, screen.slave, screen.slave, func(name string) string { return env[name] })
+	Main(all, Streams{In: in, Out: screen.slave, Err: screen.slave}, func(name string) string { return env[name] })
 	if c.typed == "" {
 		_ = in.Close()
 	}

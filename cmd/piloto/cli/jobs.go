@@ -60,10 +60,7 @@ func (g *jobGroup) jobsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if g.con.json {
-			return g.con.printJSON(got)
-		}
-		return g.con.print(got.JobID + "  " + g.con.word("cli.job_state.", string(got.Status)))
+		return g.con.result(got, got.JobID+"  "+g.con.word("cli.job_state.", string(got.Status)))
 	})
 	return group("jobs", "List, show, follow and stop the work of agents", list, show, watch, events, stop)
 }

@@ -35,7 +35,7 @@ It is sent to that address only. --profile names it, when there is more than one
 			if err != nil {
 				return err
 			}
-			c := client.New(origin, token, string(g.con.tag))
+			c := client.New(client.Target{Origin: origin, Token: token}, string(g.con.tag))
 			if _, err := client.Get[httpapi.ChatList](cmd.Context(), c, "/api/chats", url.Values{"limit": {"1"}}); err != nil {
 				return err
 			}
@@ -132,11 +132,7 @@ func (g *accountGroup) healthCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if g.con.json {
-					err = g.con.printJSON(h)
-				} else {
-					err = g.con.print(fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, healthText(g.con, h)))
-				}
+				err = g.con.result(h, fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, healthText(g.con, h)))
 				if err == nil && h.Status == "unavailable" {
 					err = exit(Unreachable)
 				}

@@ -32,6 +32,14 @@ func (con *console) print(line string) error {
 	return err
 }
 
+// result prints a value: as JSON, or as one line.
+func (con *console) result(value any, line string) error {
+	if con.json {
+		return con.printJSON(value)
+	}
+	return con.print(line)
+}
+
 // printLines writes lines to stdout.
 func (con *console) printLines(lines ...string) error {
 	_, err := io.WriteString(con.out, strings.Join(lines, "\n")+"\n")

@@ -111,7 +111,7 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 			if err := w.check(prompt, g.config.origin, cmd.Flags().Changed); err != nil {
 				return err
 			}
-			if origin, _, err := g.deployment.target(); w.cache && err == nil && origin != here {
+			if to, err := g.deployment.target(); w.cache && err == nil && to.Origin != here {
 				return usage(refusal("cli.wrong.cache"))
 			}
 			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return g.work(ctx, c, w, prompt) })
@@ -183,10 +183,7 @@ func (g *jobGroup) work(ctx context.Context, c *client.Client, w work, prompt st
 		return err
 	}
 	if !w.wait {
-		if g.con.json {
-			return g.con.printJSON(j)
-		}
-		return g.con.print(j.JobID)
+		return g.con.result(j, j.JobID)
 	}
 	g.con.report("cli.job_started", "id", j.JobID, "agent", w.agent)
 	t := &jobTale{con: g.con, machine: m, shown: w.workspace.showed, id: j.JobID, seen: j}
@@ -240,7 +237,7 @@ func (g *jobGroup) tellWait(j httpapi.Job, o outcome, t *jobTale) {
 	case o.Waiting.Question != "":
 		g.con.say(g.con.prose("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
 	case o.Waiting.Digest != "":
-		g.con.report("cli.confirm_with", "id", o.Waiting.RunID, "digest", short(o.Waiting.Digest))
+		g.con.report("cli.confirm_with", "id", o.Waiting.RunID, "digest", digitsOf(o.Waiting.Digest))
 	}
 	switch {
 	case o.Waiting == nil:
@@ -392,7 +389,7 @@ func (g *jobGroup) answerJob(ctx context.Context, c *client.Client, j httpapi.Jo
 	if err != nil || answer == "" {
 		return false, ignoreEOF(err)
 	}
-	_, err = g.talk.send(ctx, c, j.ChatID, conversation.Choose(j.Options, answer))
+	_, err = g.talk.send(ctx, c, httpapi.SendRequest{ChatID: j.ChatID, Message: conversation.Choose(j.Options, answer)})
 	return err == nil, err
 }
 

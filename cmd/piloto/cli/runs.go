@@ -187,7 +187,7 @@ func (g *runGroup) endOf(r httpapi.Run) error {
 	for _, s := range r.Steps {
 		switch {
 		case s.Approval != nil && s.Approval.Decision == "" && r.Status == plan.Waiting:
-			g.con.report("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", short(s.Approval.Digest))
+			g.con.report("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", digitsOf(s.Approval.Digest))
 		case s.Status == plan.StepInDoubt:
 			g.con.report("cli.settle_with", "id", r.RunID, "step", s.ID)
 		}
@@ -231,15 +231,15 @@ func (g *runGroup) agreed(ctx context.Context, d decision, digest plan.Digest, s
 	typed := d.digest
 	if typed == "" {
 		if !g.con.asks || d.yes {
-			return &exitError{code: Waits, text: g.con.text("cli.need_digest", "digest", short(digest))}
+			return &exitError{code: Waits, text: g.con.text("cli.need_digest", "digest", digitsOf(digest))}
 		}
 		var err error
-		if typed, err = g.con.ask(ctx, g.con.text("cli.type_digest", "digest", short(digest))); err != nil && !errors.Is(err, io.EOF) {
+		if typed, err = g.con.ask(ctx, g.con.text("cli.type_digest", "digest", digitsOf(digest))); err != nil && !errors.Is(err, io.EOF) {
 			return err // after the end of the input nothing was typed, and nothing is agreed
 		}
 	}
 	if !isShown(digest, typed) {
-		return &exitError{code: Waits, text: g.con.text("cli.other_digest", "digest", short(digest))}
+		return &exitError{code: Waits, text: g.con.text("cli.other_digest", "digest", digitsOf(digest))}
 	}
 	return nil
 }
@@ -267,7 +267,7 @@ func (g *runGroup) runsConfirm() *cobra.Command {
 
 // confirm confirms the plan that was shown, and no other.
 func (g *runGroup) confirm(ctx context.Context, c *client.Client, r httpapi.Run) error {
-	_, err := act(ctx, c, r.RunID, "confirm", ids.Secret(), httpapi.ConfirmRequest{Digest: r.Digest})
+	_, err := act(ctx, c, action{run: r.RunID, name: "confirm", key: ids.Secret()}, httpapi.ConfirmRequest{Digest: r.Digest})
 	if err == nil {
 		g.con.report("cli.confirmed")
 	}
@@ -289,7 +289,7 @@ func (g *runGroup) runsCancel(name, about string) *cobra.Command {
 		if name == "reject" {
 			body.Digest = r.Digest
 		}
-		got, err := act(ctx, c, r.RunID, "cancel", "", body)
+		got, err := act(ctx, c, action{run: r.RunID, name: "cancel"}, body)
 		if err != nil {
 			return err
 		}
@@ -301,10 +301,7 @@ func (g *runGroup) runsCancel(name, about string) *cobra.Command {
 
 // printRun prints a run on one line, or as JSON.
 func (g *runGroup) printRun(r httpapi.Run) error {
-	if g.con.json {
-		return g.con.printJSON(r)
-	}
-	return g.con.print(fmt.Sprintf("%s  %s  %s", r.RunID, g.con.text("page.status."+string(r.Status)), r.Goal))
+	return g.con.result(r, fmt.Sprintf("%s  %s  %s", r.RunID, g.con.text("page.status."+string(r.Status)), r.Goal))
 }
 
 func (g *runGroup) runsApprove() *cobra.Command {
@@ -328,7 +325,7 @@ func (g *runGroup) runsApprove() *cobra.Command {
 		if refuse {
 			body.Decision = "refuse"
 		}
-		if _, err = act(ctx, c, r.RunID, "approve", "", body); err != nil || !d.wait {
+		if _, err = act(ctx, c, action{run: r.RunID, name: "approve"}, body); err != nil || !d.wait {
 			return err
 		}
 		return g.follow(ctx, c, r.RunID)
@@ -370,7 +367,7 @@ func (g *runGroup) runsSettle() *cobra.Command {
 				return usage(refusal("cli.wrong.outcome"))
 			}
 			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				got, err := act(ctx, c, args[0], "settle", "", httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})
+				got, err := act(ctx, c, action{run: args[0], name: "settle"}, httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})
 				if err != nil {
 					return err
 				}
@@ -393,7 +390,7 @@ func (g *runGroup) runsSettle() *cobra.Command {
 
 func (g *runGroup) runsAgain(name, about string) *cobra.Command {
 	return g.deployment.request(name+" ID", about+"; it waits for its confirmation (exit 6)", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
-		got, err := act(ctx, c, args[0], name, "", struct{}{}) // each makes a draft of its own
+		got, err := act(ctx, c, action{run: args[0], name: name}, struct{}{}) // each makes a draft of its own
 		if err != nil {
 			return err
 		}

@@ -191,10 +191,7 @@ func (g *serviceGroup) servicesErrors() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.con.json {
-				return g.con.printJSON(got)
-			}
-			return g.con.print(got.MCPID + "  " + got.Name + "  " + string(got.Errors))
+			return g.con.result(got, got.MCPID+"  "+got.Name+"  "+string(got.Errors))
 		})
 }
 

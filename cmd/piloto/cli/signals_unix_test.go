@@ -30,7 +30,7 @@ const itself = "PILOTO_TEST_IS_PILOTO"
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	if os.Getenv(itself) != "" {
-		os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+		os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Getenv))
 	}
 	os.Exit(m.Run())
 }

@@ -19,12 +19,12 @@ import (
 
 // stream sends a message, and writes its answer as it comes. Without a terminal, or without pushes, the answer is
 // written when it is whole: what is written to a pipe cannot be taken back.
-func (g *talkGroup) stream(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
+func (g *talkGroup) stream(ctx context.Context, c *client.Client, message httpapi.SendRequest) (httpapi.SendAnswer, error) {
 	thinks := &thinking{con: g.con}
 	defer thinks.hide()
 	if !g.con.isTerm || g.con.json || g.noStream {
 		thinks.show()
-		got, err := g.send(ctx, c, chat, message)
+		got, err := g.send(ctx, c, message)
 		thinks.hide()
 		if err != nil {
 			return got, err
@@ -40,7 +40,7 @@ func (g *talkGroup) stream(ctx context.Context, c *client.Client, chat, message 
 	heard, ready := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(heard)
-		g.listen(listening, c, chat, p, ready)
+		g.listen(listening, c, message.ChatID, p, ready)
 	}()
 	select {
 	case <-ready:
@@ -48,7 +48,7 @@ func (g *talkGroup) stream(ctx context.Context, c *client.Client, chat, message 
 	case <-ctx.Done():
 	}
 	thinks.show()
-	got, err := g.send(ctx, c, chat, message)
+	got, err := g.send(ctx, c, message)
 	stop()
 	<-heard
 	thinks.hide()

@@ -32,7 +32,7 @@ func TestACommandSaysThatItIsThere(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError) // it may fail
 	}))
 	defer s.Close()
-	stop := (&jobTale{id: "01J"}).stay(t.Context(), client.New(s.URL, "token", "es"))
+	stop := (&jobTale{id: "01J"}).stay(t.Context(), client.New(client.Target{Origin: s.URL, Token: "token"}, "es"))
 	select {
 	case got := <-said:
 		if got != `POST /api/jobs/01J/results {"results":[]}` {

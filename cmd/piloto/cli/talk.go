@@ -60,7 +60,7 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 				if err != nil {
 					return err
 				}
-				got, err := g.send(ctx, c, chat, message)
+				got, err := g.send(ctx, c, httpapi.SendRequest{ChatID: chat, Message: message})
 				if err != nil {
 					if f.chat == "" {
 						forgetRefused(ctx, c, chat, err)
@@ -77,8 +77,8 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 }
 
 // send sends one message. A deployment that does not answer has the same message, once.
-func (g *talkGroup) send(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
-	call := client.Call{Method: http.MethodPost, Path: "/api/send", Body: httpapi.SendRequest{ChatID: chat, Message: message}, Key: ids.Secret()}
+func (g *talkGroup) send(ctx context.Context, c *client.Client, message httpapi.SendRequest) (httpapi.SendAnswer, error) {
+	call := client.Call{Method: http.MethodPost, Path: "/api/send", Body: message, Key: ids.Secret()}
 	got, err := client.Send[httpapi.SendAnswer](ctx, c, call)
 	if err == nil && got.Chat.ID == "" {
 		err = c.Strange(call, client.CameOther, errors.New("it answered with no chat"))
@@ -128,7 +128,7 @@ func (g *talkGroup) namePending(got httpapi.SendAnswer) {
 
 // tellPlan says how a plan that waits is confirmed.
 func (g *runGroup) tellPlan(r httpapi.Run) {
-	g.con.report("cli.confirm_with", "id", r.RunID, "digest", short(r.Digest))
+	g.con.report("cli.confirm_with", "id", r.RunID, "digest", digitsOf(r.Digest))
 }
 
 // codeOfTurn returns the exit code of a turn.
@@ -227,7 +227,7 @@ Anything else is the next message. /quit or the end of the input ends the conver
 				if err != nil {
 					return err
 				}
-				return g.converse(ctx, c, chat, prompt)
+				return g.converse(ctx, c, httpapi.SendRequest{ChatID: chat, Message: prompt})
 			})
 		},
 	}
@@ -237,25 +237,26 @@ Anything else is the next message. /quit or the end of the input ends the conver
 	return cmd
 }
 
-// converse sends messages until the input ends. Without a person at the terminal each line is a message, and nothing
+// converse sends messages until the input ends; the first one, unless its text is empty, is given. Without a person at the terminal each line is a message, and nothing
 // is asked.
-func (g *talkGroup) converse(ctx context.Context, c *client.Client, chat, prompt string) error {
-	g.con.report("cli.chat", "id", chat)
+func (g *talkGroup) converse(ctx context.Context, c *client.Client, first httpapi.SendRequest) error {
+	g.con.report("cli.chat", "id", first.ChatID)
 	if g.con.asks {
 		g.con.report("cli.chat.leave")
 	}
 	last := Success
+	prompt := first.Message
 	message, typed, err := prompt, "", error(nil)
 	var shown plan.Digest             // of the plan that was printed last
 	var options []conversation.Option // of the question that the next message answers
-	for first := true; ; first = false {
-		if !first && prompt != "" && !g.con.asks {
+	for begins := true; ; begins = false {
+		if !begins && prompt != "" && !g.con.asks {
 			return exit(last)
 		}
 		switch {
 		case typed != "":
 			message, typed = typed, ""
-		case !first || prompt == "":
+		case !begins || prompt == "":
 			message, err = g.nextLine(ctx)
 		}
 		switch {
@@ -270,7 +271,7 @@ func (g *talkGroup) converse(ctx context.Context, c *client.Client, chat, prompt
 		case "/quit", "/salir":
 			return exit(last)
 		}
-		got, err := g.stream(ctx, c, chat, conversation.Choose(options, message))
+		got, err := g.stream(ctx, c, httpapi.SendRequest{ChatID: first.ChatID, Message: conversation.Choose(options, message)})
 		if err != nil {
 			if ctx.Err() != nil || !g.con.asks {
 				return err
@@ -325,7 +326,7 @@ func (g *talkGroup) decideHere(ctx context.Context, c *client.Client, r httpapi.
 			g.con.tell(ctx, err)
 			return codeOf(err), "", ctx.Err()
 		case "n", "no":
-			_, err := act(ctx, c, r.RunID, "cancel", "", httpapi.CancelRequest{Digest: r.Digest})
+			_, err := act(ctx, c, action{run: r.RunID, name: "cancel"}, httpapi.CancelRequest{Digest: r.Digest})
 			if err == nil {
 				g.con.report("cli.rejected")
 			}
@@ -403,7 +404,7 @@ func (g *talkGroup) chatsCommand() *cobra.Command {
 const typedDigits = 8
 
 // short returns the digits that a person types.
-func short(d plan.Digest) string { return string(d)[:min(len(d), typedDigits)] }
+func digitsOf(d plan.Digest) string { return string(d)[:min(len(d), typedDigits)] }
 
 // isShown reports whether what a person typed is the beginning of the digest.
 func isShown(digest plan.Digest, typed string) bool {

@@ -110,7 +110,7 @@ func TestThePlanThatWaitsIsOfferedAfterAText(t *testing.T) {
 			defer s.Close()
 			a, _, errOut := newApp(nil, "")
 			a.con.in, a.con.asks, a.con.tag = bufio.NewReader(&typist{c.typed}), true, locale.Spanish
-			_ = a.talk.converse(t.Context(), client.New(s.URL, "token", "es"), "01C", "")
+			_ = a.talk.converse(t.Context(), client.New(client.Target{Origin: s.URL, Token: "token"}, "es"), httpapi.SendRequest{ChatID: "01C"})
 			told := errOut.String()
 			if got := strings.Join(sent, "|"); got != c.sent {
 				t.Errorf("it sent %q:\n%s", got, told)

@@ -61,10 +61,7 @@ func (g *tokenGroup) tokensCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.con.json {
-				return g.con.printJSON(gone)
-			}
-			return g.con.print(g.con.text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
+			return g.con.result(gone, g.con.text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
 		},
 	}
 	return group("tokens", "Tokens of people and programs", list, g.tokensMake(), revoke)
@@ -72,25 +69,31 @@ func (g *tokenGroup) tokensCommand() *cobra.Command {
 
 // tokensFolder returns the data folder whose process has the tokens. Those of a deployment elsewhere are not reached from here.
 func (g *tokenGroup) tokensFolder() (string, error) {
-	if origin, _, err := g.deployment.target(); err != nil {
+	if to, err := g.deployment.target(); err != nil {
 		return "", err
-	} else if origin != here {
-		return "", usage(refusal("cli.tokens_here", "url", origin))
+	} else if to.Origin != here {
+		return "", usage(refusal("cli.tokens_here", "url", to.Origin))
 	}
 	return g.folders.dataFolder()
 }
 
+// tokenFlags are the flags of a new token.
+type tokenFlags struct {
+	user, scopes   string
+	table, account string // of a deployment on AWS
+	life           time.Duration
+}
+
 func (g *tokenGroup) tokensMake() *cobra.Command {
-	var user, scopes, table, account string
-	var life time.Duration
+	var t tokenFlags
 	cmd := &cobra.Command{
 		Use: "make", Short: "Make a token; it is printed once", Args: none,
 		Long: `Make a token in the process that has the data folder. With --table it is for a deployment on AWS, and the command prints
 what stores it there: the first token of a deployment is made so.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch given := cmd.Flags().Changed; {
-			case table != "":
-				return g.tokenRow(table, account, user, scopes, life)
+			case t.table != "":
+				return g.tokenRow(t)
 			case given("account") || given("table"): // here there is one account, and the token would be of that
 				return usage(refusal("cli.tokens_account"))
 			}
@@ -98,7 +101,7 @@ what stores it there: the first token of a deployment is made so.`,
 			if err != nil {
 				return err
 			}
-			made, err := process.MakeToken(cmd.Context(), data, user, scopes, life)
+			made, err := process.MakeToken(cmd.Context(), data, t.user, t.scopes, t.life)
 			if err != nil {
 				return usage(err)
 			}
@@ -109,27 +112,27 @@ what stores it there: the first token of a deployment is made so.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&user, "user", "", "who will have it: a person or a program")
-	f.StringVar(&scopes, "scopes", "chat", auth.ScopesText)
-	f.DurationVar(&life, "life", 0, "how long it is good for (720h); 0: for ever")
-	f.StringVar(&table, "table", "", "`name` of the table of a deployment on AWS (its output TableName)")
-	f.StringVar(&account, "account", "default", "only with --table: the account it belongs to")
+	f.StringVar(&t.user, "user", "", "who will have it: a person or a program")
+	f.StringVar(&t.scopes, "scopes", "chat", auth.ScopesText)
+	f.DurationVar(&t.life, "life", 0, "how long it is good for (720h); 0: for ever")
+	f.StringVar(&t.table, "table", "", "`name` of the table of a deployment on AWS (its output TableName)")
+	f.StringVar(&t.account, "account", "default", "only with --table: the account it belongs to")
 	return cmd
 }
 
 // tokenRow makes a token, and prints the request that stores it in a table.
-func (g *tokenGroup) tokenRow(table, account, user, scopes string, life time.Duration) error {
+func (g *tokenGroup) tokenRow(t tokenFlags) error {
 	secret := ids.Secret()
-	token, err := auth.NewToken(secret, account, user, scopes, time.Now(), life)
+	token, err := auth.NewToken(secret, t.account, t.user, t.scopes, time.Now(), t.life)
 	if err != nil {
-		return usage(process.TokenError(err, scopes, life))
+		return usage(process.TokenError(err, t.scopes, t.life))
 	}
 	item, err := json.Marshal(tokenItem(token))
 	if err != nil {
 		return err
 	}
 	return g.con.printLines("token: "+secret, "", g.con.text("cli.tokens.store"), "",
-		"aws dynamodb put-item --table-name "+visible.Word(table)+" --item "+visible.Word(string(item)))
+		"aws dynamodb put-item --table-name "+visible.Word(t.table)+" --item "+visible.Word(string(item)))
 }
 
 type attribute map[string]any

@@ -199,7 +199,7 @@ func keptFor(root string, there client.Files) (mirror.Kept, error) {
 		return "", refusal("cli.wrong.no_cache", "why", err.Error())
 	}
 	origin, place := there.Place()
-	return mirror.KeptFor(filepath.Join(cache, "piloto", "copied"), root, origin, place), nil
+	return mirror.KeptFor(filepath.Join(cache, "piloto", "copied"), mirror.Pair{Folder: root, Origin: origin, Place: place}), nil
 }
 
 // skipped is a file or a folder that was not sent, as JSON.

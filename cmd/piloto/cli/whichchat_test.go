@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"piloto/cmd/piloto/client"
+	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
 	"piloto/internal/workspace/memory"
 )
@@ -167,7 +168,7 @@ func TestAConversationSaysHowToLeaveIt(t *testing.T) {
 			for _, word := range []string{"/quit", "/salir", " /salir "} {
 				a, _, errOut := newApp(nil, "")
 				a.con.in, a.con.asks, a.con.tag = bufio.NewReader(&typist{[]string{word, "y más"}}), asks, tag
-				if err := a.talk.converse(t.Context(), client.New("http://127.0.0.1:1", "t", string(tag)), oldChat, ""); err != nil {
+				if err := a.talk.converse(t.Context(), client.New(client.Target{Origin: "http://127.0.0.1:1", Token: "t"}, string(tag)), httpapi.SendRequest{ChatID: oldChat}); err != nil {
 					t.Errorf("%s %s: %v", tag, word, err)
 				}
 				if strings.Contains(errOut.String(), leave) != asks {

@@ -47,14 +47,18 @@ type Client struct {
 	http *http.Client
 }
 
-// New returns a client. It keeps no cookies and follows no redirect, because the token must not go anywhere else.
-func New(origin, token, lang string) *Client {
+// A Target is the origin of a deployment, and the token of a person there; "" without one.
+type Target struct{ Origin, Token string }
+
+// New returns a client. lang is the language of sentences in answers: es or en. The client keeps no cookies and follows
+// no redirect, because the token must not go anywhere else.
+func New(to Target, lang string) *Client {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
 		TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
 	}
-	return &Client{Origin: origin, Token: token, Lang: lang, http: &http.Client{
+	return &Client{Origin: to.Origin, Token: to.Token, Lang: lang, http: &http.Client{
 		Transport: transport, Timeout: requestTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

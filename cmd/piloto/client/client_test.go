@@ -26,7 +26,7 @@ func serve(t *testing.T, handlers ...http.HandlerFunc) (*Client, *atomic.Int32) 
 		handlers[i](w, r)
 	}))
 	t.Cleanup(s.Close)
-	return New(s.URL, "token-of-ana", "es"), &n
+	return New(Target{Origin: s.URL, Token: "token-of-ana"}, "es"), &n
 }
 
 func reply(status int, body string, header ...string) http.HandlerFunc {
@@ -107,7 +107,7 @@ func TestTokenStaysWithItsDeployment(t *testing.T) {
 	if _, err := Get[thing](t.Context(), c, "/api/x", nil); !errors.As(err, new(*UnreachableError)) {
 		t.Errorf("%v", err)
 	}
-	c = New("http://127.0.0.1:1", "token-of-ana", "es")
+	c = New(Target{Origin: "http://127.0.0.1:1", Token: "token-of-ana"}, "es")
 	if _, err := Post[thing](t.Context(), c, "/api/x?secret=1", nil); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "token-of") {
 		t.Errorf("%v", err)
 	}
@@ -182,7 +182,7 @@ func TestWhatMayHaveBeenDoneIsTold(t *testing.T) {
 	if _, err := Get[thing](t.Context(), cl, "/api/x", nil); err == nil || mayBeDone(err) {
 		t.Errorf("a read may have done something: %v", err)
 	}
-	if _, err := PostOnce[thing](t.Context(), New("http://127.0.0.1:1", "token-of-ana", "es"), "/api/x", nil); err == nil || mayBeDone(err) {
+	if _, err := PostOnce[thing](t.Context(), New(Target{Origin: "http://127.0.0.1:1", Token: "token-of-ana"}, "es"), "/api/x", nil); err == nil || mayBeDone(err) {
 		t.Errorf("a request that nobody took may have done something: %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func filesOver(t *testing.T, store workspace.Store, lost func(r *http.Request) b
 		routes.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
-	return New(s.URL, "token-of-ana", "es").ProjectFiles(someID)
+	return New(Target{Origin: s.URL, Token: "token-of-ana"}, "es").ProjectFiles(someID)
 }
 
 // TestFilesOfADeploymentAreAStore: the routes and the client together behave as the store that they serve.

@@ -22,7 +22,7 @@ func TestAnIDThatNoneCanHaveIsRefused(t *testing.T) {
 	var body string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }))
 	defer s.Close()
-	c := client.New(s.URL, "", "es")
+	c := client.New(client.Target{Origin: s.URL}, "es")
 	of := func(run, digest, step, chat string) string {
 		raw, err := json.Marshal(map[string]any{"run_id": run, "digest": digest, "chat_id": chat, "steps": []any{map[string]any{"id": step, "needs": []string{"a b"}}}})
 		if err != nil {
@@ -59,7 +59,7 @@ func TestAVersionThatNoFileHasIsRefused(t *testing.T) {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_ = json.NewEncoder(w).Encode(map[string]any{"job_id": "01A", "changes": []any{map[string]any{"name": "a.go", "before": before}}})
 		}))
-		_, err := client.Get[httpapi.Job](t.Context(), client.New(s.URL, "", "es"), "/x", nil)
+		_, err := client.Get[httpapi.Job](t.Context(), client.New(client.Target{Origin: s.URL}, "es"), "/x", nil)
 		if s.Close(); (err == nil) != good {
 			t.Errorf("%q: %v", before, err)
 		}
@@ -77,7 +77,7 @@ func TestAnAnswerThatWouldFillTheMemoryIsRefused(t *testing.T) {
 		"size":   `{"cursor":"` + strings.Repeat("a", 17<<20) + `"}`,
 	} {
 		body = text
-		if _, err := client.Get[httpapi.RunList](t.Context(), client.New(s.URL, "", "es"), "/x", nil); err == nil {
+		if _, err := client.Get[httpapi.RunList](t.Context(), client.New(client.Target{Origin: s.URL}, "es"), "/x", nil); err == nil {
 			t.Errorf("%s: it was read", name)
 		}
 	}
@@ -135,7 +135,7 @@ func TestOnlyTheOwnSocketIsDialled(t *testing.T) {
 		{amazon + "/live?ticket=x", "", false, true},
 	} {
 		address, dialled = c.address, nil
-		made := client.New(s.URL, "token-of-ana", "es")
+		made := client.New(client.Target{Origin: s.URL, Token: "token-of-ana"}, "es")
 		made.Live = c.live
 		conn, err := made.Socket(context.WithoutCancel(t.Context()))
 		if (err == nil) != c.opens || errors.Is(err, client.ErrOtherSocket) != c.refuse || c.refuse && len(dialled) > 0 {
@@ -152,7 +152,7 @@ func TestOnlyTheOwnSocketIsDialled(t *testing.T) {
 		"wss://evil.example/execute-api.eu-west-1.amazonaws.com": "no", "wss://a.b.execute-api.eu-west-1.amazonaws.com/": "no",
 	} {
 		address = at
-		got, err := client.New(s.URL, "", "es").LiveOrigin(t.Context())
+		got, err := client.New(client.Target{Origin: s.URL}, "es").LiveOrigin(t.Context())
 		if want == "no" != errors.Is(err, client.ErrOtherSocket) || err == nil && got != want {
 			t.Errorf("%q would be stored as %q: %v", at, got, err)
 		}

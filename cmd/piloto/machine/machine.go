@@ -266,7 +266,7 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 			}
 			if r.masked > 0 { // a command may write what the model read
 				for _, name := range job.Targets(c.Arguments) {
-					m.known.Learn(m.Root, name, m.shown)
+					m.known.Learn(m.Root, m.shown, name)
 				}
 			}
 			return r

@@ -14,9 +14,12 @@ import (
 // Kept is the file in which is kept what a folder and the files of a place had in common.
 type Kept string
 
-// KeptFor returns the file for a folder and a place, in a folder of the person.
-func KeptFor(dir, folder, origin, place string) Kept {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", folder, origin, place))
+// A Pair is a folder of this machine, and a place at a deployment that it is copied from or to.
+type Pair struct{ Folder, Origin, Place string }
+
+// KeptFor returns the file of a pair, in a folder of the person.
+func KeptFor(dir string, of Pair) Kept {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", of.Folder, of.Origin, of.Place))
 	return Kept(filepath.Join(dir, hex.EncodeToString(sum[:16])+".json"))
 }
 

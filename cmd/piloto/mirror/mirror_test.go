@@ -79,7 +79,7 @@ func TestWhatIsCopied(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(c.there)) {
 				set(t, m.There, name, c.there[name])
 			}
-			kept := mirror.KeptFor(t.TempDir(), "f", "o", "p") // the next command reads what this one kept
+			kept := mirror.KeptFor(t.TempDir(), mirror.Pair{Folder: "f", Origin: "o", Place: "p"}) // the next command reads what this one kept
 			if err := kept.Write(m.Known); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestWhatIsCopied(t *testing.T) {
 }
 
 func TestAFileThatKeepsNothingReadable(t *testing.T) {
-	kept := mirror.KeptFor(filepath.Join(t.TempDir(), "deep", "er"), "f", "o", "p")
+	kept := mirror.KeptFor(filepath.Join(t.TempDir(), "deep", "er"), mirror.Pair{Folder: "f", Origin: "o", Place: "p"})
 	if known, err := kept.Read(); err != nil || len(known) != 0 {
 		t.Errorf("%v, %v", known, err)
 	}
@@ -113,7 +113,7 @@ func TestAFileThatKeepsNothingReadable(t *testing.T) {
 	if known, err := kept.Read(); err != nil || known["a"].There != "2" {
 		t.Errorf("%v, %v", known, err)
 	}
-	if mirror.KeptFor("d", "f", "o", "p") == mirror.KeptFor("d", "f", "o", "q") {
+	if mirror.KeptFor("d", mirror.Pair{Folder: "f", Origin: "o", Place: "p"}) == mirror.KeptFor("d", mirror.Pair{Folder: "f", Origin: "o", Place: "q"}) {
 		t.Error("two places keep in one file")
 	}
 }

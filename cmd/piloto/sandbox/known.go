@@ -48,7 +48,7 @@ const (
 )
 
 // Learn adds the secrets of a file of a workspace, by its slashed name.
-func (k *Known) Learn(root, name string, shown workspace.Shown) {
+func (k *Known) Learn(root string, shown workspace.Shown, name string) {
 	if name = path.Clean(name); workspace.CheckName(name) == nil {
 		k.read(root, name, shown, maxNamedFile, true)
 	}
