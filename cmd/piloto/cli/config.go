@@ -145,16 +145,6 @@ func (cfg *configuration) settle() error {
 	return nil
 }
 
-// with returns an environment in which a variable has another value.
-func with(getenv func(string) string, name, value string) func(string) string {
-	return func(asked string) string {
-		if asked == name {
-			return value
-		}
-		return getenv(asked)
-	}
-}
-
 // setting is one setting of a file.
 type setting struct {
 	value string

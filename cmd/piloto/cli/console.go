@@ -189,3 +189,13 @@ func (con *console) again(flags ...string) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// with returns an environment in which a variable has another value.
+func with(getenv func(string) string, name, value string) func(string) string {
+	return func(asked string) string {
+		if asked == name {
+			return value
+		}
+		return getenv(asked)
+	}
+}

@@ -108,3 +108,28 @@ func (f *folders) ownEngines(folder string) error {
 	}
 	return nil
 }
+
+// keepDataApart refuses a data folder of another name inside of the workspace: it holds tokens and keys.
+func (f *folders) keepDataApart(root string) error {
+	data, err := real(f.data)
+	if err != nil {
+		return nil //nolint:nilerr // it is not there
+	}
+	if root, err = real(root); err != nil {
+		return usage(err)
+	}
+	inside, err := filepath.Rel(root, data)
+	if err != nil || !filepath.IsLocal(inside) || inside == dataFolder {
+		return nil //nolint:nilerr // paths without a relation are apart
+	}
+	return usage(refusal("cli.machine.data_inside", "data", f.data))
+}
+
+// real returns the path of a file without links.
+func real(path string) (string, error) {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(whole)
+}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -207,17 +205,6 @@ func (g *doctor) examineDeployment(ctx context.Context, c *client.Client) []find
 		list = append(list, finding{What: "token", Text: g.con.worded(err).Error(), Do: g.con.text("cli.login_hint")})
 	}
 	return list
-}
-
-// healthText returns the state of a deployment, with those of its parts that are not well.
-func healthText(con *console, h httpapi.Health) string {
-	text := con.word("cli.health.", h.Status)
-	for _, name := range slices.Sorted(maps.Keys(h.Checks)) {
-		if state := h.Checks[name]; state != "ok" {
-			text += ", " + name + ": " + con.word("cli.health.", state)
-		}
-	}
-	return visible.ScreenLine(text)
 }
 
 // examineProvider asks the provider of models of this machine whether it answers, and whether it takes the key.

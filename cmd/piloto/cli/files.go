@@ -79,7 +79,7 @@ func (g *fileGroup) withFiles(ctx context.Context, f fileFlags, do func(ctx cont
 	if f.remote() {
 		return g.withRemote(ctx, f, func(ctx context.Context, files client.Files) error {
 			return do(ctx, openFiles{files, func() (*overlay.Overlay, error) {
-				return overlay.New(files, overlay.Set{}, overlay.Options{Now: now, Check: workspace.Shown{}.Check})
+				return overlay.New(files, overlay.Set{}, overlay.Options{Now: time.Now, Check: workspace.Shown{}.Check})
 			}})
 		})
 	}
@@ -136,7 +136,7 @@ func (g *fileGroup) openFolder(root string, shown []string) (*machine.Machine, e
 	if err != nil {
 		return nil, err
 	}
-	m, err := machine.Open(machine.Options{Root: root, History: history, Shown: shown, Tag: g.con.tag, Now: now, Log: g.con.errOut})
+	m, err := machine.Open(machine.Options{Root: root, History: history, Shown: shown, Tag: g.con.tag, Now: time.Now, Log: g.con.errOut})
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
 )
 
 func (g *accountGroup) loginCommand() *cobra.Command {
@@ -140,4 +141,15 @@ func (g *accountGroup) healthCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+// healthText returns the state of a deployment, with those of its parts that are not well.
+func healthText(con *console, h httpapi.Health) string {
+	text := con.word("cli.health.", h.Status)
+	for _, name := range slices.Sorted(maps.Keys(h.Checks)) {
+		if state := h.Checks[name]; state != "ok" {
+			text += ", " + name + ": " + con.word("cli.health.", state)
+		}
+	}
+	return visible.ScreenLine(text)
 }

@@ -409,3 +409,27 @@ func (g *runGroup) runsAgain(name, about string) *cobra.Command {
 		return exit(Waits)
 	})
 }
+
+// tellPlan says how a plan that waits is confirmed.
+func (g *runGroup) tellPlan(r httpapi.Run) {
+	g.con.report("cli.confirm_with", "id", r.RunID, "digest", digitsOf(r.Digest))
+}
+
+// showPlan writes a plan to stderr, whole.
+func (g *runGroup) showPlan(r httpapi.Run) {
+	w := g.con.writer(g.con.colour)
+	w.Plan(r)
+	_ = g.con.show(g.con.errOut, w)
+}
+
+// typedDigits is the number of digits of a digest that a person types.
+const typedDigits = 8
+
+// short returns the digits that a person types.
+func digitsOf(d plan.Digest) string { return string(d)[:min(len(d), typedDigits)] }
+
+// isShown reports whether what a person typed is the beginning of the digest.
+func isShown(digest plan.Digest, typed string) bool {
+	typed = strings.ToLower(strings.TrimSpace(typed))
+	return len(digest) == 64 && len(typed) >= typedDigits && strings.HasPrefix(string(digest), typed)
+}

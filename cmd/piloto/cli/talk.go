@@ -126,11 +126,6 @@ func (g *talkGroup) namePending(got httpapi.SendAnswer) {
 	}
 }
 
-// tellPlan says how a plan that waits is confirmed.
-func (g *runGroup) tellPlan(r httpapi.Run) {
-	g.con.report("cli.confirm_with", "id", r.RunID, "digest", digitsOf(r.Digest))
-}
-
 // codeOfTurn returns the exit code of a turn.
 func codeOfTurn(got httpapi.SendAnswer) Code {
 	switch {
@@ -350,13 +345,6 @@ func (g *talkGroup) decideHere(ctx context.Context, c *client.Client, r httpapi.
 	}
 }
 
-// showPlan writes a plan to stderr, whole.
-func (g *runGroup) showPlan(r httpapi.Run) {
-	w := g.con.writer(g.con.colour)
-	w.Plan(r)
-	_ = g.con.show(g.con.errOut, w)
-}
-
 func (g *talkGroup) chatsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "chats", Short: "List the chats, or search them; export one", Args: none}
 	var words string
@@ -398,16 +386,4 @@ func (g *talkGroup) chatsCommand() *cobra.Command {
 	cmd.AddCommand(list, export)
 	cmd.RunE = list.RunE
 	return cmd
-}
-
-// typedDigits is the number of digits of a digest that a person types.
-const typedDigits = 8
-
-// short returns the digits that a person types.
-func digitsOf(d plan.Digest) string { return string(d)[:min(len(d), typedDigits)] }
-
-// isShown reports whether what a person typed is the beginning of the digest.
-func isShown(digest plan.Digest, typed string) bool {
-	typed = strings.ToLower(strings.TrimSpace(typed))
-	return len(digest) == 64 && len(typed) >= typedDigits && strings.HasPrefix(string(digest), typed)
 }

@@ -70,7 +70,7 @@ func (g *jobGroup) openWorkspace(ctx context.Context, c *client.Client, w *work)
 	o := machine.Options{
 		Root: f.root, History: history, Shown: f.showed, Mode: mode, AllowDelete: f.allowDelete,
 		Commands: commands, AllowedOnly: f.allowedOnly, Dev: f.dev, Unconfined: f.unconfined, Env: g.passed(f.env),
-		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: g.config.hooks, Tag: g.con.tag, Now: now, Log: g.con.errOut,
+		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: g.config.hooks, Tag: g.con.tag, Now: time.Now, Log: g.con.errOut,
 	}
 	o.During = func() func() { g.interrupts.underWay.Lock(); return g.interrupts.underWay.Unlock }
 	o.Tell = func(text string) { _ = g.con.copyTo(g.con.errOut, text, true) }
@@ -85,31 +85,6 @@ func (g *jobGroup) openWorkspace(ctx context.Context, c *client.Client, w *work)
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
-}
-
-// keepDataApart refuses a data folder of another name inside of the workspace: it holds tokens and keys.
-func (f *folders) keepDataApart(root string) error {
-	data, err := real(f.data)
-	if err != nil {
-		return nil //nolint:nilerr // it is not there
-	}
-	if root, err = real(root); err != nil {
-		return usage(err)
-	}
-	inside, err := filepath.Rel(root, data)
-	if err != nil || !filepath.IsLocal(inside) || inside == dataFolder {
-		return nil //nolint:nilerr // paths without a relation are apart
-	}
-	return usage(refusal("cli.machine.data_inside", "data", f.data))
-}
-
-// real returns the path of a file without links.
-func real(path string) (string, error) {
-	whole, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(whole)
 }
 
 // mayRunCommands reports whether commands can be run here. Where they cannot, that is said, and is an error with
@@ -170,6 +145,3 @@ func absolute(paths []string) []string {
 	}
 	return out
 }
-
-// now is the clock of what this command changes on this machine.
-var now = time.Now
