@@ -56,12 +56,12 @@ func patiently[T any](ctx context.Context, t *jobTale, c *client.Client, request
 	}
 }
 
-// here says to the deployment that this command is there. What it may miss is said again, so a failure is none.
+// here sends a sign of life of this command. A failure is no error, because the next one follows soon.
 func (t *jobTale) here(ctx context.Context, c *client.Client) {
 	_, _ = client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: []job.ToldCall{}})
 }
 
-// known returns the job as it was read last, with the record of what this command did for it.
+// known returns the last state of the job, with the record of this command's own calls.
 func (t *jobTale) known() httpapi.Job {
 	j, own := t.seen, t.own.Record
 	if t.machine == nil {
@@ -79,8 +79,8 @@ func (t *jobTale) known() httpapi.Job {
 	return j
 }
 
-// leaveJob stops the job of a command that an error or a signal ended, and tells its record. A deployment that is away does not tell
-// it: then it is what this command did. It returns the error.
+// leaveJob stops the job of a command that an error or a signal ended, and prints its record: of a deployment that is
+// away, the record of this command's own calls. It returns the error.
 func (g *jobGroup) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause error, took time.Duration) error {
 	away := isAway(cause)
 	if !away {

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// person returns who reads what a start prints.
+// person returns the reader of the output of a start.
 func (g *machineGroup) person() process.Person {
 	p := process.Person{Terminal: g.con.isTerm, Lang: g.con.tag, Command: g.con.name, At: g.atAddress}
 	if to, err := g.deployment.target(); err != nil || to.Origin != here {

@@ -1,7 +1,7 @@
-// Package cli owns the commands of piloto: what they read, what they write where, and how they end.
+// Package cli owns the commands of piloto: their flags, their output and their exit codes.
 //
-// The result is on stdout, and nothing else is: progress, questions and errors are on stderr. Without a terminal
-// nothing is asked, and there is no colour.
+// stdout has the result alone; progress, questions and errors are on stderr. Without a terminal the command is
+// non-interactive and has no colour.
 package cli
 
 import (
@@ -28,7 +28,7 @@ var sentences embed.FS
 
 func init() { locale.Add(sentences) }
 
-// app is one run of the command: the console, what the commands share, and one value for each group of commands.
+// app is one run of the command: the console, the shared values, and one value for each group of commands.
 type app struct {
 	con        *console
 	folders    *folders
@@ -78,13 +78,13 @@ func Main(args []string, std Streams, getenv func(string) string) int {
 	return int(assemble(con).run(args))
 }
 
-// run runs the command until it ends, or until a signal, or until nobody reads what it writes.
+// run runs the command until it ends, or until a signal, or until the reader of its output is gone.
 func (a *app) run(args []string) Code {
 	a.con.tag, a.con.args = a.con.language(), args
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	unread := func() { stop(&signalError{syscall.SIGPIPE}) }
-	// What stderr has is read by a person, now or later.
+	// A person reads stderr, now or later.
 	out, errOut := &screen{to: a.con.out, plain: !a.con.isTerm, unread: unread}, &screen{to: a.con.errOut, unread: unread}
 	a.con.out, a.con.errOut = out, errOut
 	defer errOut.end()

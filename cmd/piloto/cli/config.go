@@ -232,8 +232,8 @@ func scalars(n *yaml.Node) (string, bool) {
 	return strings.Join(list, ","), true
 }
 
-// configurable returns the keys of a configuration: the flags that every command has, and those of run and up. No
-// decision is a setting: what confirms, settles or forces is written in each call.
+// configurable returns the keys of a configuration: the flags that every command has, and those of run and up. A flag
+// that confirms, settles or forces is no key, because each call decides on its own.
 func configurable(root *cobra.Command) map[string]bool {
 	keys := map[string]bool{}
 	for _, cmd := range root.Commands() {
@@ -258,7 +258,7 @@ func flagNames(cmd *cobra.Command) map[string]bool {
 	return names
 }
 
-// validate checks a configuration, and says what it sets.
+// validate checks a configuration, and names its settings.
 func (cfg *configuration) validate(root *cobra.Command, file string) error {
 	settings, err := readConfig(root, file, true)
 	if err != nil {

@@ -52,7 +52,7 @@ func (con *console) tell(ctx context.Context, err error) {
 	fmt.Fprintln(con.errOut, "piloto:", visible.Lines(strings.TrimSpace(con.told(err))))
 }
 
-// language returns the language of what a person reads: of --lang, else of the environment.
+// language returns the language of the person: of --lang, else of the environment.
 func (con *console) language() locale.Tag {
 	for _, name := range []string{"PILOTO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
 		if set := con.getenv(name); set != "" {
@@ -78,8 +78,8 @@ func (con *console) say(text string) {
 // report writes a sentence as progress.
 func (con *console) report(key string, pairs ...string) { con.say(con.text(key, pairs...)) }
 
-// ask asks a person for a line. Without a person it is an error. What was typed before the question was read answers
-// something else, so it is dropped. A signal ends the question.
+// ask asks a person for a line. Without a person it is an error. Text typed before the question answers something else,
+// so it is dropped. A signal ends the question.
 func (con *console) ask(ctx context.Context, question string) (string, error) {
 	if !con.asks {
 		return "", errNobody

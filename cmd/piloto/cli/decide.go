@@ -131,8 +131,8 @@ func act(ctx context.Context, c *client.Client, on action, body any) (httpapi.Ru
 	return got.Run, err
 }
 
-// edit has a person change the steps of a plan as JSON in their editor, and proposes what they wrote as its next
-// revision. A refusal keeps what was written.
+// edit opens the steps of a plan as JSON in the editor of the person, and proposes the text as its next revision. The
+// text is kept if it is refused.
 func (g *runGroup) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpapi.Run, error) {
 	editor := g.con.getenv("VISUAL")
 	if editor == "" {
@@ -203,7 +203,7 @@ func editable(r httpapi.Run) httpapi.EditRequest {
 			ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
 			Needs: &needs, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo,
 		}
-		if u := s.Undo; u != nil && !u.Suggested { // what is suggested will be suggested again
+		if u := s.Undo; u != nil && !u.Suggested { // a suggestion will be suggested again
 			call := callOf(u.Call)
 			step.Undo = &call
 		}

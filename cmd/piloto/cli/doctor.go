@@ -22,18 +22,18 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// The limits of what doctor finds good.
+// The limits of good findings.
 const (
 	mostSkew    = 30 * time.Second // of the clock; signatures allow five minutes
 	askProvider = 10 * time.Second
 )
 
-// finding is what doctor found in one place.
+// finding is a finding of doctor about one part.
 type finding struct {
 	What string `json:"what"`
 	OK   bool   `json:"ok"`
 	Text string `json:"found"`
-	Do   string `json:"do,omitempty"` // what to do next
+	Do   string `json:"do,omitempty"` // the next action
 }
 
 // doctor examines this machine, its data folder and its deployment.

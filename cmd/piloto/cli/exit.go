@@ -35,7 +35,7 @@ const (
 type exitError struct {
 	code  Code
 	text  string
-	cause error // of the text; nil: the text is already what a person reads
+	cause error // of the text; nil: the text is already a sentence for a person
 }
 
 func (e *exitError) Error() string { return e.text }
@@ -95,7 +95,7 @@ func codeOfProblem(p *client.Problem) Code {
 	}
 }
 
-// codeOfRun returns the exit code of what became of a run. done is the number of steps that were done.
+// codeOfRun returns the exit code of the end of a run. done is the number of steps that were done.
 func codeOfRun(status plan.Status, done int) Code {
 	switch status {
 	case plan.Done, plan.Queued, plan.Running:

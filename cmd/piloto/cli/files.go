@@ -194,7 +194,7 @@ func jsonFiles(list []workspace.File) []file {
 	return out
 }
 
-// whole returns the version of a file that begins with what a person typed; "" is the present one.
+// whole returns the version of a file that begins with the typed prefix; "" is the present one.
 func whole(ctx context.Context, files openFiles, name, typed string) (string, error) {
 	if typed == "" {
 		return "", nil

@@ -2,5 +2,5 @@ package cli
 
 import "golang.org/x/sys/unix"
 
-// flushTerminal drops what was typed at a terminal and not read yet. Another file is left as it is.
+// flushTerminal drops the unread input of a terminal. It leaves any other file as it is.
 func flushTerminal(fd int) { _ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

@@ -18,7 +18,7 @@ import (
 // the deployment, if that is elsewhere, and from there to the provider and the model that work, and to those that stand in for it.
 func (g *jobGroup) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) error {
 	who, providers, err := g.models(ctx, c, w, chosen)
-	if refused, ok := errors.AsType[*client.Problem](err); ok && refused != nil { // what is wrong is told of the job
+	if refused, ok := errors.AsType[*client.Problem](err); ok && refused != nil { // the error of the job tells it
 		err = nil
 	}
 	if err != nil {

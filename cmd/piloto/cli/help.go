@@ -37,8 +37,8 @@ const (
   piloto completion powershell | Out-String | Invoke-Expression      # in $PROFILE`
 )
 
-// addHelp adds the commands help and completion, which refuse what is wrong as every other one does, and help in the language of
-// the person.
+// addHelp adds the commands help and completion, which refuse wrong arguments as every other command does, and help in
+// the language of the person.
 func (a *app) addHelp(root *cobra.Command) {
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about any command", GroupID: "machine",

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/ground/neterr"
 )
 
-// lost returns the sentences for an answer that did not come: what came in its place.
+// lost returns the sentences for a missing answer: they name its replacement.
 func (con *console) lost(e *client.UnreachableError) string {
 	said := []string{con.text("cli.lost."+string(e.Came), "url", e.Origin, "status", fmt.Sprint(e.Status), "why", con.whyLost(e))}
 	switch {
@@ -34,8 +34,8 @@ func (con *console) whyLost(e *client.UnreachableError) string {
 	return con.text("cli.lost.why." + neterr.Reason(e.Cause))
 }
 
-// mayBeDone says what a request may have done whatever its last answer says, by its path, and the command that shows it before
-// it is sent once more.
+// mayBeDone names the possible effect of a request whose last answer does not tell, by its path, and the command that
+// shows it before the request is sent once more.
 func (con *console) mayBeDone(path string) string {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i := range parts {

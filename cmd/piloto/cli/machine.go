@@ -190,7 +190,7 @@ func (g *machineGroup) enginesCommand() *cobra.Command {
 func (g *machineGroup) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: between(0, "FILE"),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return g.config.settle() }, // what is checked is not in force
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.config.settle() }, // the checked file is not in force
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := configFile
 			if len(args) == 1 {

@@ -11,11 +11,11 @@ import (
 	"piloto/internal/edge/httpapi"
 )
 
-// The settings that count in a piloto.yaml which only lies in the current folder, such as that of a repository that somebody
-// fetched. It may narrow what is done, and say how it looks. All others decide where requests and secrets go, who works, what
-// asks, what is said, or what commands may do.
+// The settings that count in a piloto.yaml of the current folder that nobody named, such as that of a fetched repository.
+// It may narrow the work, and set the looks. All others decide where requests and secrets go, who works, which calls ask,
+// which text is printed, or which files commands reach.
 var (
-	bounds = []string{"max-steps", "budget", "timeout", "mode"} // below what the agent has: narrow
+	bounds = []string{"max-steps", "budget", "timeout", "mode"} // below those of the agent: narrow
 	less   = []string{"dry-run", "no-commands", "allowed-only", "disable-mcp"}
 	looks  = []string{"lang", "no-color", "show-costs", "no-stream"}
 )

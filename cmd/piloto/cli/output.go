@@ -11,7 +11,7 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// printJSON writes a value to stdout. In its strings, what is invisible is escaped.
+// printJSON writes a value to stdout. In its strings, invisible characters are escaped.
 func (con *console) printJSON(v any) error {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -98,8 +98,8 @@ func cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// copyTo writes text that a model or a service wrote to a terminal or a pipe. To a terminal no control character goes,
-// because it could change what the terminal shows.
+// copyTo writes text of a model or a service to a terminal or a pipe. A terminal gets no control character, because it
+// could change the text on the screen.
 func (con *console) copyTo(w io.Writer, text string, terminal bool) error {
 	if terminal {
 		text = visible.Lines(text)

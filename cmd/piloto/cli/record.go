@@ -16,7 +16,7 @@ import (
 	"piloto/internal/workspace"
 )
 
-// The end of a job is told from its record, and not from what its model says.
+// The end of a job is printed from its record, and not from the text of its model.
 
 // change is a file that a job changed, with the command that takes it back; "" where none can.
 type change struct {
@@ -43,7 +43,8 @@ func recordOf(j httpapi.Job) job.Record {
 	return r
 }
 
-// printRecord writes what was done in a job, what was refused, and how to take it back; nothing when there is nothing of that.
+// printRecord writes the record of a job, with its refusals and the commands that undo it; an empty record writes
+// nothing.
 func (g *jobGroup) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
 	r := recordOf(j)
 	if r.Empty() {

@@ -68,7 +68,7 @@ func (g *ruleGroup) ruleFile(name string) (httpapi.RulesRequest, error) {
 	return body, nil
 }
 
-// tried is what rules would do with one step of a plan that was proposed.
+// tried is the effect of rules on one step of a proposed plan.
 type tried struct {
 	RunID  string `json:"run_id"`
 	StepID string `json:"step_id"`

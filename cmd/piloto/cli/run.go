@@ -18,7 +18,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// outcome is what a piece of work came to, as --json prints it.
+// outcome is the result of a job, as --json prints it.
 type outcome struct {
 	Status     job.Status              `json:"status"`
 	StopReason conversation.StopReason `json:"stop_reason,omitempty"`
@@ -41,7 +41,7 @@ type outcome struct {
 	Unlisted int                  `json:"unlisted,omitempty"`
 }
 
-// costs is what the models of a job cost.
+// costs are the costs of the models of a job.
 type costs struct {
 	Micros int64   `json:"cost_micros"` // millionths of a US dollar
 	USD    float64 `json:"total_cost_usd"`
@@ -208,7 +208,7 @@ func (g *jobGroup) finish(ctx context.Context, c *client.Client, t *jobTale, beg
 	return g.printOutcome(ctx, c, j, t, time.Since(began))
 }
 
-// printOutcome prints what a job came to, or for what it waits, and returns the exit code of that.
+// printOutcome prints the result of a job, or its open question, and returns the exit code of that.
 func (g *jobGroup) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) error {
 	o, lost := g.outcomeOf(ctx, c, j, t, took)
 	var err error
@@ -282,7 +282,7 @@ func untilEnded(ctx context.Context, c *client.Client, id string) (last httpapi.
 	}
 }
 
-// newOutcome returns what a job came to, as far as that stands with the job.
+// newOutcome returns the result of a job, as far as the job itself tells it.
 func (g *jobGroup) newOutcome(j httpapi.Job, t *jobTale, took time.Duration) outcome {
 	o := outcome{
 		Status: j.Status, StopReason: j.StopReason, Output: j.Output, Notes: j.Notes, Steps: j.Rounds, ToolsUsed: t.tools, Model: t.model, Duration: took.Seconds(), JobID: j.JobID, ChatID: j.ChatID,
@@ -295,7 +295,7 @@ func (g *jobGroup) newOutcome(j httpapi.Job, t *jobTale, took time.Duration) out
 	return o
 }
 
-// outcomeOf reads what a job came to. With an error it has what stands with the job.
+// outcomeOf reads the result of a job. With an error it has the part that the job itself tells.
 func (g *jobGroup) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) (outcome, error) {
 	o := g.newOutcome(j, t, took)
 	if j.Status == job.Waiting {
@@ -380,7 +380,7 @@ func (g *jobGroup) followJob(ctx context.Context, c *client.Client, t *jobTale) 
 	}
 }
 
-// answerJob asks the person what a job asks, and sends what they wrote. It returns false when nobody is here.
+// answerJob asks the person the question of a job, and sends the answer. It returns false when nobody is here.
 func (g *jobGroup) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (bool, error) {
 	if !g.con.asks {
 		return false, nil

@@ -44,7 +44,7 @@ func (g *runGroup) runsCommand() *cobra.Command {
 	return cmd
 }
 
-// run returns the path of a run, and of what is below it.
+// runPath returns the path of a run, and of the resources below it.
 func runPath(id string, below ...string) string {
 	return client.Path(append([]string{"api", "runs", id}, below...)...)
 }
@@ -146,7 +146,7 @@ func (g *runGroup) follow(ctx context.Context, c *client.Client, id string) erro
 // followPause is the time between two looks at a run.
 const followPause = 250 * time.Millisecond
 
-// tellEvent writes what happened, for those events that a person follows.
+// tellEvent writes an event, if a person follows events of its type.
 func (g *runGroup) tellEvent(e plan.Event, titles map[string]string) {
 	icon, known := map[string]string{
 		plan.EventStepStart: "🔧", plan.EventStepDone: "✅", plan.EventStepFailed: "❌", plan.EventStepDoubt: "❓", plan.EventStepSkipped: "⏭",
@@ -199,7 +199,7 @@ func (g *runGroup) endOf(r httpapi.Run) error {
 	return exit(codeOfRun(r.Status, done))
 }
 
-// tellRoom writes what made room for a step that changes files.
+// tellRoom writes which versions made room for a step that changes files.
 func (g *runGroup) tellRoom(mcpID string, r *plan.Result) {
 	room := plan.RoomOf(mcpID, r, func(name string) locale.Phrase { return locale.Verbatim(visible.Line(name)) })
 	if room != nil {
@@ -207,7 +207,7 @@ func (g *runGroup) tellRoom(mcpID string, r *plan.Result) {
 	}
 }
 
-// decision is what confirm, approve and the others have in common.
+// decision has the flags that confirm, approve and the others share.
 type decision struct {
 	digest string
 	yes    bool
@@ -222,8 +222,8 @@ func (d *decision) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&d.wait, "wait", true, "wait for the end of the run")
 }
 
-// agreed shows what will be decided, whole, and has a person type its digest, unless --digest gave it: of a plan, or of the
-// request of an approval.
+// agreed shows the subject of a decision, whole, and has a person type its digest, unless --digest gave it: of a plan, or
+// of the request of an approval.
 func (g *runGroup) agreed(ctx context.Context, d decision, digest plan.Digest, shown *show.Writer) error {
 	if err := g.con.show(g.con.errOut, shown); err != nil {
 		return err
@@ -428,7 +428,7 @@ const typedDigits = 8
 // short returns the digits that a person types.
 func digitsOf(d plan.Digest) string { return string(d)[:min(len(d), typedDigits)] }
 
-// isShown reports whether what a person typed is the beginning of the digest.
+// isShown reports whether the typed text is a prefix of the digest.
 func isShown(digest plan.Digest, typed string) bool {
 	typed = strings.ToLower(strings.TrimSpace(typed))
 	return len(digest) == 64 && len(typed) >= typedDigits && strings.HasPrefix(string(digest), typed)

@@ -21,7 +21,7 @@ type screen struct {
 	to    io.Writer
 	plain bool // a program or a file reads it: bytes are passed as they are
 
-	unread func() // called when what read it has ended; nil: nothing is
+	unread func() // called when the reader of the stream is gone; nil: nothing is called
 
 	mu   sync.Mutex // a log writes beside the command
 	rest []byte     // the beginning of a character that was not written to its end
@@ -41,8 +41,8 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), s.put(visible.Screen(string(text[:n])))
 }
 
-// styled writes a text with colours. It is only for what show.Writer wrote, which makes each value visible itself: of all
-// sequences the colours alone are passed.
+// styled writes a text with colours. It is only for the text of a show.Writer, which makes each value visible itself: of
+// all sequences the colours alone are passed.
 func (s *screen) styled(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func wholeCharacters(text []byte) int {
 	return len(text)
 }
 
-// show writes what a show.Writer has, to stdout or stderr.
+// show writes the text of a show.Writer to stdout or stderr.
 func (con *console) show(to io.Writer, w *show.Writer) error {
 	if s, ok := to.(*screen); ok {
 		return s.styled(w.String())

@@ -160,7 +160,7 @@ func (g *serviceGroup) servicesReads() *cobra.Command {
 	return cmd
 }
 
-// showReads says what may be read of a service, and what its server says about each tool.
+// showReads prints the read-only calls of a service, and the hints of its server about each tool.
 func (g *serviceGroup) showReads(s httpapi.ServerDetail) error {
 	if g.con.json {
 		return g.con.printJSON(s)

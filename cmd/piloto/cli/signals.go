@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	lastLook = 10 * time.Second       // for which the second signal waits until what a command left is moved away
+	lastLook = 10 * time.Second       // the second signal waits so long until the files that a command left for git are moved away
 	echo     = 100 * time.Millisecond // in which a signal that comes again is the same one
 )
 
@@ -24,13 +24,13 @@ type interruption struct {
 	underWay sync.Mutex // held from the start of a command on this machine until its changes to git are moved away
 }
 
-// obey ends the command with the first signal, by stop, and at once with the second one of a person, as soon as no command on this
-// machine is under way. It returns what ends that.
+// obey ends the command with the first signal, by stop, and at once with the second one of a person, as soon as no
+// command on this machine is under way. It returns the function that stops this.
 func (in *interruption) obey(stop context.CancelCauseFunc) (end func()) {
 	in.signals = make(chan os.Signal, 8)
 	signal.Notify(in.signals, ends()...)
-	// Without this a write to what has ended would kill this program before its job is stopped. What ends with the terminal or
-	// with Ctrl-C, as tee does, ends before it.
+	// Without this a write to a closed pipe would kill this program before its job is stopped. A reader such as tee,
+	// which ends with the terminal or with Ctrl-C, ends before it.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	go func() {
@@ -62,9 +62,9 @@ type insistence struct {
 	at    time.Time
 }
 
-// on reports whether a signal is the second one of a person. The end of a terminal is none: the system tells it, the shell does,
-// and a person may close the terminal while the job is being stopped. Programs such as timeout, and npm after Ctrl-C, pass on
-// what this program gets itself: the same signal, at once.
+// on reports whether a signal is the second one of a person. The end of a terminal does not count: the system sends it,
+// the shell sends it too, and a person may close the terminal while the job is being stopped. Programs such as timeout,
+// and npm after Ctrl-C, pass on their own signal: the same one, at once.
 func (i *insistence) on(s os.Signal, now time.Time) bool {
 	switch {
 	case s == syscall.SIGHUP:

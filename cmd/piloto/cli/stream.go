@@ -17,8 +17,8 @@ import (
 	"piloto/internal/live/realtime"
 )
 
-// stream sends a message, and writes its answer as it comes. Without a terminal, or without pushes, the answer is
-// written when it is whole: what is written to a pipe cannot be taken back.
+// stream sends a message, and writes its answer as it comes. Without a terminal, or without pushes, the answer is written
+// when it is whole, because text in a pipe cannot be taken back.
 func (g *talkGroup) stream(ctx context.Context, c *client.Client, message httpapi.SendRequest) (httpapi.SendAnswer, error) {
 	thinks := &thinking{con: g.con}
 	defer thinks.hide()
@@ -68,14 +68,14 @@ func (g *talkGroup) stream(ctx context.Context, c *client.Client, message httpap
 type pieces struct {
 	out   io.Writer
 	begin func() // before the first piece
-	anew  func() // says that what was written does not count
+	anew  func() // says that the text above does not count
 	text  strings.Builder
 	turn  string // to which it belongs
 	line  bool   // something stands on the last line
 	held  string // the CR at the end of the last piece, which may be that of a line break
 }
 
-// add writes a piece that follows what was written. Another one is left out: the rest of the answer is printed at its end.
+// add writes a piece that continues the text. Another one is left out: the rest of the answer is printed at its end.
 func (p *pieces) add(turn string, offset int, piece string) {
 	if turn != p.turn {
 		p.reset()
@@ -110,14 +110,14 @@ func (p *pieces) reset() {
 	p.text.Reset()
 }
 
-// begins reports whether what was written is the beginning of a text.
+// begins reports whether the written text is a prefix of a text.
 func (p *pieces) begins(text string) bool {
 	_, ok := after(p.text.String(), text)
 	return ok
 }
 
-// finish writes what is left of the answer of which the pieces are the beginning, and returns what is still to be printed: "" then, and
-// all of it when nothing was written, or another text.
+// finish writes the rest of an answer, and returns the text that is still to be printed: "" if the pieces are a prefix of
+// the answer, and otherwise all of it.
 func (p *pieces) finish(answer string) (rest string) {
 	if !p.wrote() {
 		return answer
@@ -127,7 +127,7 @@ func (p *pieces) finish(answer string) (rest string) {
 		p.reset()
 		return answer
 	}
-	if p.held != "" { // what follows it was not kept, as no space is
+	if p.held != "" { // the white space after it was not kept
 		p.held = "\r\n"
 	}
 	p.write(rest)
@@ -135,7 +135,7 @@ func (p *pieces) finish(answer string) (rest string) {
 	return ""
 }
 
-// after returns what follows a beginning in a text. Spaces do not count: those around a text are not kept.
+// after returns the rest of a text behind a prefix. Spaces do not count: those around a text are not kept.
 func after(beginning, text string) (rest string, ok bool) {
 	rest = strings.TrimSpace(text)
 	for _, r := range beginning {

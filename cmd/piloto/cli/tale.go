@@ -19,7 +19,7 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// jobTale tells what a job does, and remembers which tools it used.
+// jobTale tells the progress of a job, and remembers its tools.
 type jobTale struct {
 	con     *console
 	machine *machine.Machine // of this command; nil: it has no workspace
@@ -34,7 +34,7 @@ type jobTale struct {
 	thinks *thinking // nil: the job is not followed yet
 
 	seen     httpapi.Job    // as it was read last
-	own      job.Job        // what this command did for it
+	own      job.Job        // the record of this command's own calls
 	patience time.Duration  // for which the deployment may be away; 0: as long as a client may be
 	gaveUp   bool           // it was away for longer
 	untold   []job.ToldCall // answers that the deployment did not take
@@ -43,7 +43,7 @@ type jobTale struct {
 // eventsPage is how many events a deployment gives at once.
 const eventsPage = 200
 
-// tell writes one event to stderr, each with what it is about.
+// tell writes one event to stderr, each with its subject.
 func (t *jobTale) tell(e httpapi.JobEvent) {
 	t.after = e.Seq
 	var data struct {
@@ -59,7 +59,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 		Objects  []string   `json:"objects"`
 		Did      []job.Deed `json:"did"`
 	}
-	_ = json.Unmarshal(e.Data, &data) // what is absent is not told
+	_ = json.Unmarshal(e.Data, &data) // an absent member is not told
 	for _, name := range data.Calls {
 		t.use(name)
 	}
@@ -150,14 +150,14 @@ func (t *jobTale) read(ctx context.Context, c *client.Client) (httpapi.Job, erro
 	return client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id), nil)
 }
 
-// events reads what happened after what was told.
+// events reads the events after the last one that was told.
 func (t *jobTale) events(ctx context.Context, c *client.Client) (httpapi.JobEventList, error) {
 	return client.Get[httpapi.JobEventList](ctx, c, client.Path("api", "jobs", t.id, "events"), url.Values{"after": {fmt.Sprint(t.after)}})
 }
 
-// answerCalls carries out the calls that a job leaves to this command. What changed something is told to the deployment at once, so that
-// it is on record if this command is killed. After a signal the job is stopped before it hears what its calls came to, because its model
-// would be asked on. A job that ended meanwhile hears it, too.
+// answerCalls carries out the calls that a job leaves to this command. Changes are sent to the deployment at once, so
+// that they are on record if this command is killed. After a signal the job is stopped before it gets the results of its
+// calls, because its model would be asked on. A job that ended meanwhile gets them, too.
 func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.Job) error {
 	t.machine.Wanted = func(ctx context.Context) bool {
 		now, err := patiently(ctx, t, c, func() (httpapi.Job, error) { return t.read(ctx, c) })

@@ -86,7 +86,7 @@ func (g *talkGroup) send(ctx context.Context, c *client.Client, message httpapi.
 	return got, err
 }
 
-// finishSend prints what came of a message, and returns how the command ends.
+// finishSend prints the answer to a message, and returns how the command ends.
 func (g *talkGroup) finishSend(ctx context.Context, c *client.Client, got httpapi.SendAnswer, wait bool) error {
 	if g.con.json {
 		if err := g.con.printJSON(got); err != nil {
@@ -141,7 +141,7 @@ func codeOfTurn(got httpapi.SendAnswer) Code {
 	return Success
 }
 
-// printAnswer prints what a turn was answered: the text, and the plan whole.
+// printAnswer prints the answer of a turn: the text, and the plan whole.
 func (g *talkGroup) printAnswer(got httpapi.SendAnswer) error {
 	for _, m := range got.Before {
 		if err := g.printText(m); err != nil {
@@ -169,7 +169,7 @@ func (g *talkGroup) printAnswer(got httpapi.SendAnswer) error {
 	return nil
 }
 
-// printText prints a text of the assistant, after the lines that contradict it. What else is noted of it goes to stderr.
+// printText prints a text of the assistant, after the lines that contradict it. Its other notes go to stderr.
 func (g *talkGroup) printText(m conversation.Message) error {
 	if err := g.printWarnings(m); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (g *talkGroup) converse(ctx context.Context, c *client.Client, first httpap
 		switch {
 		case got.Kind == turn.KindQueued && got.Run != nil:
 			last = codeOf(g.followTold(ctx, c, got.Run.RunID))
-		case waiting(got) != nil && g.con.asks && !got.Message.Asks: // what is typed now answers the question
+		case waiting(got) != nil && g.con.asks && !got.Message.Asks: // the text typed now answers the question
 			r := *waiting(got)
 			if g.namePending(got); got.Pending != nil && r.Digest != shown {
 				g.runs.showPlan(r)
@@ -305,7 +305,7 @@ func (g *talkGroup) nextLine(ctx context.Context) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// decideHere asks what becomes of a plan that was shown. What is typed and decides nothing is returned.
+// decideHere asks about a plan that was shown. It returns typed text that decides nothing.
 func (g *talkGroup) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (code Code, typed string, err error) {
 	for {
 		answer, err := g.con.ask(ctx, g.con.text("cli.ask_plan"))

@@ -9,10 +9,10 @@ import (
 	"piloto/internal/edge/httpapi"
 )
 
-// toldWithin is how long a conversation waits for the model to tell what came of a run.
+// toldWithin is how long a conversation waits for the model's text about the end of a run.
 const toldWithin = 30 * time.Second
 
-// followTold follows a run, and prints what the model tells of it. It returns the exit code of the run.
+// followTold follows a run, and prints the model's text about its end. It returns the exit code of the run.
 func (g *talkGroup) followTold(ctx context.Context, c *client.Client, id string) error {
 	ended := g.runs.follow(ctx, c, id)
 	if g.con.json {

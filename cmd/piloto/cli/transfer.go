@@ -178,7 +178,7 @@ func (g *fileGroup) transfer(ctx context.Context, t *transfer) error {
 	})
 }
 
-// makeFolder makes the folder of a pull that is not there, once it is known that there is what it is for.
+// makeFolder makes the missing folder of a pull, once the files of the deployment were listed.
 func (g *fileGroup) makeFolder(ctx context.Context, t *transfer, there client.Files) error {
 	if _, err := os.Lstat(t.folder); !t.makes || t.options.DryRun || err == nil {
 		return nil
@@ -192,7 +192,7 @@ func (g *fileGroup) makeFolder(ctx context.Context, t *transfer, there client.Fi
 	return g.folders.keepDataApart(t.folder)
 }
 
-// keptFor returns where it is kept what a folder and the files of a place had in common.
+// keptFor returns the file that keeps the common state of a folder and a place.
 func keptFor(root string, there client.Files) (mirror.Kept, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -217,8 +217,8 @@ func (g *fileGroup) skipped(out []machine.LeftOut) []skipped {
 	return list
 }
 
-// tellTransfer prints what was copied from or to a folder. Its error has the code Failed if a file was in conflict, and Partial if one was not
-// sent or not deleted.
+// tellTransfer prints the names of the copied files. Its error has the code Failed if a file was in conflict, and Partial
+// if one was not sent or not deleted.
 func (g *fileGroup) tellTransfer(folder string, r mirror.Result, out []machine.LeftOut, dry bool) error {
 	var rows [][]string
 	for _, name := range r.Deleted {

@@ -16,8 +16,8 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// verifyCommand returns the command that checks receipts. Its outcomes are exit codes: 0, 1, and 2 for what is not
-// proven.
+// verifyCommand returns the command that checks receipts. Its outcomes are exit codes: 0, 1, and 2 for a receipt that
+// proves nothing.
 func (g *runGroup) verifyCommand() *cobra.Command {
 	cmd := verify.Command(g.con.in, func(o verify.Outcome, v verify.Verdict) error {
 		var err error

@@ -29,7 +29,7 @@ func refusal(key string, pairs ...string) *fault.Error {
 	return f
 }
 
-// told returns what a person reads of an error. One that has no sentence is of the system, and is told as what the system says.
+// told returns the sentence of an error for a person. An error without one is of the system, and its text is quoted.
 func (con *console) told(err error) string {
 	said := con.worded(err).Error()
 	ended, ok := errors.AsType[*exitError](err)
@@ -39,7 +39,7 @@ func (con *console) told(err error) string {
 	return con.prose("cli.system.other", "text", visible.Lines(said))
 }
 
-// toldText is an error that is already what a person reads.
+// toldText is an error that is already a sentence for a person.
 type toldText string
 
 // Error implements error.
@@ -111,8 +111,8 @@ func (con *console) word(prefix, value string) string {
 	return con.text(prefix + value)
 }
 
-// itself returns what a sentence calls this command, as words of a shell: {program}, {piloto} for the same deployment, and, behind the
-// name of a command about files, {whose} for the same files.
+// itself returns the names that a sentence has for this command, as words of a shell: {program}, {piloto} for the same
+// deployment, and, behind the name of a command about files, {whose} for the same files.
 func (con *console) itself() []string {
 	program := cmp.Or(con.name, "piloto")
 	return []string{"program", program, "piloto", strings.Join(append([]string{program}, con.same...), " "), "whose", strings.Join(append([]string{""}, con.whose...), " ")}
@@ -155,7 +155,7 @@ func valueIn(sentence, name, value string) string {
 // commands are the parts of a sentence that a person pastes into a shell.
 var commands = regexp.MustCompile(`(\{(?:piloto|program)\} |piloto |--)[^.:;(\n]*`)
 
-// reworded returns an error that says a sentence in the place of what a part of it says.
+// reworded returns an error with a sentence in place of the text of one part.
 func reworded(err, part error, sentence string) error {
 	if whole := err.Error(); strings.Contains(whole, part.Error()) {
 		sentence = strings.Replace(whole, part.Error(), sentence, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagError returns the error of the flags of a command, with a sentence in the place of what pflag says.
+// flagError returns the error of the flags of a command, with a sentence in place of the text of pflag.
 func flagError(err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return refusal("cli.wrong.flag", "name", flagName(e.GetSpecifiedName(), e.GetSpecifiedShortnames()))
