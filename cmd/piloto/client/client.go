@@ -76,7 +76,7 @@ type Problem struct {
 	Sent int `json:"-"` // how often the request was sent: the answers before may be lost
 }
 
-// Error returns the sentence of the problem, the fields that are wrong, and what to do next, each on a line of its own, with every
+// Error returns the sentence of the problem, the wrong fields, and the next action, each on a line of its own, with every
 // character visible.
 func (p *Problem) Error() string {
 	text, _ := p.Detail.(string)
@@ -100,10 +100,10 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// Came is what came in the place of an answer of Piloto.
+// Came is the kind of an answer that is not of Piloto.
 type Came string
 
-// What may come.
+// The kinds of other answers.
 const (
 	CameNothing  Came = "nothing"  // no answer, or a part of one
 	CamePage     Came = "page"     // for people: of a sign-in, or a gateway
@@ -118,7 +118,7 @@ const (
 type UnreachableError struct {
 	Origin string
 	Came   Came
-	Status int           // of what came; 0: nothing did
+	Status int           // of the other answer; 0: there was none
 	Wait   time.Duration // the pause that it asks for; 0: none
 	Cause  error         // for the developer
 
@@ -137,8 +137,8 @@ func (p *Problem) Is(target error) bool {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
 
-// A DoubtError means that a request with an effect may have been done, whatever its last answer says: that one does not
-// tell, or it refuses a repetition, and the answer before it was lost.
+// A DoubtError means that a request with an effect may have been done: its last answer does not tell, or it refuses a
+// repetition, and the answer before it was lost.
 type DoubtError struct {
 	Path  string // of the request
 	Cause error  // the last answer: an UnreachableError, or a Problem
@@ -213,8 +213,8 @@ func (c *Client) Strange(call Call, came Came, cause error) error {
 	return call.doubted(&UnreachableError{Origin: c.Origin, Came: came, Cause: cause}, true)
 }
 
-// Raw sends a call, and returns the bytes of its answer. It reads the answer of a turn that takes long from where it
-// will be. What is safe to repeat is sent again when the answer was lost, or when the deployment asks for it.
+// Raw sends a call, and returns the bytes of its answer. It polls for the answer of a turn that takes long. A call that
+// is safe to repeat is sent again when the answer was lost, or when the deployment asks for it.
 func (c *Client) Raw(ctx context.Context, call Call, accept string) ([]byte, error) {
 	got, err := c.answer(ctx, call, accept)
 	if err != nil {
@@ -291,8 +291,8 @@ func mayHaveActed(a *answer, err error) bool {
 	return a.second || m == meaning.Done || m == meaning.Unknown || meaning.Redirects(a.status)
 }
 
-// isOfTurn reports whether the refusal that was read where the answer of a turn will be is the turn's own: nothing was
-// done. One that may be of the read, for its key or its address, leaves open what became of the turn.
+// isOfTurn reports whether the refusal that was polled for is the turn's own: nothing was done. A refusal of the poll,
+// for its key or its address, does not tell how the turn ended.
 func isOfTurn(err error) bool {
 	p, ok := errors.AsType[*Problem](err)
 	return ok && meaning.Of(p.Status, true) == meaning.Refused && !meaning.WantsKey(p.Status) && !meaning.Missing(p.Status)
@@ -323,7 +323,7 @@ func (c *Client) once(ctx context.Context, call Call, body []byte, accept string
 	if err != nil {
 		return nil, &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err}
 	}
-	var connections atomic.Int32 // the transport repeats what has a key by itself, when the server closed one that was open before
+	var connections atomic.Int32 // the transport itself repeats a call with a key, when the server closed an idle connection
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connections.Add(1) },
 	}))
@@ -380,7 +380,7 @@ func (a *answer) working() string {
 	return w.Read
 }
 
-// done reports whether the deployment did what it was asked for.
+// done reports whether the deployment carried out the call.
 func (a *answer) done() bool { return meaning.Of(a.status, false) == meaning.Done }
 
 // isPage reports whether an answer is a page for people. A file may be one by its content.
@@ -406,8 +406,8 @@ func (a *answer) after(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// problem returns the refusal that the answer has. Another server than Piloto has none: what it answers to a request that may
-// have been done (acted) is no refusal of it.
+// problem returns the refusal that the answer has. The answer of another server is no refusal of a request that may have
+// been done (acted).
 func (a *answer) problem(origin string, acted bool) error {
 	p := &Problem{}
 	if err := json.Unmarshal(a.body, p); err != nil || p.Code == "" {

@@ -214,7 +214,7 @@ func isAgain(err, want error) bool {
 	return errors.Is(err, want) && errors.As(err, &p) && p.Sent > 1
 }
 
-// mine returns the present version of a file if it ends with what was written, and otherwise an error.
+// mine returns the present version of a file if it ends with the written content, and otherwise an error.
 func (f Files) mine(ctx context.Context, name string, content []byte, part []string, err error) (workspace.File, error) {
 	var from, last, total int64
 	if len(part) > 0 {

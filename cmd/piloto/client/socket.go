@@ -20,7 +20,8 @@ var ErrOtherSocket = errors.New("the socket is at an address that is not the dep
 // dialTimeout is the longest time that opening a socket may take.
 const dialTimeout = 5 * time.Second
 
-// ofAWS is the host of an API of API Gateway: a deployment on AWS has its WebSocket API there, whatever its own name.
+// ofAWS is the host of an API of API Gateway: a deployment on AWS has its WebSocket API there, also with a host name of
+// its own.
 var ofAWS = regexp.MustCompile(`^[a-z0-9]{6,20}\.execute-api\.[a-z0-9-]{5,32}\.amazonaws\.com(\.cn)?$`)
 
 // Socket opens the socket of the deployment, and returns an open connection. It is dialled only at the deployment's own origin, or at
