@@ -110,8 +110,8 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	return result{output: strings.Join(told, "\n"), did: m.lookAgain(ctx, []job.Deed{did})}
 }
 
-// guarded does something with what all commands of the machine have in common. It moves away what that left for git to obey,
-// and returns what the model is told of it.
+// guarded runs do with the settings that all commands of the machine share. It moves away control files of git that do
+// left, and returns the sentences about them for the model.
 func (m *Machine) guarded(do func(base sandbox.Command) error) (told []string, err error) {
 	if m.During != nil {
 		defer m.During()()
@@ -131,11 +131,12 @@ func (m *Machine) guarded(do func(base sandbox.Command) error) (told []string, e
 	return nil, do(c)
 }
 
-// underWay is the file with what git obeyed before the command that runs, or that ran when this program was killed.
+// underWay is the file with the control files of git before the command that runs, or that ran when this program was
+// killed.
 func (m *Machine) underWay() string { return filepath.Join(m.own, "underway") }
 
-// clear moves what a command left for the person's git to obey into the data folder. It tells the person, and returns
-// what the model is told.
+// clear moves control files of git that a command left into the data folder. It tells the person, and returns the
+// sentences for the model.
 func (m *Machine) clear(guard *sandbox.Guard) []string {
 	var told []string
 	for _, moved := range guard.Clear(filepath.Join(m.own, "aside"), m.Now()) {
@@ -160,7 +161,7 @@ func (m *Machine) clear(guard *sandbox.Guard) []string {
 	return told
 }
 
-// describe tells a person what a command is, and why it is not safe.
+// describe shows a command to a person, and why it is not safe.
 func (m *Machine) describe(c commandCall, d sandbox.Decision) string {
 	text := "$ " + c.Command
 	if c.Dir != "" {

@@ -22,7 +22,7 @@ import (
 // refusal is why a call is not made though it could be: one of job.Refused; "" when it is made.
 type refusal job.Refused
 
-// text returns the reason for the model, with what to do.
+// text returns the reason for the model, with the next action.
 func (r refusal) text() string {
 	switch job.Refused(r) {
 	case job.RefusedNobody:
@@ -42,7 +42,7 @@ func (r refusal) text() string {
 	return "it was not done: the job was stopped"
 }
 
-// deedsOf returns what a call came to.
+// deedsOf returns the deeds of a call for the record.
 func (m *Machine) deedsOf(c job.OpenCall, r result) []job.Deed {
 	if r.did != nil {
 		return r.did
@@ -64,7 +64,7 @@ func (m *Machine) kindOf(c job.OpenCall) job.DeedKind {
 	return job.DeedRead
 }
 
-// objectOf returns what a call is about, without its tool where it names a thing.
+// objectOf returns the object of a call, without its tool where it names a thing.
 func objectOf(c job.OpenCall) string {
 	object := c.Object()
 	if _, about, ok := strings.Cut(object, " "); ok {
@@ -73,7 +73,7 @@ func objectOf(c job.OpenCall) string {
 	return object
 }
 
-// namesOf returns what the arguments of a call name, each once, and at least one.
+// namesOf returns the names in the arguments of a call, each once, and at least one.
 func namesOf(c job.OpenCall) []string {
 	if names := job.Targets(c.Arguments); len(names) > 0 {
 		return names
@@ -81,7 +81,8 @@ func namesOf(c job.OpenCall) []string {
 	return []string{objectOf(c)}
 }
 
-// notBegun is the answer to a call that was not made because the job was stopped. What was not read is not on record.
+// notBegun is the answer to a call that was not made because the job was stopped. A file that was not read is not on
+// record.
 func (m *Machine) notBegun(c job.OpenCall) result {
 	r := result{wrong: refusal(job.RefusedStopped).text(), did: []job.Deed{}}
 	if kind := m.kindOf(c); kind != job.DeedRead {
@@ -113,7 +114,7 @@ func (m *Machine) unread(c job.OpenCall, r filetool.Result) []job.Deed {
 	var with struct {
 		Path string `json:"path"`
 	}
-	_ = json.Unmarshal([]byte(c.Arguments), &with) // what cannot be read names nothing
+	_ = json.Unmarshal([]byte(c.Arguments), &with) // unreadable arguments name nothing
 	name := path.Clean(with.Path)
 	why := m.refusedFor(cmp.Or(r.Why, whyNot(m.shown.Check(name))), name)
 	if r.OK || with.Path == "" || why == "" {
@@ -122,7 +123,7 @@ func (m *Machine) unread(c job.OpenCall, r filetool.Result) []job.Deed {
 	return []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: why}}
 }
 
-// refusedFor returns what the reason why a name or a content was refused is on record; "" when it is none of these.
+// refusedFor returns the record of a refused name or content; "" for any other reason.
 func (m *Machine) refusedFor(why, name string) job.Refused {
 	switch {
 	case why == filetool.WhyMasked:
@@ -158,7 +159,7 @@ type edited struct {
 	last   string // as the last deed of it says
 }
 
-// made returns the deed of a change that was made, with what became of the file since the job began.
+// made returns the deed of a change, with the state of the file compared with the beginning of the job.
 func (m *Machine) made(ctx context.Context, c overlay.Change) job.Deed {
 	d := job.Deed{Kind: job.DeedChange, Name: c.Name, AllAdded: c.Added, AllRemoved: c.Removed, Made: c.Before == "", Deleted: c.After == "", Before: c.Before}
 	if m.edited[c.Name] == nil {
@@ -170,7 +171,8 @@ func (m *Machine) made(ctx context.Context, c overlay.Change) job.Deed {
 	return d
 }
 
-// became returns what became of a file since the job began, which a tool changed, and which has a version now.
+// became returns the deed for a file that a tool changed, and that has a version now, compared with the beginning of the
+// job.
 func (m *Machine) became(ctx context.Context, name, now string) job.Deed {
 	file := m.edited[name]
 	file.last = now

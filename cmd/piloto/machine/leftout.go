@@ -21,9 +21,9 @@ type LeftOut struct {
 	Why  *fault.Error
 }
 
-// LeftOut returns what the list of the files leaves out, in the order of bytes of each folder, though it is neither
-// hidden nor named in a .gitignore file: links, second names of a file, devices, names that some system cannot hold,
-// and files that are too large or that cannot be read.
+// LeftOut returns the entries that the list of the files leaves out, in the order of bytes of each folder, though they
+// are neither hidden nor named in a .gitignore file: links, second names of a file, devices, names that some system
+// cannot hold, and files that are too large or unreadable.
 func (m *Machine) LeftOut(ctx context.Context) ([]LeftOut, error) {
 	root, err := os.OpenRoot(m.Root)
 	if err != nil {
@@ -40,7 +40,7 @@ func (m *Machine) LeftOut(ctx context.Context) ([]LeftOut, error) {
 	return s.out, errors.Join(err, root.Close())
 }
 
-// search looks for what is left out.
+// search looks for entries that are left out.
 type search struct {
 	*Machine
 	ctx    context.Context

@@ -2,7 +2,7 @@
 // (package filetool over package folder), commands (package sandbox), and hooks after an edit. It owns when the person is
 // asked.
 //
-// Nothing here fails towards the model: what is wrong is the answer to the call.
+// A call never fails towards the model: an error is its answer.
 package machine
 
 import (
@@ -41,7 +41,7 @@ import (
 	"piloto/internal/workspace/overlay"
 )
 
-// Options say which folder is worked on, and what asks.
+// Options name the folder, and set which calls ask.
 type Options struct {
 	Root    string // the workspace
 	History string // folder in which the replaced contents of all workspaces are kept
@@ -58,12 +58,12 @@ type Options struct {
 	Write       []string // and write
 	Hooks       []sandbox.Hook
 
-	// Ask asks the person, who reads what is shown, a question; nil: nobody is here.
+	// Ask shows a text to the user and prompts with a question; nil: non-interactive.
 	Ask func(shown, question string) (bool, error)
-	// Tell tells the person what happened to their files beside what they asked for; nil: nobody is told.
+	// Tell tells the person about other changes of their files than the requested ones; nil: nobody is told.
 	Tell func(text string)
-	// During is called before a command, or a change that nobody is asked about, and what it returns when all that was
-	// left for git to obey is moved away; nil: nothing is.
+	// During is called before a command, or a change that nobody is asked about. Its result is called when the control
+	// files of git that were left are moved away; nil: nothing is called.
 	During func() (after func())
 	// Wanted reports whether the job still wants the answer to its calls; nil: always. A job may be stopped elsewhere
 	// while the person reads.
@@ -85,13 +85,13 @@ type Machine struct {
 	withheld refusal            // why the model may not read a file that the call under way asks for
 	seen     map[string]bool    // files that the person let the model read with their secrets
 	edited   map[string]*edited // the files that its tools changed
-	room     int                // bytes of what lookAgain may still tell in this round
+	room     int                // bytes that lookAgain may still tell in this round
 	own      string             // the folder of its history
 	known    sandbox.Known      // secrets of its files
 	copied   *mask.Known        // the same, as they are at the call under way
 }
 
-// Open opens a workspace. The error names what is wrong with the options or the folder.
+// Open opens a workspace. The error names the invalid option or folder.
 func Open(o Options) (*Machine, error) {
 	root, err := filepath.Abs(o.Root)
 	if err != nil {
@@ -103,7 +103,7 @@ func Open(o Options) (*Machine, error) {
 	} else if !info.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: named, Err: syscall.ENOTDIR}
 	}
-	if real, err := filepath.EvalSymlinks(root); err == nil { // one folder has one history, whatever link leads to it
+	if real, err := filepath.EvalSymlinks(root); err == nil { // one folder has one history, by any link
 		root = real
 	}
 	o.Root = root
@@ -141,8 +141,8 @@ func (m *Machine) tools() filetool.Options {
 	}
 }
 
-// Claim makes this the only job that works on the folder, until Close. It moves away what a command left for git to obey
-// when the program that ran it was killed, and tells that. What is known of that and cannot be read is sandbox.ErrRecord.
+// Claim makes this the only job that works on the folder, until Close. It moves away control files of git that a command
+// left when the program that ran it was killed, and tells that. An unreadable record of them is sandbox.ErrRecord.
 func (m *Machine) Claim() error {
 	if err := m.files.Claim(); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (m *Machine) Tools() []httpapi.ClientTool {
 	return list
 }
 
-// Context returns what the model is told of the workspace before it asks: a tree of its files.
+// Context returns the first text about the workspace for the model: a tree of its files.
 func (m *Machine) Context(ctx context.Context) (string, error) {
 	tree, err := m.look.Tree(ctx)
 	if err != nil {
@@ -221,8 +221,7 @@ func sendable(text string) string {
 // mostTold is the most that the answers of a round have together, in bytes; a job takes a little more.
 const mostTold = 60 << 10
 
-// result is the answer to a call: an output, or what is wrong. did is what it came to; nil: what the call says, or nothing of it when
-// something is wrong.
+// result is the answer to a call: an output or an error. did has its deeds; nil: as the call says, and none for an error.
 type result struct {
 	output, wrong string
 	masked        int // secrets
@@ -264,7 +263,7 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 			if m.withheld != "" && r.wrong != "" {
 				r.did = []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(m.withheld)}}
 			}
-			if r.masked > 0 { // a command may write what the model read
+			if r.masked > 0 { // a command may write the text that the model read
 				for _, name := range job.Targets(c.Arguments) {
 					m.known.Learn(m.Root, m.shown, name)
 				}
@@ -316,7 +315,7 @@ func (m *Machine) stillWanted(ctx context.Context) refusal {
 	return ""
 }
 
-// write makes the changes of a call, each after the person saw its difference, and runs the hooks for what was changed.
+// write makes the changes of a call, each after the person saw its difference, and runs the hooks for the changed files.
 func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 	pending, err := m.Overlay()
 	if err != nil {
@@ -395,7 +394,7 @@ func (m *Machine) has(ctx context.Context, c overlay.Change) bool {
 	return err == nil && is.Version == c.After
 }
 
-// change makes one change, after the person saw it. It returns what it came to, and why it was not made; "" when it was.
+// change makes one change, after the person saw it. It returns its deed, and the reason against it; "" when it was made.
 func (m *Machine) change(ctx context.Context, one overlay.Set, c overlay.Change) (did job.Deed, why string) {
 	did = job.Deed{Kind: job.DeedChange, Name: c.Name, Made: c.Before == "", Deleted: c.After == ""}
 	asks := m.Mode != agent.Yolo
@@ -425,7 +424,7 @@ func (m *Machine) change(ctx context.Context, one overlay.Set, c overlay.Change)
 // mostShown is the largest content that a person is shown whole, in bytes.
 const mostShown = 64 << 10
 
-// shownChange returns what a person reads of a change: its difference. It is "" when that cannot be shown.
+// shownChange returns a change as a person sees it: its difference. It is "" when that cannot be shown.
 func (m *Machine) shownChange(ctx context.Context, one overlay.Set, c overlay.Change) (string, error) {
 	if len(one.Unseen()) > 0 {
 		return "", nil
