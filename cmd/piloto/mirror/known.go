@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// Kept is the file in which is kept what a folder and the files of a place had in common.
+// Kept is the file that keeps the common state of a folder and a place.
 type Kept string
 
 // A Pair is a folder of this machine, and a place at a deployment that it is copied from or to.
@@ -23,8 +23,7 @@ func KeptFor(dir string, of Pair) Kept {
 	return Kept(filepath.Join(dir, hex.EncodeToString(sum[:16])+".json"))
 }
 
-// Read returns what was kept. A file that is not there, or that cannot be read as such, keeps nothing: every file
-// counts as one that was never copied.
+// Read returns the kept state. A missing or damaged file keeps nothing: every file counts as one that was never copied.
 func (k Kept) Read() (map[string]Seen, error) {
 	known := map[string]Seen{}
 	text, err := os.ReadFile(string(k))
@@ -40,7 +39,7 @@ func (k Kept) Read() (map[string]Seen, error) {
 	return known, nil
 }
 
-// Write keeps what is known.
+// Write keeps a state.
 func (k Kept) Write(known map[string]Seen) error {
 	text, err := json.Marshal(known)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package mirror copies the files of one workspace into another: of a folder to a project (push), and back (pull). It
-// owns what is written over, and what is not because somebody changed it meanwhile.
+// owns which files are written over, and which are in conflict because somebody changed them meanwhile.
 package mirror
 
 import (
@@ -17,10 +17,10 @@ type Seen struct {
 	There string `json:"there"` // version at the deployment
 }
 
-// Options say what may be written over.
+// Options set which files may be written over.
 type Options struct {
-	Delete  bool // delete what this side had when it was last copied, and does not have any more
-	Force   bool // write over what was changed meanwhile
+	Delete  bool // delete files that this side had at the last copy, and does not have any more
+	Force   bool // write over files that were changed meanwhile
 	DryRun  bool // change nothing
 	Strange bool // a file that was never copied counts as changed
 
@@ -37,13 +37,13 @@ type Result struct {
 	Strange   []string `json:"strange"`   // not deleted, because only the other side ever had them
 }
 
-// A Mirror knows what was copied before.
+// A Mirror copies files, and knows their state at the last copy.
 type Mirror struct {
 	Here, There workspace.Store
 	Known       map[string]Seen // by name. Push and Pull bring it up to date, also when they fail
 }
 
-// Push copies the files of here to there. What is new there stays, unless it has to be deleted.
+// Push copies the files of here to there. A new file there stays, unless it has to be deleted.
 func (m *Mirror) Push(ctx context.Context, o Options) (Result, error) {
 	return m.copy(ctx, side{m.Here, func(s Seen) string { return s.Here }}, side{m.There, func(s Seen) string { return s.There }},
 		func(from, to string) Seen { return Seen{Here: from, There: to} }, o)
@@ -187,7 +187,7 @@ func (c *copying) isPresent(name string) bool {
 	})
 }
 
-// run makes the changes: first what is deleted, because a file can have the name of a folder that goes.
+// run makes the changes: the deletions first, because a file can have the name of a deleted folder.
 func (c *copying) run(ctx context.Context, writes, deletes []workspace.File, there map[string]workspace.File) error {
 	for _, old := range deletes {
 		if !c.options.DryRun {
