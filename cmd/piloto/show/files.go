@@ -11,7 +11,7 @@ import (
 
 var diffColours = map[overlay.LineKind]string{overlay.Added: green, overlay.Removed: red, overlay.Part: faint}
 
-// files writes what a step changes of files, and the whole diff. It reports whether the step could be read.
+// files writes the changes of files of a step, and the whole diff. It reports whether the step could be read.
 func (w *Writer) files(indent int, s httpapi.Step) bool {
 	body := plan.ChangesOf(plan.Step{MCPID: s.MCPID, Tool: s.Tool, Body: s.Body})
 	if len(body.Changes) == 0 {

@@ -28,7 +28,7 @@ type Writer struct {
 	b strings.Builder
 }
 
-// String returns what was written.
+// String returns the written text.
 func (w *Writer) String() string { return w.b.String() }
 
 // text returns a sentence. A key that does not exist is of a status, or the like, that a deployment made up or that is newer.
@@ -106,7 +106,7 @@ func (w *Writer) Plan(r httpapi.Run) {
 	w.line(0, w.text("cli.plan.expires", "at", w.clock(r.ExpiresAt)), "·", w.text("page.card.digest"), visible.Line(string(r.Digest)))
 }
 
-// marked reports whether a character of what was written is named, because it is invisible or imitates another one.
+// marked reports whether a character of the text is named, because it is invisible or imitates another one.
 func (w *Writer) marked() bool { return strings.Contains(w.b.String(), "⟦") }
 
 func (w *Writer) undoable(r httpapi.Run) string {
@@ -116,7 +116,7 @@ func (w *Writer) undoable(r httpapi.Run) string {
 	return w.text("page.card.undoable", "undoable", strconv.Itoa(r.Undoable), "n", strconv.Itoa(r.Changing))
 }
 
-// thing says what the thing is whose id a step has, as its service described it.
+// thing describes the object whose id a step has, in the words of its service.
 func (w *Writer) thing(t plan.Taken) {
 	said := []string{}
 	if t.Label != "" {
@@ -136,7 +136,7 @@ func (w *Writer) thing(t plan.Taken) {
 	}
 }
 
-// step writes one step: what it is, where it goes, and everything that is sent.
+// step writes one step: its title, its address, and everything that is sent.
 func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
 	if !w.files(4, s) {
@@ -243,7 +243,7 @@ func (w *Writer) arguments(indent int, key string, raw json.RawMessage, also ...
 	w.block(indent, JSON(raw))
 }
 
-// crossing warns that a step sends to one host what another host answered.
+// crossing warns that a step sends the answer of one host to another host.
 func (w *Writer) crossing(s httpapi.Step, r httpapi.Run) {
 	from := map[string]bool{}
 	for _, text := range []string{s.Path, string(s.Query), string(s.Headers), string(s.Body), s.ForEach} {

@@ -45,7 +45,7 @@ func (w *Writer) Run(r httpapi.Run) {
 	w.line(0, w.text("page.card.digest"), visible.Line(string(r.Digest)))
 }
 
-// Outcome writes how a run ended, or for what it waits, in a few lines.
+// Outcome writes how a run ended, or its open decision, in a few lines.
 func (w *Writer) Outcome(r httpapi.Run) {
 	done := 0
 	for _, s := range r.Steps {
