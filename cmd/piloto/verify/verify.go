@@ -31,7 +31,7 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// Outcome is what the checks say.
+// Outcome is the result of the checks.
 type Outcome int
 
 // The outcomes. Unproven means that all agrees, but no key was given, or the signature is missing or by a key that was not given:
@@ -72,8 +72,8 @@ type Verdict struct {
 	Head    string  `json:"head,omitempty"`   // of the chain, else of the receipt
 }
 
-// Command returns the command. It calls ended with the outcome, and with what there is to print. Its error means that the flags are
-// wrong, or that there is nothing to read.
+// Command returns the command. It calls ended with the outcome, and with the text to print. Its error means that the
+// flags are wrong, or that there is nothing to read.
 func Command(in io.Reader, ended func(Outcome, Verdict) error) *cobra.Command {
 	var q request
 	cmd := &cobra.Command{
