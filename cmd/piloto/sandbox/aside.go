@@ -19,20 +19,19 @@ import (
 type Moved struct {
 	Name string // slashed: below the workspace, or a whole path
 	Back string // a line for a shell that brings it back
-	Put  bool   // what was there before was put back in its place
+	Put  bool   // the former file was put back in its place
 	Err  error  // it could not be moved, and is still there
 }
 
-// A Guard knows what git obeyed in a workspace before a command.
+// A Guard knows the control files of git in a workspace before a command.
 type Guard struct{ before *obeyed }
 
-// Clear moves what git obeys in the folders that a command could write, and did not obey before it, into a folder: a new or
-// replaced .git, gitdir file, link, bare repository, hook, program of a setting, or configuration with a setting that git
-// may run. It puts back what was replaced, if it was a file or a link. Nothing is deleted. The folder is made when it is
-// needed; at is in the names there.
+// Clear moves new control files of git, in the folders that a command could write, into a folder: a new or replaced .git,
+// gitdir file, link, bare repository, hook, program of a setting, or configuration with a setting that git may run. It
+// restores a replaced file or link. Nothing is deleted. The folder is made when it is needed; at is in the names there.
 func (g *Guard) Clear(to string, at time.Time) []Moved {
 	c := &clearing{before: g.before, tried: map[string]bool{}, to: filepath.Join(to, at.UTC().Format("20060102-150405.000000"))}
-	// What leads elsewhere is moved first, because git does not obey what is there afterwards.
+	// Links and gitdir files are moved first, because git does not read their targets afterwards.
 	for moved := -1; moved < len(c.moved) && moved < maxLeads; {
 		moved = len(c.moved)
 		c.after = g.before.empty()
@@ -48,10 +47,10 @@ func (g *Guard) Clear(to string, at time.Time) []Moved {
 	return c.moved
 }
 
-// maxLeads is how many things that lead elsewhere are moved at most, before what they lead to is moved too.
+// maxLeads is the number of links and gitdir files that are moved at most, before their targets are moved too.
 const maxLeads = 200
 
-// clear moves what is new. It moves git folders and what leads elsewhere, or the rest.
+// clear moves new control files: the git folders, links and gitdir files, or the rest.
 func (c *clearing) clear(leads bool) {
 	var gone []string
 	isGone := func(path string) bool {
@@ -73,7 +72,7 @@ type clearing struct {
 	before, after *obeyed
 	to            string
 	moved         []Moved
-	tried         map[string]bool // paths of what could not be moved
+	tried         map[string]bool // paths that could not be moved
 }
 
 // isNew reports whether a git folder was none of the workspace. A folder that has another name now was one.
@@ -94,8 +93,8 @@ func (c *clearing) formerly(path string) string {
 	return ""
 }
 
-// folder moves a new git folder, and returns the paths that are gone. Of a folder that has more than git keeps in one,
-// it moves only what makes it one.
+// folder moves a new git folder, and returns the paths that are gone. Of a folder with other files in it, it moves only
+// those that make it a git folder.
 func (c *clearing) folder(path string) []string {
 	entries, _ := readFolder(path)
 	foreign := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(ownNames, e.Name()) })
@@ -129,7 +128,7 @@ func (c *clearing) file(path string) {
 	c.move(path, former)
 }
 
-// move moves something, and puts back what was there before.
+// move moves a file or folder, and restores the former one.
 func (c *clearing) move(path string, former content) {
 	name := path
 	if below, err := filepath.Rel(c.after.roots[0], path); err == nil && filepath.IsLocal(below) {

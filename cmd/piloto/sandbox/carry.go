@@ -13,10 +13,10 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// A command may write the masked copy of a file. What it wrote is carried over to the file, with the secrets in the place of
-// their masks. The copy is a mount, so that it cannot be replaced, renamed or removed.
+// A command may write the masked copy of a file. Its content is carried over to the file, with the secrets in the place
+// of their masks. The copy is a mount, so that it cannot be replaced, renamed or removed.
 
-// carries reports whether what the command writes into the copy of a file is carried over.
+// carries reports whether the copy of a file is carried over.
 func (c *Command) carries(name string) bool {
 	_, masked := c.Masked[name]
 	return masked && c.carrying.writes && !slices.ContainsFunc(c.held, func(folder string) bool { return isWithin(name, folder) })
@@ -28,7 +28,7 @@ type carrying struct {
 	done, left []string
 }
 
-// carry carries over what was written into copies, when all processes of the command are dead.
+// carry carries over the changed copies, when all processes of the command are dead.
 func (c *Command) carry(copies map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Masked)) {
 		info, err := os.Stat(copies[name])

@@ -26,7 +26,7 @@ const (
 	drain = 2 * time.Second // how long the output of dead processes is read
 )
 
-// Errors of Run and Check. Package locale has a sentence for each: what is missing, and what to do.
+// Errors of Run and Check. Package locale has a sentence for each: the missing feature, and the next action.
 var (
 	ErrPlatform   = fault.New(fault.Unavailable, "sandbox.platform")   // no sandbox on this operating system: Args["os"]
 	ErrNamespaces = fault.New(fault.Unavailable, "sandbox.namespaces") // the kernel, or a container, refuses namespaces
@@ -42,8 +42,8 @@ var (
 	ErrTimeout    = fault.New(fault.Invalid, "sandbox.timeout")        // Args["max"] in seconds
 )
 
-// A Command is a line for a shell, and what its process may touch. Paths are absolute; those beside Workspace that do
-// not exist are skipped.
+// A Command is a line for a shell, with the files that its process may read and write. Paths are absolute; those beside
+// Workspace that do not exist are skipped.
 type Command struct {
 	Line      string   // read by bash, or by sh where there is no bash
 	Args      []string // $1, $2, … of the line
@@ -52,18 +52,18 @@ type Command struct {
 	Env       map[string]string
 	Timeout   time.Duration // 0 is DefaultTimeout
 	ReadOnly  []string      // can be read beside the system's programs
-	Write     []string      // can be written beside Workspace. What a command leaves there, others may run: name no shared cache
+	Write     []string      // writable paths beside Workspace. Others may run the files that a command leaves there: name no shared cache
 	Hidden    []string      // files and folders below Workspace, by slashed names, that are empty for the line: see Protect
 
-	// Masked has what a line reads in place of files below Workspace, by slashed names: their contents with masks. What it
-	// writes there is carried over to the files, unless a mask is lost. Without a sandbox it reads the files.
+	// Masked has masked contents of files below Workspace, by slashed names, which a line reads in their place. A changed
+	// copy is carried over to the file, unless a mask is lost. Without a sandbox the line reads the files.
 	Masked map[string][]byte
 
 	Known   *Known      // of the workspace; Protect fills it. Nil: its files are read anew
-	known   *mask.Known // what an output is searched for
+	known   *mask.Known // secrets that an output is searched for
 	telling []string    // files that may tell a secret
 	shown   workspace.Shown
-	held    []string            // what git obeys in the workspace, by slashed names
+	held    []string            // control files of git in the workspace, by slashed names
 	stages  []string            // git folders and files that it can write
 	indexes map[string][]string // of git, as in obeyed
 	git     *gitSight
@@ -198,13 +198,14 @@ func realPaths(paths []string) ([]string, error) {
 	return found, nil
 }
 
-// Protect adds the files of the workspace that are hidden, and its sockets, FIFOs and devices, to Hidden, and those that
-// usually have secrets to Masked. It adds to ReadOnly what git obeys in the workspace and in the folders of Write: each
-// .git, what a gitdir file, a commondir and links lead to, bare repositories, and hooks, configurations and programs that a
-// setting names. A command can read that, because many programs ask git. It cannot write there, because the git of the
-// person would run what it wrote. A git folder or a file that Write names can be written.
-// A command can still make a repository where there was none, and replace a link. The Guard finds that afterwards, and does
-// not need the command to be confined.
+// Protect adds the hidden files of the workspace, and its sockets, FIFOs and devices, to Hidden, and those that usually
+// have secrets to Masked. It adds the control files of git in the workspace and in the folders of Write to ReadOnly: each
+// .git, the targets of a gitdir file, a commondir and links, bare repositories, and hooks, configurations and programs
+// that a setting names. A command can read them, because many programs ask git. It cannot write them, because the git of
+// the person would run its changes. A git folder or a file that Write names can be written.
+//
+// A command can still make a repository where there was none, and replace a link. The Guard finds that afterwards, and
+// does not need the command to be confined.
 func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 	var err error
 	if c.Workspace, err = filepath.EvalSymlinks(c.Workspace); err != nil { // a walk does not follow a link at its root

@@ -22,7 +22,7 @@ import (
 const namespaces = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |
 	syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 
-// Check returns nil when this machine can confine a command. Else it returns what is missing. It runs a command that
+// Check returns nil when this machine can confine a command, and otherwise the missing feature. It runs a command that
 // does nothing.
 func Check(ctx context.Context) error {
 	folder, err := os.MkdirTemp("", "piloto-check-")
@@ -193,8 +193,8 @@ func (c *Command) copies() (paths map[string]string, remove func(), err error) {
 	return paths, remove, nil
 }
 
-// copyTo writes the copy of a file. It can be run if the file can, and is as old. One that git could stage is older than any
-// index, because git compares what is not.
+// copyTo writes the copy of a file, with its times and its right to be run. A copy that git could stage is older than any
+// index, because git compares newer files.
 func (c *Command) copyTo(path, name string, content []byte) error {
 	if err := os.WriteFile(path, content, 0o400); err != nil {
 		return err

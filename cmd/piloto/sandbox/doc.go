@@ -1,19 +1,22 @@
 // Package sandbox runs the commands of a model on the machine of a person, and decides which of them need a yes.
 //
-// # What a command gets
+// # The environment of a command
 //
 // A command runs in namespaces of its own (user, mount, process, network, IPC, host name) below a new root:
 //
 //   - The folder of the workspace can be written, except its .git. Command.Protect hides its secrets, has masked copies
-//     read in place of the files that usually have some, closes all that git obeys in it, and returns a Guard, which moves
-//     away what the command left for git to obey. The folders above what is closed cannot be renamed or removed. The same
-//     holds for what git obeys in the folders of Command.Write. Git takes a file that has a copy as unchanged, and what a
-//     command writes into a copy is carried over to the file.
-//   - Programs and libraries of the system, and what Command.ReadOnly names, can be read.
+//     read in place of the files that usually have some, closes the control files of git in it, and returns a Guard, which
+//     moves away new ones that the command left. The folders above closed files cannot be renamed or removed. The same
+//     holds for the control files of git in the folders of Command.Write. Git takes a file that has a copy as unchanged,
+//     and a changed copy is carried over to the file.
+//   - Programs and libraries of the system, and the paths of Command.ReadOnly, can be read.
 //   - HOME and TMPDIR are in memory, at most 2 GiB, and vanish with the command.
 //   - Nothing else exists there: no home folder, no socket of a daemon, no process of the person.
 //   - There is a loopback interface of its own, and no other network.
-//   - The environment is PATH, HOME, TMPDIR, LANG and what Command.Env names. Standard input is empty.
+//   - The environment is PATH, HOME, TMPDIR, LANG and the variables of Command.Env. Standard input is empty.
+//
+// Control files of git are the programs that git runs, such as hooks, and the files by which it finds them: a .git, a
+// gitdir file, a link to one, a bare repository, and a configuration.
 //
 // Landlock forbids the same writes a second time, because a mistake in one wall should not open the other. A seccomp
 // filter refuses the sockets that no namespace holds back (vsock, bluetooth), io_uring, the keyring, and setuid and setgid
@@ -25,7 +28,7 @@
 //
 // Check tells whether the kernel of this machine allows all that. Run refuses where it does not, unless
 // Command.Unconfined is set. An unconfined command still has a deadline, the same environment, an empty standard
-// input and a bounded output; its process group is killed. It can read and write what the person can, dial out, and
+// input and a bounded output; its process group is killed. It can read and write the files of the person, dial out, and
 // leave a process of another session behind.
 //
 // # Which commands need a yes
@@ -39,5 +42,6 @@
 //	yolo               run    run    ask         ask
 //
 // Programs that run code of the workspace or read the history of a repository (go, git) are never safe here, and without
-// a sandbox nothing is. Policy.AllowedOnly refuses what is sensitive and not dev, and what is destructive, in every mode.
+// a sandbox nothing is. Policy.AllowedOnly refuses sensitive commands that are not dev, and destructive ones, in every
+// mode.
 package sandbox

@@ -57,7 +57,7 @@ const (
 // argument returns the place of the lower half of an argument: the kernel reads no more of flags and rights.
 func argument(n uint32) uint32 { return 16 + 8*n }
 
-// filter refuses system calls that no namespace confines. It holds for this thread and what it starts.
+// filter refuses system calls that no namespace confines. It holds for this thread and its children.
 func (o *order) filter() error {
 	arch, ok := architectures[runtime.GOARCH]
 	if !ok {

@@ -33,8 +33,8 @@ func Main() {
 	}
 }
 
-// runFirst builds the sandbox, starts the line in it, waits for the line, and reports. When it returns, the process
-// ends, and the kernel kills what is left in the namespace.
+// runFirst builds the sandbox, starts the line in it, waits for the line, and reports. When it returns, the process ends,
+// and the kernel kills the rest of the namespace.
 func runFirst() {
 	runtime.LockOSThread() // capabilities and the filter belong to one thread
 	unix.CloseOnExec(orderFD)

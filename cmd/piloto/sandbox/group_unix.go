@@ -22,7 +22,7 @@ func newGroup(line *exec.Cmd) *group {
 // begin is called when the process runs.
 func (g *group) begin() {}
 
-// kill kills what is left of the group.
+// kill kills the rest of the group.
 func (g *group) kill() {
 	_ = syscall.Kill(-g.line.Process.Pid, syscall.SIGKILL)
 }

@@ -59,9 +59,9 @@ func (h Hook) Matches(file string) bool {
 	})
 }
 
-// Run runs the hook for a file, and returns what came of it, for the model. It never fails: a missing program, a
-// time-out or a panic is a text too. The base says where and how the hook runs; its line, arguments and time are not
-// used.
+// Run runs the hook for a file, and returns its result as a text for the model. It never fails: a missing program, a
+// time-out or a panic is a text too. The base has the folder and the confinement of the hook; its line, arguments and
+// time are not used.
 func (h Hook) Run(ctx context.Context, base Command, file string) (outcome string) {
 	tag := base.Language
 	defer func() {

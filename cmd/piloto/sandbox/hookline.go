@@ -27,7 +27,7 @@ var besides = regexp.MustCompile(`^[A-Za-z0-9_./=:,@%+-]*$`)
 var readsCode = map[string][]string{
 	"sh": {"-c"}, "bash": {"-c"}, "dash": {"-c"}, "zsh": {"-c"}, "ksh": {"-c"},
 	"python": {"-c"}, "python3": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"}, "node": {"-e", "-p", "--eval"}, "php": {"-r"},
-	"printf": {"-v"}, "test": {"-v"}, "[": {"-v"}, // they read the name of a variable, and run what its index has
+	"printf": {"-v"}, "test": {"-v"}, "[": {"-v"}, // they read the name of a variable, and run the code in its index
 }
 
 // readsShell lists the programs that read any of their arguments as a line of a shell, or as a variable with an index.
@@ -40,7 +40,7 @@ func hookLine(text string) (line string, why *fault.Error) {
 	if err != nil || len(file.Stmts) == 0 {
 		return "", errHookSyntax
 	}
-	places := map[int]string{} // what replaces the placeholder at an offset
+	places := map[int]string{} // the replacement of the placeholder at an offset
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
@@ -55,7 +55,7 @@ func hookLine(text string) (line string, why *fault.Error) {
 			return n.Index == nil
 		case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause, *syntax.TestClause, *syntax.ParamExp, *syntax.ArrayExpr,
 			*syntax.CStyleLoop, *syntax.DeclClause:
-			return false // an arithmetic expression runs what it finds in an index
+			return false // an arithmetic expression runs the code in an index
 		}
 		return true
 	})

@@ -81,7 +81,7 @@ func (x *index) sumOf(body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// hash returns what makes the sums of the repository.
+// hash returns the hash function of the repository.
 func (x *index) hash() hash.Hash {
 	if x.sum == sha1.Size {
 		return sha1.New() //nolint:gosec // the sums of git
@@ -89,7 +89,7 @@ func (x *index) hash() hash.Hash {
 	return sha256.New()
 }
 
-// isSplit reports whether the index only has what another file has not, as the extensions of the index say.
+// isSplit reports whether the index has only the difference to another file, as its extensions say.
 func isSplit(extensions []byte) bool {
 	for len(extensions) >= 8 {
 		size := int(binary.BigEndian.Uint32(extensions[4:]))
@@ -154,7 +154,7 @@ func offset(raw []byte) (value, size int) {
 	return 0, 0
 }
 
-// isOf reports whether git takes a file for what the entry has: by its times, or by its content.
+// isOf reports whether git takes a file as unchanged against the entry: by its times, or by its content.
 func (x *index) isOf(e entry, path string, info os.FileInfo) bool {
 	times, known := statOf(info)
 	if known && bytes.Equal(times[:16], e.stat[:16]) && bytes.Equal(times[20:24], e.stat[20:24]) &&
@@ -237,7 +237,7 @@ func changeIndex(path string, anyway bool, change func(*index) (changed bool)) e
 		err = errors.ErrUnsupported
 	case change(x):
 		_, err = lock.Write(x.signed())
-		err = errors.Join(err, lock.Chmod(info.Mode().Perm()), os.Chtimes(lock.Name(), x.at, x.at)) // git compares what is not older
+		err = errors.Join(err, lock.Chmod(info.Mode().Perm()), os.Chtimes(lock.Name(), x.at, x.at)) // git compares files that are not older
 		changed = true
 	}
 	if err = errors.Join(err, lock.Close()); err == nil && changed {

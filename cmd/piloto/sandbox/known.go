@@ -35,9 +35,10 @@ type knownFile struct {
 	turn    int
 }
 
-// Limits of what is read for the secrets of a workspace before a command. What has no time is read before the next one.
+// Limits of the files that are read for their secrets before a command. A file without time left is read before the next
+// command.
 const (
-	maxNamedFile  = workspace.MaxFileBytes // bytes: what the tools read
+	maxNamedFile  = workspace.MaxFileBytes // bytes: the limit of the tools
 	maxKnownFile  = 1 << 20                // bytes: a larger one is read if a line names it
 	alwaysRead    = 200                    // files: those that usually have secrets first, and then those nearest to the workspace
 	maxKnownTime  = 300 * time.Millisecond
@@ -54,7 +55,7 @@ func (k *Known) Learn(root string, shown workspace.Shown, name string) {
 	}
 }
 
-// In returns the secrets of the files of a workspace. What it cannot read has none.
+// In returns the secrets of the files of a workspace. An unreadable file has none.
 func (k *Known) In(root string, shown workspace.Shown) *mask.Known {
 	var names []string
 	_ = filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
@@ -67,7 +68,7 @@ func (k *Known) In(root string, shown workspace.Shown) *mask.Known {
 		case e.Type().IsRegular() && mask.Mentions(shown, name):
 			names = append(names, name)
 		}
-		return nil //nolint:nilerr // what cannot be read has none
+		return nil //nolint:nilerr // an unreadable file has none
 	})
 	known, _, _ := k.of(root, shown, names)
 	return known
@@ -106,7 +107,8 @@ func (k *Known) of(root string, shown workspace.Shown, names []string) (known *m
 	return known, copies, opaque
 }
 
-// read returns what is known of a file. It reads one that was changed, if it has at most so many bytes, and there is time.
+// read returns the known secrets of a file. It reads a changed file, if that has at most so many bytes, and there is
+// time.
 func (k *Known) read(root, name string, shown workspace.Shown, most int64, hasTime bool) knownFile {
 	at := filepath.Join(root, filepath.FromSlash(name))
 	info, err := os.Stat(at)

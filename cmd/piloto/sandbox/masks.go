@@ -21,7 +21,7 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// Masks tell what became of the masked copies of a command, and what it could not know of them. Each names at most 20 files.
+// Masks describe the masked copies after a command, and the limits of their masks. Each names at most 20 files.
 type Masks struct{ told, explained []about }
 
 // about is a sentence about a file, by its slashed name.
@@ -33,7 +33,8 @@ const mostMasked = 20
 // Tell returns sentences about files that have masks now, or had them meanwhile. A person and a model are to read them.
 func (m Masks) Tell(tag locale.Tag) []string { return sentencesOf(tag, m.told) }
 
-// Explain returns sentences about what a command could not write, and about what git showed of it. A model is to read them.
+// Explain returns sentences about the files that the command could not write, and about the output of git on them. A
+// model is to read them.
 func (m Masks) Explain(tag locale.Tag) []string { return sentencesOf(tag, m.explained) }
 
 func sentencesOf(tag locale.Tag, list []about) (all []string) {
@@ -50,8 +51,8 @@ var locked = regexp.MustCompile(`(?i)resource busy|text file busy|read-only file
 // busy is how programs say that a file cannot be replaced. They often name another one that was to stand there.
 var busy = lazy.Pattern(`(?i)resource busy|ocupado`)
 
-// explain adds to a result what a model has to know of files that the line or the output name: why the command could not write
-// them, and what git says of them that is true of their copies only.
+// explain adds to a result the sentences for a model about the files that the line or the output name: why the command
+// could not write them, and which output of git is true of their copies only.
 func (c *Command) explain(r *Result, since time.Time) {
 	if c.Unconfined {
 		return
@@ -102,7 +103,7 @@ func named(files []string, text string) (names []string) {
 	return names
 }
 
-// above returns the folders of the workspace that have what is held.
+// above returns the folders of the workspace that have held files.
 func (c *Command) above() (folders []string) {
 	for _, name := range c.held {
 		for name = path.Dir(name); name != "."; name = path.Dir(name) {
@@ -112,7 +113,8 @@ func (c *Command) above() (folders []string) {
 	return folders
 }
 
-// nearest returns those of files of one name that a text can mean: what it names with its folder, else what is in no folder.
+// nearest returns those of files of one name that a text can mean: the one that it names with its folder, else those in
+// no folder.
 func nearest(files []string, text string) []string {
 	isDeep := func(name string) bool { return strings.Contains(name, "/") }
 	for _, is := range []func(name string) bool{
@@ -185,9 +187,9 @@ func (c *Command) written(since time.Time) (m Masks) {
 	return m
 }
 
-// look returns what is to be told of a file that was changed: "" if it has no mask.
+// look returns the sentence about a changed file: "" if it has no mask.
 func (c *Command) look(name string, masks map[string]bool) (sentence string) {
-	root, err := os.OpenRoot(c.Workspace) // what a command leaves behind may exchange folders meanwhile
+	root, err := os.OpenRoot(c.Workspace) // a process that a command leaves behind may exchange folders meanwhile
 	if err != nil {
 		return ""
 	}

@@ -21,9 +21,9 @@ const (
 	mostFolders = 20
 )
 
-// learn adds the secrets of the files that the line names, of whatever kind they are: a program may show the lines of a key
-// so that nothing shows what they are. A line that only reads gets masked copies of them, because it may encode what it
-// reads. Any other line may run them, and gets copies of settings only.
+// learn adds the secrets of the files that the line names, of every kind: a program may show the lines of a key without a
+// sign of their kind. A line that only reads gets masked copies of them, because it may encode their content. Any other
+// line may run them, and gets copies of settings only.
 func (c *Command) learn() {
 	if c.known == nil {
 		return

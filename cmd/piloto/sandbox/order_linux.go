@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// An order is what the first process of the sandbox has to do.
+// An order is the work of the first process of the sandbox.
 type order struct {
 	Shell  string
 	Args   []string // of the shell, beginning with its name
 	Dir    string
 	Env    []string
-	Mounts []mount // by path, so that a folder comes before what is mounted below it
+	Mounts []mount // sorted by path, so that a folder precedes the mounts below it
 	Links  []link
 
 	Held []held
@@ -53,7 +53,7 @@ type mount struct {
 // A link is a symbolic link of the machine that exists in the sandbox too.
 type link struct{ Path, Target string }
 
-// A report is what the first process of the sandbox tells at its end.
+// A report is the message of the first process of the sandbox at its end.
 type report struct {
 	Step  string        // the step that failed, or ""
 	Errno syscall.Errno // of that step, or 0
@@ -132,7 +132,7 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 // listHeld lists the folders above each mount in a folder that can be written. A mount goes along when a folder above it gets
 // another name, and its place is free then.
 func (o *order) listHeld() {
-	for _, m := range o.Mounts { // a folder is before what is below it
+	for _, m := range o.Mounts { // a folder precedes its content
 		info, err := os.Stat(m.Path)
 		if m.Kind == writable && err == nil && info.IsDir() && !slices.ContainsFunc(o.Held, func(h held) bool { return isWithin(m.Path, h.Root) }) {
 			o.Held = append(o.Held, held{Root: m.Path})
@@ -188,9 +188,8 @@ func (o *order) addSystem(path string) {
 	}
 }
 
-// hide makes a path of the workspace empty. A file of text or bytes becomes the empty one, because git compares no device with
-// what it has. A symbolic link is left: what it points to is hidden under its own name,
-// or does not exist in the sandbox.
+// hide makes a path of the workspace empty. A file of text or bytes becomes the empty one, because git compares no device
+// with its entry. A symbolic link is left: its target is hidden under its own name, or does not exist in the sandbox.
 func (o *order) hide(path, empty string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || real != path {

@@ -11,15 +11,14 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// What is kept of an output: its first and its last lines, and of each line its first bytes.
+// The kept parts of an output: its first and its last lines, and of each line its first bytes.
 const (
 	headLines = 100
 	tailLines = 100
 	maxLine   = 1000
 )
 
-// output keeps the first and the last lines of what is written to it. It holds at most 200 KB, whatever is written.
-// It is not safe for concurrent use.
+// output keeps the first and the last lines of a stream, at most 200 KB of any stream. It is not safe for concurrent use.
 type output struct {
 	head, tail []string // tail is a ring: its oldest line is at count % tailLines once it is full
 	count      int      // lines that are not in head
@@ -127,7 +126,7 @@ func (o *output) text(tag locale.Tag) string {
 // escapes are the sequences by which a program colours its text or moves the cursor.
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
-// clean returns a line as valid UTF-8 without escapes and control characters. They could change what a terminal shows.
+// clean returns a line as valid UTF-8 without escapes and control characters, because they could act on a terminal.
 func clean(line string) string {
 	line = escapes.ReplaceAllString(strings.ToValidUTF8(line, "\uFFFD"), "")
 	return strings.Map(func(r rune) rune {

@@ -22,13 +22,13 @@ const (
 // this package.
 type Policy struct {
 	Mode        Mode
-	AllowedOnly bool     // refuse what is sensitive and no dev command, and what is destructive
+	AllowedOnly bool     // refuse sensitive commands that are not dev, and destructive ones
 	Dev         []string // programs with their first arguments, such as "go test": the dev commands
 	Unconfined  bool     // commands run without a sandbox: none of them is safe
 }
 
-// unsure are the programs that are never safe on a person's machine: a test runs whatever code stands in the workspace,
-// and the history and the configuration of a repository may hold secrets that its files no longer have.
+// unsure are the programs that are never safe on a person's machine: a test runs any code of the workspace, and the
+// history and the configuration of a repository may hold secrets that its files no longer have.
 var unsure = []string{"go", "git"}
 
 // classify returns the class of a line on a person's machine.
@@ -44,7 +44,7 @@ func (p Policy) classify(line string) (command.Class, []command.Finding) {
 	return command.Safe, found.Findings
 }
 
-// A Verdict says what happens with a command.
+// A Verdict is the handling of a command.
 type Verdict int
 
 // The verdicts. The zero one is the careful one.
@@ -54,7 +54,7 @@ const (
 	Refuse
 )
 
-// A Decision is what a policy says of a line.
+// A Decision is the verdict of a policy on a line.
 type Decision struct {
 	Verdict  Verdict
 	Class    command.Class

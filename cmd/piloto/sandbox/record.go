@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 )
 
-// record is what a Guard knows, as it is kept in a file.
+// record is the state of a Guard, as it is kept in a file.
 type record struct {
 	Roots, Written, Folders []string
 	Files                   map[string]content
 }
 
-// Keep writes what the guard knows into a file, so that Kept can look for what a command left after this process was
+// Keep writes the guard into a file, so that Kept can look for control files that a command left after this process was
 // killed. The folder of the file is made when there is none.
 func (g *Guard) Keep(path string) error {
 	r := record{Roots: g.before.roots, Written: g.before.written, Files: g.before.files}
@@ -37,8 +37,8 @@ func (g *Guard) Keep(path string) error {
 	return err
 }
 
-// Kept returns the guard that was kept in a file, fs.ErrNotExist, or ErrRecord. It takes a git folder for the one that was there if it
-// has the same path: what git obeys in it is compared.
+// Kept returns the guard that was kept in a file, fs.ErrNotExist, or ErrRecord. It takes a git folder with the same path
+// for the former one, because its control files are compared.
 func Kept(path string) (*Guard, error) {
 	file, err := os.Open(path)
 	if err != nil {

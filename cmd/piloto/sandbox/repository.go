@@ -27,13 +27,14 @@ func isGitName(name string) bool {
 // maxObeyed is the largest file whose former content is kept, in bytes.
 const maxObeyed = 1 << 20
 
-// obeyed is what git obeys in the folders that commands write: what it runs, or where it reads what it runs.
+// obeyed has the control files of git in the folders that commands write: the programs that git runs, and the files that
+// name them.
 type obeyed struct {
 	roots   []string // the workspace, and other folders; none has a link
 	written []string // git folders and files that the person lets commands write
 
-	folders map[string]fs.FileInfo // git folders: each .git, and what has the layout of one, by path
-	files   map[string]content     // what is obeyed beside them, by path
+	folders map[string]fs.FileInfo // git folders by path: each .git, and each folder with the layout of one
+	files   map[string]content     // other control files, by path
 
 	parsed  map[string][]option // configurations that git reads, by path
 	indexes map[string][]string // of git folders, by path, each with the folders whose files it may have
@@ -41,7 +42,7 @@ type obeyed struct {
 	seen map[string]bool // of git folders, folders of hooks and configurations, each for the files that it is about
 }
 
-// content tells what is in a file or a link. The zero one is that of nothing.
+// content is the content of a file or a link. The zero value is that of no file.
 type content struct {
 	Mode  fs.FileMode
 	Text  string // of a file; the target of a link; of a large file, its sum
@@ -93,7 +94,7 @@ func (o *obeyed) once(what ...string) bool {
 	return !o.seen[key]
 }
 
-// visit notes what git obeys in a folder, beside the folders in it.
+// visit notes the control files of git in a folder, beside the folders in it.
 func (o *obeyed) visit(folder string, entries []fs.DirEntry) {
 	if hasLayout(entries) {
 		o.gitFolder(folder, folder)
@@ -136,7 +137,7 @@ func (o *obeyed) gitFolder(path, work string) {
 	}
 }
 
-// note notes what the git of a folder obeys. A folder elsewhere may lead into the workspace.
+// note notes the control files of a git folder. A folder elsewhere may lead into the workspace.
 func (o *obeyed) note(path, work string) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() || !o.once("folder", path, work) {
@@ -182,8 +183,8 @@ func (o *obeyed) modules(folder, work string) {
 	}
 }
 
-// hooks notes the hooks in a folder, which is read in another one. Those of husky are in the folder above, or call what is
-// in the folder below.
+// hooks notes the hooks in a folder, which is relative to another one. Those of husky are in the folder above, or call
+// hooks of the folder below.
 func (o *obeyed) hooks(base, path string) {
 	folder := o.follow(base, path)
 	if !o.once("hooks", folder) {
@@ -320,9 +321,9 @@ func (o *obeyed) look() {
 	}
 }
 
-// into notes what git obeys in a folder and below it.
+// into notes the control files of git in a folder and below it.
 func (o *obeyed) into(folder string) {
-	entries, _ := readFolder(folder) // git and a command can enter what they cannot read
+	entries, _ := readFolder(folder) // git and a command can enter folders without the right to read them
 	o.visit(folder, entries)
 	for _, e := range entries {
 		if e.IsDir() && !isGitName(e.Name()) {
@@ -331,7 +332,7 @@ func (o *obeyed) into(folder string) {
 	}
 }
 
-// around notes what is obeyed in the folders because of a repository that they are parts of, or of the configuration of
+// around notes the control files that count in the folders because of a repository above them, or of the configuration of
 // the person.
 func (o *obeyed) around() {
 	for _, root := range o.roots {
@@ -348,8 +349,8 @@ func (o *obeyed) around() {
 	}
 }
 
-// readFolder returns what is in a folder, also when its owner took the right to read it from themselves: git needs
-// no such right.
+// readFolder returns the entries of a folder, also when its owner took the right to read it from themselves: git needs no
+// such right.
 func readFolder(folder string) ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(folder)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -384,7 +385,7 @@ func (o *obeyed) closed() []string {
 	}
 	slices.Sort(list)
 	var outer []string
-	for _, path := range list { // a folder is before what is below it
+	for _, path := range list { // a folder precedes its content
 		if len(outer) == 0 || !isWithin(path, outer[len(outer)-1]) {
 			outer = append(outer, path)
 		}
@@ -392,7 +393,7 @@ func (o *obeyed) closed() []string {
 	return outer
 }
 
-// ownNames are what git keeps in a git folder.
+// ownNames are the names of git's own files in a git folder.
 var ownNames = []string{
 	"HEAD", "ORIG_HEAD", "FETCH_HEAD", "objects", "refs", "config", "config.worktree", "hooks", "info", "description", "branches", "packed-refs",
 	"logs", "index", "commondir", "gitdir", "modules", "worktrees", "COMMIT_EDITMSG", "shallow", "lfs",

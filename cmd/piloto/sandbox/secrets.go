@@ -17,7 +17,8 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// mask adds an entry of the workspace to Masked, if its name is usual for secrets. What cannot be masked is hidden.
+// mask adds an entry of the workspace to Masked, if its name is usual for secrets. A file that cannot be masked is
+// hidden.
 func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
 	switch {
 	case !entry.Type().IsRegular() || !mask.Mentions(shown, name):
@@ -159,7 +160,7 @@ func (c *Command) masks() map[string]bool {
 	return all
 }
 
-// maskedNote tells a model what the masks of an output are.
+// maskedNote explains the masks of an output to a model.
 func maskedNote(secrets int) string {
 	if secrets == 0 {
 		return ""

@@ -20,8 +20,8 @@ var (
 	unrun = regexp.MustCompile(`^(safe\.directory|commit\.template|.*file|.*files)$`)
 )
 
-// settings notes the configurations of a git folder, those of the person, and what they name. Work is the folder whose
-// files it keeps.
+// settings notes the configurations of a git folder, those of the person, and the files that they name. Work is the
+// folder whose files it keeps.
 func (o *obeyed) settings(folder, work string) {
 	works := []string{work}
 	for _, name := range []string{"config", "config.worktree"} {
@@ -55,7 +55,7 @@ func (o *obeyed) own(work string) {
 	}
 }
 
-// configuration notes a configuration, whose path is read in a folder, and what it names.
+// configuration notes a configuration, whose path is relative to a folder, and the files that it names.
 func (o *obeyed) configuration(folder, path, work string) {
 	dir, name := filepath.Split(withHome(path))
 	dir = o.follow(folder, dir)
@@ -108,7 +108,7 @@ func (o *obeyed) programs(line, work string, asked bool) {
 	}
 }
 
-// namesIn returns the words of a line that may be names of files: those of the shell, and what stands in them between other
+// namesIn returns the words of a line that may be names of files: the words of the shell, and their parts between other
 // signs than names have, as in code. The rest of a word of options is one, as in -Clib.
 func namesIn(line string) (words []string) {
 	add := func(word string) {
@@ -172,8 +172,8 @@ func homeOf() string {
 	return home
 }
 
-// onlyHarmless reports whether a configuration has no setting beside those of another one and harmless ones. What is
-// not written plainly is not harmless.
+// onlyHarmless reports whether a configuration has no setting beside those of another one and harmless ones. A setting
+// with escapes is not harmless.
 func onlyHarmless(text, former string) bool {
 	all, plain := parse(text)
 	known, _ := parse(former)
@@ -190,7 +190,7 @@ func (o *obeyed) options(path string) []option {
 	return all
 }
 
-// An option is a setting. Its name is lowercase but for what is between the first dot and the last one.
+// An option is a setting. Its name is lowercase except for the part between the first dot and the last one.
 type option struct{ name, value string }
 
 // parse returns the settings of a configuration as git reads them, up to its first error. It is plain when it has no error,
@@ -239,7 +239,7 @@ var (
 	keyName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:(=)|\n|$)`)
 )
 
-// valueOf returns the value that a text begins with, and what follows its line.
+// valueOf returns the value that a text begins with, and the text after its line.
 func valueOf(text string) (value, rest string, ok bool) {
 	var b strings.Builder
 	quoted, comment, blank := false, false, ""
@@ -281,5 +281,5 @@ func valueOf(text string) (value, rest string, ok bool) {
 	return b.String(), "", !quoted
 }
 
-// afterBackslash are what the characters after one stand for.
+// afterBackslash are the meanings of the characters after a backslash.
 var afterBackslash = map[byte]string{'\n': "", 't': "\t", 'b': "\b", 'n': "\n", '\\': `\`, '"': `"`}

@@ -16,16 +16,17 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// A gitSight tells what git sees in a sandbox of files that have a copy, by slashed names: unlike are those that differ from what
-// git has, so that git compares the copy. unseen differ, too, and git takes them as unchanged: they are hidden, or git could
-// stage the copy.
+// A gitSight describes the files with a copy as git sees them in a sandbox, by slashed names: unlike are those that
+// differ from the index, so that git compares the copy. unseen differ, too, and git takes them as unchanged: they are
+// hidden, or git could stage the copy.
 type gitSight struct {
 	unlike, unseen, tracked []string
 	staged                  []string // indexes that the command can write
 	blind                   bool     // an index could not be marked: all files of unlike may be unchanged
 }
 
-// hiddenContent is what a hidden file has for a command that can write a repository, because git always compares an empty file.
+// hiddenContent is the content of a hidden file for a command that can write a repository, because git always compares an
+// empty file.
 var hiddenContent = []byte("\n")
 
 // marked adds to copies the indexes of the repositories that the command sees, by their paths. In these, files that have a copy
@@ -70,12 +71,12 @@ func (c *Command) markCopy(path, folder string, copies map[string]string, mark f
 	}
 	if mark(x) {
 		copies[path] = filepath.Join(folder, strconv.Itoa(len(copies)))
-		err = errors.Join(os.WriteFile(copies[path], x.signed(), 0o400), os.Chtimes(copies[path], x.at, x.at)) // git compares what is not older
+		err = errors.Join(os.WriteFile(copies[path], x.signed(), 0o400), os.Chtimes(copies[path], x.at, x.at)) // git compares files that are not older
 	}
 	return true, err
 }
 
-// exclude adds to copies a list of what git leaves out, with the copies of files that it does not know. It could stage them.
+// exclude adds to copies an exclude list of git, with the copies of files that it does not know. It could stage them.
 func (c *Command) exclude(index, folder string, copies, wanted map[string]string) error {
 	path := filepath.Join(filepath.Dir(index), "info", "exclude")
 	text, err := os.ReadFile(path) //nolint:gosec // of the repository
@@ -190,7 +191,7 @@ func (c *Command) stagedOf(since time.Time) (names []string) {
 	return names
 }
 
-// explainGit adds what is not true of a file in an output of git.
+// explainGit adds the files of which an output of git is not true.
 func (c *Command) explainGit(output string, add func(sentence string, names []string)) {
 	asks := strings.Contains(c.Line, "git")
 	// those that the line or the output names; if they name none, all

@@ -12,8 +12,8 @@ import (
 // newRoot is where the root of the sandbox is built before it becomes the root.
 const newRoot = "/tmp"
 
-// enterTree makes a tree of the mounts of an order the root of this process, and forgets the former root. Nothing of
-// the machine can be reached afterwards, except what the order names.
+// enterTree makes a tree of the mounts of an order the root of this process, and forgets the former root. Only the files
+// of the order can be reached afterwards.
 func (o *order) enterTree() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
@@ -82,9 +82,9 @@ func (o *order) openHeld() ([]int, error) {
 	return opened, nil
 }
 
-// hold makes the folders that are held mount points, which the kernel lets nobody rename or remove, by whatever path. They
-// are mounted in a second copy of their root that no path leads to: a mount in the root itself would be a border that
-// no file can be renamed across.
+// hold makes the held folders mount points, which the kernel lets nobody rename or remove, by any path. They are mounted
+// in a second copy of their root that no path leads to: a mount in the root itself would be a border that no file can be
+// renamed across.
 func (o *order) hold(opened []int) error {
 	if len(opened) == 0 {
 		return nil
@@ -175,7 +175,7 @@ func (m mount) place(fd int) error {
 	return attach(fd, path)
 }
 
-// openPath copies the mount of a path, with what is mounted below it, and restricts the copy.
+// openPath copies the mount of a path, with the mounts below it, and restricts the copy.
 func openPath(path string, restrictions uint64) (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {

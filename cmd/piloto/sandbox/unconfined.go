@@ -43,7 +43,7 @@ func runUnconfined(ctx context.Context, c Command, sh shell, out *output) (Resul
 		close(copied)
 	}()
 	_ = line.Wait()
-	all.kill()                                      // what the line left in the background
+	all.kill()                                      // processes that the line left in the background
 	_ = read.SetReadDeadline(time.Now().Add(drain)) // a process of another session can still hold the pipe
 	<-copied
 	return resultOf(ctx, line.ProcessState), nil

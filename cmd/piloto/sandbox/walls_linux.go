@@ -104,7 +104,7 @@ func (o *order) restrict() error {
 	if version < minLandlock {
 		return fmt.Errorf("version %d: %w", version, syscall.EOPNOTSUPP)
 	}
-	rules := []landlock.Rule{landlock.PathAccess(llsyscall.AccessFSReadDir, "/")} // names show what is mounted, no more
+	rules := []landlock.Rule{landlock.PathAccess(llsyscall.AccessFSReadDir, "/")} // names show the mounts, no more
 	for _, m := range o.Mounts {
 		info, err := os.Stat(m.Path)
 		if err != nil {
@@ -121,12 +121,12 @@ func (o *order) restrict() error {
 			rules = append(rules, landlock.ROFiles(m.Path))
 		}
 	}
-	// Best effort: an older kernel restricts less. From minLandlock on, the difference is what the mounts forbid too.
+	// Best effort: an older kernel restricts less. From minLandlock on, the mounts forbid the rest too.
 	return landlock.V9.BestEffort().RestrictPaths(rules...)
 }
 
-// dropCapabilities gives up the rights that built the sandbox. This thread and what it starts cannot get them back,
-// because no_new_privs is set. The other threads of this process cannot be traced.
+// dropCapabilities gives up the rights that built the sandbox. This thread and its children cannot get them back, because
+// no_new_privs is set. The other threads of this process cannot be traced.
 func (o *order) dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
