@@ -28,7 +28,7 @@ type absent struct {
 
 	mu     sync.Mutex
 	away   func(method, path string, told bool) bool
-	serves bool        // what a request asks for while its answer is lost
+	serves bool        // the deployment acts on a request whose answer is lost
 	status int         // of the answer of a proxy while it is away; 0: the connection ends
 	back   func() bool // it is there again
 	waits  func()      // is called while the client waits; nil: nothing is
@@ -84,7 +84,7 @@ func (s *absent) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// shared is what is said, which the deployment reads while the command writes.
+// shared is a stderr that the deployment reads while the command writes.
 type shared struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -138,7 +138,7 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 
 func reads(method, _ string, told bool) bool { return told && method == http.MethodGet }
 
-// TestACommandWaitsForADeploymentThatIsAway, says so once, and goes on with the job. What it did is not done again.
+// TestACommandWaitsForADeploymentThatIsAway, says so once, and goes on with the job. No call is made twice.
 func TestACommandWaitsForADeploymentThatIsAway(t *testing.T) {
 	for name, s := range map[string]*absent{
 		"while the model is asked":         {away: reads},
@@ -163,7 +163,8 @@ func TestACommandWaitsForADeploymentThatIsAway(t *testing.T) {
 	}
 }
 
-// TestADeploymentThatStaysAway: the command tells what it did itself, with what takes it back, and what shows the job.
+// TestADeploymentThatStaysAway: the command prints the record of its own calls, the commands that undo them, and the one
+// that shows the job.
 func TestADeploymentThatStaysAway(t *testing.T) {
 	for name, away := range map[string]func(method, path string, told bool) bool{
 		"while the model is asked": func(_, _ string, told bool) bool { return told },
@@ -186,7 +187,7 @@ func TestADeploymentThatStaysAway(t *testing.T) {
 	}
 }
 
-// TestASignalEndsTheWaitForADeployment at once, and what was done is told on stderr.
+// TestASignalEndsTheWaitForADeployment at once, and the record is on stderr.
 func TestASignalEndsTheWaitForADeployment(t *testing.T) {
 	for name, away := range map[string]func(method, path string, told bool) bool{
 		"while the model is asked": func(_, _ string, told bool) bool { return told },
@@ -201,7 +202,7 @@ func TestASignalEndsTheWaitForADeployment(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotTakenIsToldBehindTheStop: the deployment is back when the command is stopped, and hears what was done.
+// TestWhatWasNotTakenIsToldBehindTheStop: the deployment is back when the command is stopped, and gets the results.
 func TestWhatWasNotTakenIsToldBehindTheStop(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	s := &absent{away: func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") && ctx.Err() == nil }}

@@ -24,7 +24,7 @@ func served(t *testing.T, answers map[string]string) *client.Client {
 	return client.New(client.Target{Origin: s.URL, Token: "t"}, "en")
 }
 
-// TestDoctorSaysWhichModelAnswers of a process that runs, and what came of its last call.
+// TestDoctorSaysWhichModelAnswers of a process that runs, and the outcome of its last call.
 func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 	for status, want := range map[string]finding{
 		`{"configured":true,"connected":true,"provider":"openai","model":"m\u001b[2J","outcome":"ok"}`: {OK: true, Text: "openai, model m⟦U+001B⟧[2J"},
@@ -45,7 +45,7 @@ func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 	}
 }
 
-// TestAProcessOfThisMachineIsNoPlaceElsewhere: what a person asks goes to the provider at once.
+// TestAProcessOfThisMachineIsNoPlaceElsewhere: a prompt goes to the provider at once.
 func TestAProcessOfThisMachineIsNoPlaceElsewhere(t *testing.T) {
 	for lang, want := range map[string]string{
 		"es": "Lo que pides y los archivos que lea el agente van a openai (m, api.openai.com).",

@@ -58,7 +58,7 @@ func TestHelpIsInSpanishToo(t *testing.T) {
 	}
 }
 
-// namedValue returns what stands between two backquotes.
+// namedValue returns the text between two backquotes.
 func namedValue(text string) (name string, ok bool) {
 	_, rest, found := strings.Cut(text, "`")
 	name, _, ok = strings.Cut(rest, "`")

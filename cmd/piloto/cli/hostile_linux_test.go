@@ -74,7 +74,7 @@ func (h *hostile) serve(t *testing.T) *httptest.Server {
 		h.mu.Unlock()
 		w.Header().Set("ETag", `"`+fileVersion+`"`)
 		switch {
-		case n > 4: // what never ends, ends here
+		case n > 4: // an endless value ends here
 			w.WriteHeader(http.StatusConflict)
 			_, _ = w.Write([]byte(`{"code":"x","title":"enough"}`))
 		case h.lie == nil || !h.lie(w, r):
@@ -362,8 +362,8 @@ var ofThisMachine = []string{
 	"help", "completion bash", "completion zsh", "completion fish", "completion powershell",
 }
 
-// TestNoDeploymentActsOnTheTerminal: whatever each text of an answer is, no command lets a control character through, and none of its
-// lines is the deployment's. A new command is in calls, or reads nothing of a deployment.
+// TestNoDeploymentActsOnTheTerminal: no command lets a control character of any text of an answer through, and none of
+// its lines is the deployment's. A new command is in calls, or reads nothing of a deployment.
 func TestNoDeploymentActsOnTheTerminal(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked for at another address", r.URL) }))
 	defer elsewhere.Close()
@@ -374,7 +374,7 @@ func TestNoDeploymentActsOnTheTerminal(t *testing.T) {
 	refuse := func(status int, media, body string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
 			body := body
-			if strings.Contains(r.URL.Path, "/files/") || strings.HasSuffix(r.URL.Path, "/export") { // what is asked for is a file
+			if strings.Contains(r.URL.Path, "/files/") || strings.HasSuffix(r.URL.Path, "/export") { // the answer is a file
 				body = strings.ReplaceAll(body, "FAKED", "spoken")
 			}
 			w.Header().Set("Content-Type", media)
@@ -449,7 +449,7 @@ func useAtTerminal(t *testing.T, c call, origin, lang string) string {
 		in = keys.slave
 		stop := make(chan struct{})
 		defer func() { close(stop); keys.close() }()
-		go func() { // a question forgets what was typed before it, so it is typed again
+		go func() { // a question drops earlier input, so the line is typed again
 			for {
 				for line := range strings.Lines(c.typed) {
 					select {
@@ -482,7 +482,7 @@ func quoted(s string) string {
 	return string(raw)
 }
 
-// actsOn says what a text would do at a terminal; "" is nothing.
+// actsOn names the effect of a text on a terminal; "" is none.
 func actsOn(shown string) string {
 	for _, r := range ourColours.ReplaceAllString(shown, "") {
 		if r != '\n' && r != '\t' && r != '\u00a0' && ref.Invisible(r) {

@@ -62,7 +62,8 @@ func wrongly(cmd *cobra.Command) (list [][]string) {
 	return list
 }
 
-// TestAWrongCommandIsToldInOneLanguage: whatever is wrong with any command, each line is a sentence of the language of the person.
+// TestAWrongCommandIsToldInOneLanguage: each line of any error of any command is a sentence of the language of the
+// person.
 func TestAWrongCommandIsToldInOneLanguage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	said := map[locale.Tag]*regexp.Regexp{locale.Spanish: patternOf(locale.Spanish), locale.English: patternOf(locale.English)}

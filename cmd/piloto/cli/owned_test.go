@@ -131,7 +131,7 @@ func TestWhatNamesAFolderOpensIt(t *testing.T) {
 		t.Fatalf("%d %s", code, said)
 	}
 	_, line, _ := strings.Cut(said, "\n  ")
-	words, err := exec.Command("sh", "-c", `printf '%s\n' `+strings.SplitN(line, "\n", 2)[0]).Output() // as a shell reads what is pasted
+	words, err := exec.Command("sh", "-c", `printf '%s\n' `+strings.SplitN(line, "\n", 2)[0]).Output() // as a shell reads a pasted line
 	must(t, err)
 	args := strings.Split(strings.TrimSpace(string(words)), "\n")
 	for name, try := range map[string]func() Code{
@@ -383,8 +383,8 @@ func chmodAll(t *testing.T, folder string) {
 	}))
 }
 
-// TestTheAdviceForAKeyOfSomebodyElseWorks: what a person pastes of it opens the folder, for one key, for several, and after a token
-// alone was replaced.
+// TestTheAdviceForAKeyOfSomebodyElseWorks: its command, pasted, opens the folder, for one key, for several, and after a
+// token alone was replaced.
 func TestTheAdviceForAKeyOfSomebodyElseWorks(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"piloto/infra/local/process"
 )
 
-// TestACommandLosesNoPlanOfTheDemonstration: it opens the folder of a process that has stopped, and what waits can be confirmed
-// after the next start, also when another program has the address meanwhile.
+// TestACommandLosesNoPlanOfTheDemonstration: it opens the folder of a process that has stopped, and a waiting plan can be
+// confirmed after the next start, also when another program has the address meanwhile.
 func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	env, _ := person(t)
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -85,7 +85,7 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	do(Success, "runs", "confirm", undo, "--digest", digest)
 }
 
-// TestAChatGoesOnInTheOtherLanguage: the card of a plan is in one language, though what it chooses from was read in the other.
+// TestAChatGoesOnInTheOtherLanguage: the card of a plan is in one language, though its choices were read in the other.
 func TestAChatGoesOnInTheOtherLanguage(t *testing.T) {
 	env, _ := person(t)
 	defer up(t, env, "127.0.0.1:0")()
@@ -109,7 +109,7 @@ func TestAChatGoesOnInTheOtherLanguage(t *testing.T) {
 	}
 }
 
-// up starts the process of the folder .piloto at an address, and returns what stops it.
+// up starts the process of the folder .piloto at an address, and returns the function that stops it.
 func up(t *testing.T, env map[string]string, addr string) (stop func()) {
 	t.Helper()
 	settings, err := process.SettingsFrom(func(name string) string { return env[name] })

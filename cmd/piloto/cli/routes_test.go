@@ -65,7 +65,7 @@ type madeRequest struct {
 	at           token.Pos
 }
 
-// fits reports whether a route serves the request. What the code has in a variable may be any segment.
+// fits reports whether a route serves the request. A variable of the code may be any segment.
 func (r madeRequest) fits(route string) bool {
 	method, path, _ := strings.Cut(route, " ")
 	want, got := strings.Split(path, "/"), strings.Split(r.path, "/")
@@ -141,7 +141,7 @@ func calledName(fun ast.Expr) string {
 	return ""
 }
 
-// pathOf returns a path with {} in the place of what is not a literal; "" when it is not known here.
+// pathOf returns a path with {} in the place of values that are no literals; "" when it is not known here.
 func pathOf(e ast.Expr) string {
 	if text := literalOf(e); strings.HasPrefix(text, "/") {
 		return text

@@ -45,7 +45,7 @@ type doomed struct {
 
 // newDoomed has the script plant.sh run: it writes the file begun when it is under way. calls are those of the model, as JSON.
 func newDoomed(t *testing.T, script, calls string) *doomed {
-	// A child begins with the default of what is handled here, also when nohup began the tests.
+	// A child begins with the default of the signals that are handled here, also when nohup began the tests.
 	handled := make(chan os.Signal, 1)
 	signal.Notify(handled, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	t.Cleanup(func() { signal.Stop(handled) })
@@ -79,7 +79,7 @@ func (d *doomed) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// during runs until the script is under way, and then does something. It returns what is said and the exit code.
+// during runs until the script is under way, and then calls do. It returns the output and the exit code.
 func (d *doomed) during(do func(c *exec.Cmd)) (string, int) {
 	_ = os.Remove(filepath.Join(d.folder, "begun"))
 	c := d.command("run", "-w", d.folder, "--mode", "yolo", "--no-sandbox", "--dev", "sh plant.sh", "x")
@@ -120,7 +120,8 @@ func sends(signals ...syscall.Signal) func(c *exec.Cmd) {
 	}
 }
 
-// Guarantee I25. However a command is ended, what it left for git to obey is moved away; after SIGKILL, when the next one starts.
+// Guarantee I25. A command may end in any way: the control files of git that it left are moved away; after SIGKILL, when
+// the next one starts.
 func TestASignalLeavesNothingForGit(t *testing.T) {
 	d := newDoomed(t, endless, callPlant)
 	for _, one := range []struct {
@@ -145,8 +146,8 @@ func TestASignalLeavesNothingForGit(t *testing.T) {
 	}
 }
 
-// TestASignalStopsTheJobFirst: its model is asked nothing more, and the record has what the call under way came to, and that the
-// next one was not made. The end of a terminal comes more than once.
+// TestASignalStopsTheJobFirst: its model is asked nothing more, and the record has the result of the call under way, and
+// that the next one was not made. The end of a terminal comes more than once.
 func TestASignalStopsTheJobFirst(t *testing.T) {
 	const calls = `[{"id":"c","type":"function","function":{"name":"run_command","arguments":"{\"command\":\"sh plant.sh\"}"}},` +
 		`{"id":"d","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"later\",\"content\":\"x\"}"}}]`
@@ -170,7 +171,7 @@ func TestASignalStopsTheJobFirst(t *testing.T) {
 	}
 }
 
-// TestAJobIsStoppedWhenNobodyReads: what a command writes to may end before it, with the terminal or with Ctrl-C.
+// TestAJobIsStoppedWhenNobodyReads: the reader of a command's output may end before it, with the terminal or with Ctrl-C.
 func TestAJobIsStoppedWhenNobodyReads(t *testing.T) {
 	d := newDoomed(t, "touch begun; sleep 30", callPlant)
 	read, write, err := os.Pipe()

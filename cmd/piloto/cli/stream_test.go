@@ -8,7 +8,7 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// TestAnAnswerIsWrittenOnce: whatever of it came in pieces, each sentence stands once.
+// TestAnAnswerIsWrittenOnce: each sentence stands once, after any part of it came in pieces.
 func TestAnAnswerIsWrittenOnce(t *testing.T) {
 	type piece struct {
 		turn string
@@ -19,7 +19,7 @@ func TestAnAnswerIsWrittenOnce(t *testing.T) {
 		pieces []piece
 		reset  bool // before the last piece
 		answer string
-		want   string // with what is printed after the pieces
+		want   string // with the text that is printed after the pieces
 	}{
 		"nothing came":                    {nil, false, "Hola.", "|Hola."},
 		"all of it":                       {[]piece{{"t", 0, "Hola."}}, false, "Hola.", "Hola.\n|"},
@@ -62,9 +62,9 @@ func TestWordsMayBePasted(t *testing.T) {
 		if strings.ContainsAny(quoted, "\n\x1b\u202e\u200b") {
 			t.Errorf("%q: %q", word, quoted)
 		}
-		out, err := exec.CommandContext(t.Context(), bash, "-c", "printf %s "+quoted).Output() //nolint:gosec // what is tested
+		out, err := exec.CommandContext(t.Context(), bash, "-c", "printf %s "+quoted).Output() //nolint:gosec // the tested text
 		if word == "-x" {
-			out, err = exec.CommandContext(t.Context(), bash, "-c", "printf %s -- "+quoted).Output() //nolint:gosec // what is tested
+			out, err = exec.CommandContext(t.Context(), bash, "-c", "printf %s -- "+quoted).Output() //nolint:gosec // the tested text
 			out = []byte(strings.TrimPrefix(string(out), "--"))
 		}
 		if err != nil || string(out) != word {

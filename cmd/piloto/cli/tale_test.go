@@ -49,8 +49,8 @@ func TestACommandSaysThatItIsThere(t *testing.T) {
 	}
 }
 
-// TestNoUndoForWhatWasMovedAway: a file that git would have obeyed is no longer there. What a deployment names outside of the folder
-// is not deleted.
+// TestNoUndoForWhatWasMovedAway: a control file of git is no longer there. A file that a deployment names outside of the
+// folder is not deleted.
 func TestNoUndoForWhatWasMovedAway(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(root, "there"), nil, 0o600))

@@ -48,7 +48,7 @@ func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 	}
 }
 
-// typist types a line at each read: what was typed before a question is dropped.
+// typist types a line at each read: input from before a question is dropped.
 type typist struct{ lines []string }
 
 func (p *typist) Read(to []byte) (int, error) {
@@ -60,8 +60,8 @@ func (p *typist) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// TestThePlanThatWaitsIsOfferedAfterAText: by its name, and whole unless it was printed before. What is typed in place of a decision
-// is the next message.
+// TestThePlanThatWaitsIsOfferedAfterAText: by its name, and whole unless it was printed before. A text in place of a
+// decision is the next message.
 func TestThePlanThatWaitsIsOfferedAfterAText(t *testing.T) {
 	draft := httpapi.Run{RunID: "01A", ChatID: "01C", Goal: "Reservar\u202e la sala", Status: plan.Draft, Digest: plan.Digest(strings.Repeat("ab", 32))}
 	other := draft

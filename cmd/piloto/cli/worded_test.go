@@ -69,7 +69,7 @@ func TestErrorsOfTheSystemAreWorded(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotAnsweredReadsHowToLook: in their language, whatever came in the place of an answer.
+// TestWhoIsNotAnsweredReadsHowToLook: in their language, for any answer that is not of Piloto.
 func TestWhoIsNotAnsweredReadsHowToLook(t *testing.T) {
 	a, _, _ := newApp(nil, "")
 	for path, want := range map[string][2]string{
@@ -112,8 +112,7 @@ func TestWhoIsNotAnsweredReadsHowToLook(t *testing.T) {
 	}
 }
 
-// TestAValueInACommandIsOneWord: what a sentence gives a person to paste does what it says, whatever its values are; and no value
-// begins a line.
+// TestAValueInACommandIsOneWord: a command of a sentence keeps its effect with any values; and no value begins a line.
 func TestAValueInACommandIsOneWord(t *testing.T) {
 	a, _, _ := newApp(nil, "")
 	for _, tag := range locale.Tags() {
@@ -143,7 +142,8 @@ func TestAValueInACommandIsOneWord(t *testing.T) {
 	}
 }
 
-// TestNoTextOfAPlanSetsAnEditor: vim and emacs read settings in a file; and what is invisible is escaped. It is the same plan.
+// TestNoTextOfAPlanSetsAnEditor: vim and emacs read settings in a file; and invisible characters are escaped. It is the
+// same plan.
 func TestNoTextOfAPlanSetsAnEditor(t *testing.T) {
 	raw, err := json.MarshalIndent(map[string]string{"goal": "x vim: set x:\n vi:a: ex:b Vim<900: -*- mode -*- Local Variables: https://x.example \u202e\u009b\x7f"}, "", "  ")
 	must(t, err)

@@ -120,7 +120,7 @@ func TestAnswersOfOtherServersAreNone(t *testing.T) {
 		"a page of 404":  reply(404, "<html>"),
 		"an empty error": reply(400, ""),
 	} {
-		c, _ := serve(t, h, h, h) // what may pass is read three times
+		c, _ := serve(t, h, h, h) // a transient failure is read three times
 		_, err := Get[thing](t.Context(), c, "/api/x", nil)
 		if err == nil || strings.Contains(err.Error(), "<html>") {
 			t.Errorf("%s: %v", name, err)
@@ -193,8 +193,8 @@ func mayBeDone(err error) bool {
 	return ok && doubt.Path == "/api/x"
 }
 
-// TestARefusalTellsNothingOfALostAttempt: what the deployment itself says of the last attempt leaves open what became of the
-// ones before; and its own error leaves open what became of the last one.
+// TestARefusalTellsNothingOfALostAttempt: a refusal of the last attempt does not tell whether the earlier ones acted; and
+// an error of the deployment does not tell whether the last one did.
 func TestARefusalTellsNothingOfALostAttempt(t *testing.T) {
 	refusal := func(status int, header ...string) http.HandlerFunc {
 		return reply(status, `{"code":"x","detail":"No."}`, header...)

@@ -39,7 +39,7 @@ func (m *Machine) deeds(t *testing.T, name string, arguments any) string {
 	return strings.Join(list, ", ")
 }
 
-// TestEachCallTellsWhatItCameTo: the record of a job is made of that, and not of what its model says.
+// TestEachCallTellsWhatItCameTo: the record of a job is made of its deeds, and not of the text of its model.
 func TestEachCallTellsWhatItCameTo(t *testing.T) {
 	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Unconfined: true, AllowDelete: true, Dev: []string{"sh", "cat"}}, nil)
 	m.put(t, "m.yml", "user: ana\npassword: hunter2\ntoken: zorro77\n")

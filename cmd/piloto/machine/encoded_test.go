@@ -36,8 +36,8 @@ func pieces() (list []string) {
 	return list
 }
 
-// TestASafeCommandEncodesNoSecret: a program that encodes a file brings nothing that read_file asks for, in the mode that asks
-// for what is sensitive.
+// TestASafeCommandEncodesNoSecret: a program that encodes a file shows no secret that read_file asks for, in the mode
+// that asks for sensitive calls.
 func TestASafeCommandEncodesNoSecret(t *testing.T) {
 	if sandbox.Check(t.Context()) != nil {
 		t.Skip("this machine has no sandbox")
@@ -141,7 +141,7 @@ func TestAMaskedCopyHasNoCopyOfASecret(t *testing.T) {
 				}
 			}
 		}
-		m.put(t, "later/b.yml", "password: tortuganegra\n") // what is read later
+		m.put(t, "later/b.yml", "password: tortuganegra\n") // read later
 		m.put(t, "a.yml", "port: 80\n")
 	}
 	if got := m.one(t.Context(), "run_command", args{"command": "python3 -c \"print(open('compose.yml').read()[::-1])\""}); !strings.Contains(got, "ETON") {

@@ -95,10 +95,10 @@ func newRepository(t *testing.T, root string) {
 	}
 }
 
-// work does what a person does in every folder that git may take for a repository.
+// work runs the usual git commands of a person in every folder that git may take for a repository.
 func work(t *testing.T, root string) {
 	t.Helper()
-	folders := []string{filepath.Join(root, "sub"), filepath.Join(root, "a", "b", "c")} // git enters what cannot be read
+	folders := []string{filepath.Join(root, "sub"), filepath.Join(root, "a", "b", "c")} // git enters unreadable folders
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && (e.Name() == ".git" || e.Name() == "HEAD") {
 			folders = append(folders, filepath.Dir(path))
@@ -115,8 +115,8 @@ func work(t *testing.T, root string) {
 	}
 }
 
-// Guarantee I25. The git of a person runs nothing that a command left in the workspace. What it would run is tried once
-// without the guard.
+// Guarantee I25. The git of a person runs nothing that a command left in the workspace. Without the guard it would run
+// once.
 func TestGitRunsNothingThatACommandLeft(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git here")
@@ -180,7 +180,7 @@ func TestFilesThatGitObeysAreMovedAwayAndTold(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(m.Root, c.moved)); err == nil {
 			t.Errorf("%s is still there", c.moved)
 		}
-		// what was made in x before went with it
+		// earlier files in x were moved with it
 		if taken := c.name == "x/HEAD"; taken && (len(call.Did) != 3 || call.Did[0].Refused != job.RefusedGit || call.Did[0].Added != 0 || !call.Did[1].Deleted || !call.Did[2].Deleted) {
 			t.Errorf("%s was taken back, and its deed is %+v", c.name, call.Did)
 		}

@@ -11,8 +11,8 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// A leading is a way from what the git of a person obeys to a file that a command may write. All three lines run in the
-// workspace, which is a repository: what the person had, what a command does, and what the person does afterwards.
+// A leading is a way from a control file of the person's git to a file that a command may write. All three lines run in
+// the workspace, which is a repository: the state before, the line of the command, and the line of the person afterwards.
 type leading struct{ had, plant, then string }
 
 const (
@@ -79,8 +79,8 @@ var leadings = map[string]leading{
 	"a repository above one":          {`git init $OUT/..; git -C $OUT/.. config core.hooksPath wide/hooks`, `bad $WIDE/hooks/pre-commit`, `cd $OUT/..; ` + commit},
 }
 
-// Guarantee I25. What the git of a person obeys may lead to a file that a command can write. The person is told of what
-// the command left there, and git does not run it.
+// Guarantee I25. A control file of the person's git may lead to a file that a command can write. The person is told of
+// such files that the command left, and git does not run them.
 func TestGitRunsNothingThatItIsLedTo(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git here")

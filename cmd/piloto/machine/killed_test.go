@@ -12,7 +12,8 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// Guarantee I25. What a command left when this program was killed is moved away when the next job begins, and told.
+// Guarantee I25. Control files of git that a command left when this program was killed are moved away when the next job
+// begins, and told.
 func TestWhatAKilledCommandLeftIsMovedAway(t *testing.T) {
 	m := newMachine(t, Options{Mode: agent.Yolo, Unconfined: true, Commands: true}, nil)
 	m.put(t, ".git/config", "[core]\n\tbare = false\n")
@@ -75,7 +76,7 @@ func TestABrokenRecordIsTold(t *testing.T) {
 	}
 }
 
-// A command that ended, in whatever way, leaves nothing for the next job to look for.
+// A command that ended, in any way, leaves nothing for the next job to look for.
 func TestNothingIsUnderWayAfterACommand(t *testing.T) {
 	began, ended := 0, 0
 	m := newMachine(t, Options{Mode: agent.Yolo, Unconfined: true, Commands: true, Hooks: []sandbox.Hook{{Name: "h", Command: "true {file}"}}}, &person{says: true})

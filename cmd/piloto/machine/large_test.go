@@ -9,7 +9,7 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// TestALargeFileTellsNoSecret: a command shows no more of a file than read_file, whatever its size, and nothing of settings that
+// TestALargeFileTellsNoSecret: a command shows no more of a file of any size than read_file, and nothing of settings that
 // have no masked copy.
 func TestALargeFileTellsNoSecret(t *testing.T) {
 	if sandbox.Check(t.Context()) != nil {

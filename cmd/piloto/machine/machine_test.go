@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// person answers every question, and remembers what was shown.
+// person answers every question, and keeps the texts that were shown.
 type person struct {
 	says  bool
 	err   error
@@ -129,7 +129,7 @@ func TestWhoIsAskedAboutWhat(t *testing.T) {
 			if got := c.call(nobody); strings.Contains(got, "nobody is here") != (c.asks > 0) {
 				t.Errorf("without a person: %s", got)
 			}
-			for _, m := range []*Machine{m, nobody} { // what was not agreed to was not done
+			for _, m := range []*Machine{m, nobody} { // a refused change was not made
 				_, err := os.Stat(filepath.Join(m.Root, "b.txt"))
 				if changed := m.content(t, "a.txt") != "uno\ndos\n" || err == nil; changed && c.asks > 0 {
 					t.Error("it was done")
@@ -147,7 +147,7 @@ func TestNothingIsSafeWithoutASandbox(t *testing.T) {
 	}
 }
 
-// TestBinaryThatBecomesATextIsShown: the old content cannot be shown, and the new one is what is confirmed.
+// TestBinaryThatBecomesATextIsShown: the old content cannot be shown, and the new one is confirmed.
 func TestBinaryThatBecomesATextIsShown(t *testing.T) {
 	who := &person{says: true}
 	m := newMachine(t, Options{Mode: agent.ConfirmSensitive}, who)
@@ -181,7 +181,7 @@ func TestChangeIsShownBeforeItIsMade(t *testing.T) {
 	}
 }
 
-// TestEachFileOfAPatchIsAskedAbout: what was refused stays, and the model hears which it is.
+// TestEachFileOfAPatchIsAskedAbout: a refused file stays, and the model hears its name.
 func TestEachFileOfAPatchIsAskedAbout(t *testing.T) {
 	m := newMachine(t, Options{Mode: agent.ConfirmSensitive}, nil)
 	answers := []bool{true, false}

@@ -78,7 +78,7 @@ func TestWhatACommandWritesIntoACopyIsCarriedOver(t *testing.T) {
 		{line: `cat conf/db.yml conf/db.yml > /tmp/x; cat /tmp/x > conf/db.yml`, says: "stays as it was"},
 		{line: `: > conf/db.yml`, says: "stays as it was"},
 		{line: `head -c 2000000 /dev/zero > conf/db.yml`, says: "stays as it was"},
-		{line: `printf 'x: \0\n' >> conf/db.yml`, says: "stays as it was"}, // what is binary, or large, has no copy
+		{line: `printf 'x: \0\n' >> conf/db.yml`, says: "stays as it was"}, // a binary or large file has no copy
 		{line: fmt.Sprintf(`(head -c %d /dev/zero | tr '\0' '#'; echo; cat conf/db.yml) > /tmp/x; cat /tmp/x > conf/db.yml`, 1<<20-len(was)+1), says: "stays as it was"},
 		{line: `sed -i s/80/81/ conf/db.yml`, says: "cannot replace, rename or remove"},
 		{line: `echo 'x: 1' >> conf/db.yml; mv conf old; mkdir conf; ln -s ../b.yml conf/db.yml`, says: "stays as it was"},
@@ -102,7 +102,7 @@ func TestWhatACommandWritesIntoACopyIsCarriedOver(t *testing.T) {
 			t.Errorf("%s: %q", c.line, is)
 		}
 	}
-	// What would be shown without its mask is not carried over.
+	// A content that would be shown without its mask is not carried over.
 	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true}, &person{says: true})
 	m.put(t, "s.yaml", "kind: Secret\ndata:\n  admin: tortugaverde\n")
 	got := m.one(t.Context(), "run_command", args{"command": "sed s/Secret/ConfigMap/ s.yaml > /tmp/x; cat /tmp/x > s.yaml"})
@@ -139,7 +139,7 @@ func TestALostSecretIsPutBack(t *testing.T) {
 				m.put(t, c.name, c.was)
 			}
 			m.put(t, "up.sh", c.script)
-			time.Sleep(30 * time.Millisecond) // what was changed before
+			time.Sleep(30 * time.Millisecond) // changed before
 			if strings.HasSuffix(c.name, ".py") {
 				m.one(t.Context(), "run_command", args{"command": "cat " + c.name})
 			} else if c.was != "" {

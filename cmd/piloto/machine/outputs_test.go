@@ -9,7 +9,7 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// told are files in no usual place, of which read_file masks what stands in «».
+// told are files in no usual place. read_file masks the text in «».
 var told = map[string]string{
 	".github/workflows/ci.yml":       "env:\n  POSTGRES_PASSWORD: «hunter2»\n  IMAGE: postgres\n",
 	"pom.xml":                        "<project><server>\n  <username>ana</username>\n  <password>«zorro77»</password>\n</server></project>\n",
@@ -49,7 +49,7 @@ func toldIn(name, text string) string {
 	return ""
 }
 
-// TestOutputsAreMaskedAsFilesAre: no command shows what a file tool masks, whatever it writes around it.
+// TestOutputsAreMaskedAsFilesAre: no command shows a secret that a file tool masks, with any text around it.
 func TestOutputsAreMaskedAsFilesAre(t *testing.T) {
 	for _, unconfined := range []bool{false, true} {
 		if !unconfined && sandbox.Check(t.Context()) != nil {
@@ -79,7 +79,7 @@ func TestOutputsAreMaskedAsFilesAre(t *testing.T) {
 		if strings.Contains(got, "[redacted]") || !strings.Contains(got, "postgres debug 80") {
 			t.Errorf("it has a mask for no secret: %s", got)
 		}
-		// What is changed meanwhile is known, too.
+		// A file that is changed meanwhile is known, too.
 		m.put(t, "config/database.yml", "production:\n  password: quetzalcoatl\n")
 		if got := m.one(t.Context(), "run_command", args{"command": "awk '{print $2}' config/database.yml"}); strings.Contains(got, "quetzal") {
 			t.Error(got)
@@ -90,7 +90,7 @@ func TestOutputsAreMaskedAsFilesAre(t *testing.T) {
 	}
 }
 
-// TestSecretsNearTheTopAreKnownFirst: what stands in many other files leaves no time for all of them.
+// TestSecretsNearTheTopAreKnownFirst: many other files leave no time for all of them.
 func TestSecretsNearTheTopAreKnownFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many files")

@@ -14,7 +14,7 @@ import (
 // rsa is a private key that nobody uses.
 const rsa = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfnygWyF8PbnGy0AHB7MhgHcTz6sE2I2yPB\nQ0pYx2w9Kz7J1AoGBAK3aTzZZ0secretPart1\n-----END RSA PRIVATE KEY-----\n"
 
-// places are the usual places of secrets in a folder. What stands in «» is secret.
+// places are the usual places of secrets in a folder. The text in «» is secret.
 var places = map[string]string{
 	".npmrc":                         "registry=https://registry.npmjs.org/\n//registry.npmjs.org/:_authToken=«npm-tok-Zk4481aa»\nalways-auth=true\n",
 	".yarnrc.yml":                    "npmAuthToken: \"«yarn-tok-Zk4481aa»\"\n",
@@ -218,7 +218,7 @@ func TestGitConfigurationHasNoTokenForACommand(t *testing.T) {
 	}
 	for i, name := range append(names, names...) {
 		if i == len(names) {
-			m.Write = []string{filepath.Join(m.Root, ".git")} // what can be written is masked, too
+			m.Write = []string{filepath.Join(m.Root, ".git")} // writable files are masked, too
 		}
 		for _, line := range []string{"cat " + name, "base64 " + name + " | base64 -d | rev | rev", "git config --file " + name + " --list"} {
 			if got := m.one(t.Context(), "run_command", args{"command": line}); strings.Contains(got, "hunter") || !strings.Contains(got, "github.com") {
@@ -231,7 +231,7 @@ func TestGitConfigurationHasNoTokenForACommand(t *testing.T) {
 	}
 }
 
-// TestNoMaskIsWritten: whatever would put a mask into a file is refused with the way to go on, and the secret stays.
+// TestNoMaskIsWritten: a call that would put a mask into a file is refused with the way to go on, and the secret stays.
 func TestNoMaskIsWritten(t *testing.T) {
 	const before, mark = "a=1\ntoken = \"tok-Zk4481aa-77\"\nb=2\n", "[redacted]"
 	confined := sandbox.Check(t.Context()) == nil
@@ -277,7 +277,7 @@ func TestNoMaskIsWritten(t *testing.T) {
 					}
 				}
 			}
-			// What another program, or the model, calls a mask destroys the secret as well.
+			// A mask in the style of another program, or of the model, destroys the secret as well.
 			for _, mask := range []string{"<redacted>", "***", "(redacted)", "xxxxxxxx", "tok-****", "••••", "REDACTED", "oculto"} {
 				for _, c := range []struct {
 					tool string
@@ -288,7 +288,7 @@ func TestNoMaskIsWritten(t *testing.T) {
 					{"edit_file", args{"path": name, "old_str": "tok-Zk4481aa-77", "new_str": mask}},
 				} {
 					why := "would destroy that secret"
-					if c.tool != "write_file" { // it guesses what the mask stands for
+					if c.tool != "write_file" { // it guesses the value behind the mask
 						why = "cannot be edited"
 					}
 					if got := m.one(t.Context(), c.tool, c.with); !strings.Contains(got, why) || m.content(t, name) != before {

@@ -15,7 +15,7 @@ import (
 	"piloto/internal/workspace/storetest"
 )
 
-// set writes a file whatever its version is; "-" deletes it.
+// set writes a file of any version; "-" deletes it.
 func set(t *testing.T, s workspace.Store, name, content string) {
 	t.Helper()
 	f, _ := s.Stat(t.Context(), name)
@@ -79,7 +79,7 @@ func TestWhatIsCopied(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(c.there)) {
 				set(t, m.There, name, c.there[name])
 			}
-			kept := mirror.KeptFor(t.TempDir(), mirror.Pair{Folder: "f", Origin: "o", Place: "p"}) // the next command reads what this one kept
+			kept := mirror.KeptFor(t.TempDir(), mirror.Pair{Folder: "f", Origin: "o", Place: "p"}) // the next command reads the state that this one kept
 			if err := kept.Write(m.Known); err != nil {
 				t.Fatal(err)
 			}

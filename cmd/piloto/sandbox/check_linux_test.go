@@ -37,7 +37,7 @@ func TestCheckExplainsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A step that fails in the first process reaches the caller, with what the kernel said.
+// A step that fails in the first process reaches the caller, with the error of the kernel.
 func TestFailedStepIsReported(t *testing.T) {
 	r := failed("files", &os.PathError{Op: "mount", Path: "/x", Err: syscall.EACCES})
 	if want := (report{Step: "files", Errno: syscall.EACCES, Text: "mount /x: permission denied"}); r != want {

@@ -89,7 +89,7 @@ func TestProtectHidesSecretsAndClosesRepositories(t *testing.T) {
 	}
 }
 
-// A person reads what is missing, and what to do.
+// A person reads the missing feature, and the next action.
 func TestEveryErrorHasASentence(t *testing.T) {
 	for _, err := range []*fault.Error{
 		ErrPlatform, ErrNamespaces, ErrSysctl, ErrAppArmor, ErrLandlock, ErrRoot, ErrSetup, ErrShell, ErrFolder, ErrWide, ErrTimeout, ErrHook,

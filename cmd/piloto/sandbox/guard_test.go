@@ -16,7 +16,8 @@ import (
 
 var at = time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)
 
-// guarded runs a line, as of an unconfined command, in a workspace with files, and returns what is moved away, and where to.
+// guarded runs a line, as of an unconfined command, in a workspace with files, and returns the moved files, and their new
+// folder.
 func guarded(t *testing.T, line string, files ...string) (workspaceFolder string, moved []Moved) {
 	t.Helper()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
@@ -180,7 +181,7 @@ func flag(b bool) int {
 	return 0
 }
 
-// What is told is run as it is.
+// The commands of the sentence are run as they are.
 func TestWhatWasMovedComesBack(t *testing.T) {
 	for _, folder := range []string{"plain", "it's", "a b", "$(touch x)", "-rf", "new\nline", "\x1b[31m", "\xff", "ñ", `\`, strings.Repeat("l", 250)} {
 		t.Run(fmt.Sprintf("%.20q", folder), func(t *testing.T) {
@@ -252,8 +253,9 @@ func TestATreeIsCopiedWhole(t *testing.T) {
 	}
 }
 
-// BenchmarkGuard measures what a command costs beside itself in a workspace of 50,000 files: it has to be below 200 ms, and the index
-// of git below 50 ms.
+// BenchmarkGuard measures the cost of a command beside itself in a workspace of 50,000 files: it has to be below 200 ms,
+// and the index of git below 50 ms.
+//
 // go test ./cmd/piloto/sandbox -run '^$' -bench Guard
 func BenchmarkGuard(b *testing.B) {
 	folder := b.TempDir()

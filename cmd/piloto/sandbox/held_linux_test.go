@@ -28,7 +28,7 @@ func TestANamedGitFolderCanBeWritten(t *testing.T) {
 	}
 }
 
-// What is held can be renamed and removed nowhere, in whatever folder that can be written, one in the other too.
+// Held folders can be renamed and removed nowhere, in any writable folder, one in the other too.
 func TestFoldersAboveWhatIsHeldStay(t *testing.T) {
 	needSandbox(t)
 	whole := t.TempDir()

@@ -116,7 +116,7 @@ func TestHookOfAConfigurationIsChecked(t *testing.T) {
 	}
 }
 
-// A name is an argument, whatever it has: nothing in it is run.
+// A name is one argument with any characters: nothing in it is run.
 func TestNoNameOfAFileIsReadAsCode(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// probes are what the tests run as commands. They print what they find.
+// probes are commands of the tests. They print their findings.
 var probes = map[string]func(args []string){}
 
 func write(t *testing.T, path, text string) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A configuration is read as git reads it: else git would run what was not seen.
+// A configuration is read as git reads it: otherwise git would run an unseen setting.
 func TestAConfigurationIsReadAsByGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git here")

@@ -125,7 +125,8 @@ var repositories = map[string]func(t *testing.T, folder string) (workspace strin
 	},
 }
 
-// Guarantee I25. Whatever line asks git, and however a repository is kept, a file that has a copy looks as the person left it.
+// Guarantee I25. For any line that asks git, and any kind of repository, a file that has a copy looks as the person left
+// it.
 func TestGitTakesNoCopyForAChange(t *testing.T) {
 	needSandbox(t)
 	for how, make := range repositories {
@@ -173,7 +174,7 @@ func list(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// What is true of a file is shown, and what is true of its copy only is explained.
+// Output that is true of a file is shown, and output that is true of its copy only is explained.
 func TestGitShowsWhatWasChanged(t *testing.T) {
 	needSandbox(t)
 	folder := t.TempDir()
@@ -213,7 +214,7 @@ func TestGitShowsWhatWasChanged(t *testing.T) {
 	}
 }
 
-// What a command writes into a copy is not seen by git until the next one, and that is told.
+// Git does not see a change of a copy until the next command, and that is told.
 func TestGitDoesNotSeeWhatIsCarriedOver(t *testing.T) {
 	needSandbox(t)
 	folder := t.TempDir()
@@ -359,7 +360,7 @@ func TestMarksGoAfterADeath(t *testing.T) {
 	}
 }
 
-// A copy that git has nevertheless is told, wherever it is: what cannot be marked is compared by its copy.
+// A copy that git has nevertheless is told in every place: git compares the copies that cannot be marked.
 func TestACopyThatGitHasIsTold(t *testing.T) {
 	needSandbox(t)
 	for line, want := range map[string]string{

@@ -35,8 +35,8 @@ func TestJSONKeepsDigitsOrderAndDuplicates(t *testing.T) {
 	}
 }
 
-// TestPlanIsShownWhole: whatever a plan's texts are, nothing invisible reaches the terminal, no line can be made to look
-// as one of ours, and the end of a value is there.
+// TestPlanIsShownWhole: nothing invisible in any text of a plan reaches the terminal, no line can be made to look as one
+// of ours, and the end of a value is there.
 func TestPlanIsShownWhole(t *testing.T) {
 	odd := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("ab \x1b[2J\n\r\t\u202e\u200b\u2066а⟦⟧${s1.body}\u00a0\x00")), rapid.Rune()))
 	rapid.Check(t, func(t *rapid.T) {
@@ -133,7 +133,7 @@ func TestChangesOfFilesAreShownAsADiff(t *testing.T) {
 	}
 }
 
-// TestAPlanSaysWhatAnIDIs: the thing, with what its service says of it, as the document calls that.
+// TestAPlanSaysWhatAnIDIs: the object, described by its service, with the word of the document.
 func TestAPlanSaysWhatAnIDIs(t *testing.T) {
 	var draft httpapi.Run
 	if err := json.Unmarshal([]byte(`{"status":"draft","steps":[{"id":"s1","title":"Book","method":"POST","base":"http://x.example","path":"/r","risk":"write"}],"taken":[
