@@ -30,7 +30,7 @@ func (g *accountGroup) commands() []*cobra.Command {
 }
 
 func (g *accountGroup) agentsCommand() *cobra.Command {
-	list := g.deployment.request("list", "List the agents", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the agents", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.AgentList](ctx, c, "/api/agents", nil)
 		if err != nil {
 			return err
@@ -41,19 +41,19 @@ func (g *accountGroup) agentsCommand() *cobra.Command {
 		}
 		return g.con.list(got, []string{"cli.name", "cli.kind", "cli.mode", "cli.steps", "cli.about"}, rows)
 	})
-	show := g.deployment.request("show NAME", "Show an agent as JSON, as apply takes it", exactly("NAME"), func(ctx context.Context, c *client.Client, args []string) error {
+	show := g.deployment.request(&cobra.Command{Use: "show NAME", Short: "Show an agent as JSON, as apply takes it", Args: exactly("NAME")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[json.RawMessage](ctx, c, client.Path("api", "agents", args[0]), nil)
 		if err != nil {
 			return err
 		}
 		return g.con.printJSON(got)
 	})
-	return group("agents", "List, show, change and delete agents", list, show, g.agentsApply(), g.agentsDelete())
+	return group(&cobra.Command{Use: "agents", Short: "List, show, change and delete agents"}, list, show, g.agentsApply(), g.agentsDelete())
 }
 
 func (g *accountGroup) agentsDelete() *cobra.Command {
 	var seen int
-	cmd := g.deployment.request("delete NAME", "Delete an agent of your own, or put a shipped one back", exactly("NAME"), func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.deployment.request(&cobra.Command{Use: "delete NAME", Short: "Delete an agent of your own, or put a shipped one back", Args: exactly("NAME")}, func(ctx context.Context, c *client.Client, args []string) error {
 		path, body := client.Path("api", "agents", args[0]), httpapi.AgentDelete{Version: &seen}
 		if seen < 0 {
 			got, err := client.Get[httpapi.AgentView](ctx, c, path, nil)
@@ -70,7 +70,7 @@ func (g *accountGroup) agentsDelete() *cobra.Command {
 
 func (g *accountGroup) agentsApply() *cobra.Command {
 	var file string
-	cmd := g.deployment.request("apply NAME -f FILE", "Make or change an agent from a JSON file: a merge patch with the version that you read", exactly("NAME"),
+	cmd := g.deployment.request(&cobra.Command{Use: "apply NAME -f FILE", Short: "Make or change an agent from a JSON file: a merge patch with the version that you read", Args: exactly("NAME")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			body, err := g.con.jsonFile(file)
 			if err != nil {
@@ -87,7 +87,7 @@ func (g *accountGroup) agentsApply() *cobra.Command {
 }
 
 func (g *accountGroup) assistantsCommand() *cobra.Command {
-	show := g.deployment.request("show", "Show the account's assistant", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	show := g.deployment.request(&cobra.Command{Use: "show", Short: "Show the account's assistant", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[json.RawMessage](ctx, c, "/ai/assistant", nil)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (g *accountGroup) assistantsCommand() *cobra.Command {
 		return g.con.printJSON(got)
 	})
 	var file string
-	set := g.deployment.request("set -f FILE", "Set the account's assistant from a JSON file", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	set := g.deployment.request(&cobra.Command{Use: "set -f FILE", Short: "Set the account's assistant from a JSON file", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		body, err := g.con.jsonFile(file)
 		if err != nil {
 			return err
@@ -107,15 +107,15 @@ func (g *accountGroup) assistantsCommand() *cobra.Command {
 		return g.con.printJSON(got)
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
-	remove := g.deployment.request("delete", "Go back to the deployment's assistant", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	remove := g.deployment.request(&cobra.Command{Use: "delete", Short: "Go back to the deployment's assistant", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		return g.deployment.delete(ctx, c, "/ai/assistant", nil)
 	})
-	return group("assistants", "Who answers: provider, model, persona", show, set, remove)
+	return group(&cobra.Command{Use: "assistants", Short: "Who answers: provider, model, persona"}, show, set, remove)
 }
 
 func (g *accountGroup) usageCommand() *cobra.Command {
 	var by, from, to string
-	cmd := g.deployment.request("usage", "What models were used for, and what they cost", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd := g.deployment.request(&cobra.Command{Use: "usage", Short: "What models were used for, and what they cost", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		query := url.Values{}
 		for name, value := range map[string]string{"by": by, "from": from, "to": to} {
 			if value != "" {
@@ -141,7 +141,7 @@ func (g *accountGroup) usageCommand() *cobra.Command {
 }
 
 func (g *accountGroup) creditsCommand() *cobra.Command {
-	show := g.deployment.request("show", "The balance, sessions and limits", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	show := g.deployment.request(&cobra.Command{Use: "show", Short: "The balance, sessions and limits", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.Credits](ctx, c, "/ai/credits", nil)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (g *accountGroup) creditsCommand() *cobra.Command {
 		return err
 	})
 	var p page
-	ledger := g.deployment.request("ledger", "List the movements, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	ledger := g.deployment.request(&cobra.Command{Use: "ledger", Short: "List the movements, the newest first", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.LedgerPage](ctx, c, "/ai/ledger", p.query())
 		if err != nil {
 			return err
@@ -169,11 +169,11 @@ func (g *accountGroup) creditsCommand() *cobra.Command {
 		return g.con.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.amount", "cli.reason"}, rows)
 	})
 	p.register(ledger)
-	return group("credits", "The balance of the account, and what moved it", show, ledger)
+	return group(&cobra.Command{Use: "credits", Short: "The balance of the account, and what moved it"}, show, ledger)
 }
 
 func (g *accountGroup) hooksCommand() *cobra.Command {
-	list := g.deployment.request("list", "List the addresses that are told what happens", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the addresses that are told what happens", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.HookList](ctx, c, "/api/hooks", nil)
 		if err != nil {
 			return err
@@ -189,7 +189,7 @@ func (g *accountGroup) hooksCommand() *cobra.Command {
 		return g.con.list(got, []string{"cli.id", "cli.url", "cli.events", "cli.status"}, rows)
 	})
 	var events []string
-	add := g.deployment.request("add URL", "Tell an address what happens; its secret is printed once", exactly("URL"), func(ctx context.Context, c *client.Client, args []string) error {
+	add := g.deployment.request(&cobra.Command{Use: "add URL", Short: "Tell an address what happens; its secret is printed once", Args: exactly("URL")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.HookMade](ctx, c, "/api/hooks", httpapi.HookRequest{URL: args[0], Events: events})
 		if err != nil {
 			return err
@@ -201,10 +201,10 @@ func (g *accountGroup) hooksCommand() *cobra.Command {
 		return g.con.print(got.ID + "  " + got.Secret)
 	})
 	add.Flags().StringSliceVar(&events, "events", []string{"run.waiting", "run.finished", "run.in_doubt"}, "what is told")
-	remove := g.deployment.request("remove ID", "Tell an address nothing any more", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	remove := g.deployment.request(&cobra.Command{Use: "remove ID", Short: "Tell an address nothing any more", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.deployment.delete(ctx, c, client.Path("api", "hooks", args[0]), nil)
 	})
-	deliveries := g.deployment.request("deliveries ID", "List what was told to an address, and how it answered", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	deliveries := g.deployment.request(&cobra.Command{Use: "deliveries ID", Short: "List what was told to an address, and how it answered", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.DeliveryList](ctx, c, client.Path("api", "hooks", args[0], "deliveries"), nil)
 		if err != nil {
 			return err
@@ -215,9 +215,9 @@ func (g *accountGroup) hooksCommand() *cobra.Command {
 		}
 		return g.con.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.status", "cli.attempts"}, rows)
 	})
-	resend := g.deployment.request("resend ID DELIVERY", "Send a delivery again", exactly("ID", "DELIVERY"), func(ctx context.Context, c *client.Client, args []string) error {
+	resend := g.deployment.request(&cobra.Command{Use: "resend ID DELIVERY", Short: "Send a delivery again", Args: exactly("ID", "DELIVERY")}, func(ctx context.Context, c *client.Client, args []string) error {
 		_, err := c.Raw(ctx, client.Call{Method: http.MethodPost, Path: client.Path("api", "hooks", args[0], "deliveries", args[1], "resend")}, "application/json")
 		return err
 	})
-	return group("hooks", "Addresses that are told what happens", list, add, remove, deliveries, resend)
+	return group(&cobra.Command{Use: "hooks", Short: "Addresses that are told what happens"}, list, add, remove, deliveries, resend)
 }

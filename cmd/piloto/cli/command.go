@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,21 +39,22 @@ func between(least int, names ...string) cobra.PositionalArgs {
 // usageOf returns how a command is written, without its flags.
 func usageOf(cmd *cobra.Command) string { return strings.TrimSuffix(cmd.UseLine(), " [flags]") }
 
-// group returns a command that has others below it; without a name the first one is meant.
-func group(use, about string, below ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: about, Args: none, RunE: below[0].RunE}
+// group completes a command that has others below it; without a name the first one is meant.
+func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = none, below[0].RunE
 	cmd.AddCommand(below...)
 	return cmd
 }
 
-// request returns a command whose work needs a deployment.
-func (d *deployment) request(use, about string, args cobra.PositionalArgs, do func(ctx context.Context, c *client.Client, args []string) error) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: about, Args: args,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return do(ctx, c, args) })
-		},
+// task is the work of a command at a deployment.
+type task func(ctx context.Context, c *client.Client, args []string) error
+
+// request completes a command whose work needs a deployment.
+func (d *deployment) request(cmd *cobra.Command, do task) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return d.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return do(ctx, c, args) })
 	}
+	return cmd
 }
 
 // delete sends a DELETE, with a body or nil, and says that it was done.
@@ -61,4 +64,24 @@ func (d *deployment) delete(ctx context.Context, c *client.Client, path string, 
 	}
 	d.con.report("cli.deleted")
 	return nil
+}
+
+// page is the flags of a list that has pages.
+type page struct {
+	limit  int
+	cursor string
+}
+
+func (p *page) register(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&p.limit, "limit", 50, "how many at most, 1 to 200")
+	cmd.Flags().StringVar(&p.cursor, "cursor", "", "where the page before ended")
+}
+
+// query returns the query of the page.
+func (p *page) query() url.Values {
+	q := url.Values{"limit": {fmt.Sprint(p.limit)}}
+	if p.cursor != "" {
+		q.Set("cursor", p.cursor)
+	}
+	return q
 }

@@ -134,7 +134,7 @@ func (cfg *configuration) settle() error {
 	switch cfg.lang {
 	case "":
 	case "es", "en":
-		cfg.con.getenv = with(cfg.con.getenv, "PILOTO_LANG", cfg.lang)
+		cfg.con.getenv = variable{name: "PILOTO_LANG", value: cfg.lang}.over(cfg.con.getenv)
 		cfg.con.tag = cfg.con.language()
 	default:
 		return usage(refusal("cli.wrong.lang", "name", cfg.origin("lang"), "value", cfg.lang))

@@ -190,10 +190,10 @@ func (d *deployment) open(ctx context.Context, use func(ctx context.Context, c *
 func (d *deployment) ownSettings() func(string) string {
 	getenv := d.con.getenv
 	if d.apiBase != "" {
-		getenv = with(getenv, "OPENAI_BASE_URL", d.apiBase)
+		getenv = variable{name: "OPENAI_BASE_URL", value: d.apiBase}.over(getenv)
 	}
 	if d.logLevel != "" {
-		getenv = with(getenv, "LOG_LEVEL", d.logLevel)
+		getenv = variable{name: "LOG_LEVEL", value: d.logLevel}.over(getenv)
 	}
 	return getenv
 }

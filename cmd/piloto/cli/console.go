@@ -190,12 +190,29 @@ func (con *console) again(flags ...string) string {
 	return strings.Join(words, " ")
 }
 
-// with returns an environment in which a variable has another value.
-func with(getenv func(string) string, name, value string) func(string) string {
+// variable is a variable of the environment.
+type variable struct{ name, value string }
+
+// over returns an environment in which the variable has this value.
+func (v variable) over(getenv func(string) string) func(string) string {
 	return func(asked string) string {
-		if asked == name {
-			return value
+		if asked == v.name {
+			return v.value
 		}
 		return getenv(asked)
 	}
+}
+
+// notJSON returns the error of a text that is no JSON, or that does not fit.
+func notJSON(name string, err error) error {
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok && e.Offset > 0 && e.Error() != "unexpected end of JSON input" {
+		return refusal("cli.wrong.not_json_at", "name", name, "at", strconv.FormatInt(e.Offset, 10))
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return refusal("cli.wrong.not_json_type", "name", name, "field", e.Field, "value", e.Value)
+	}
+	if errors.As(err, new(*json.SyntaxError)) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return refusal("cli.wrong.not_json_end", "name", name)
+	}
+	return refusal("cli.wrong.not_json", "name", name).Because(err)
 }

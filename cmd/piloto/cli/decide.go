@@ -24,7 +24,7 @@ import (
 
 func (g *runGroup) waitingCommand() *cobra.Command {
 	var p page
-	cmd := g.deployment.request("waiting", "List what waits for a person: plans, approvals, doubts, jobs", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd := g.deployment.request(&cobra.Command{Use: "waiting", Short: "List what waits for a person: plans, approvals, doubts, jobs", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", p.query())
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/runs/plan"
 )
 
@@ -144,4 +145,14 @@ func (e *signalError) code() Code {
 		return Code(128 + int(number))
 	}
 	return Interrupted
+}
+
+// refusal returns an error with a sentence of this command: a key, and pairs of names and values. It is worded where it is
+// printed.
+func refusal(key string, pairs ...string) *fault.Error {
+	f := fault.New(fault.Invalid, key)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f = f.With(pairs[i], pairs[i+1])
+	}
+	return f
 }

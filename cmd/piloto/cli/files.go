@@ -46,7 +46,7 @@ func (g *fileGroup) workspaceCommand() *cobra.Command {
 	log := with("log FILE", "List the versions of a file that are kept, also of one that was deleted", exactly("FILE"), g.logFile)
 	diff := with("diff FILE VERSION", "Show what restoring a version would change", exactly("FILE", "VERSION"), g.diffFile)
 	restore := with("restore FILE VERSION", "Put an earlier version back; the present one is kept, too", exactly("FILE", "VERSION"), g.restoreFile)
-	cmd := group("workspace", "Files: of a folder of this machine, or of a project or a chat", list, cat, log, diff, restore,
+	cmd := group(&cobra.Command{Use: "workspace", Short: "Files: of a folder of this machine, or of a project or a chat"}, list, cat, log, diff, restore,
 		g.getFileCommand(&f), g.putFileCommand(&f), g.pushCommand(&f), g.pullCommand(&f))
 	cmd.Long = `With --project or --chat: the files of that project, or of that chat, at the deployment (--at, --profile).
 Without them: the files of a folder of this machine (-w), with the versions that were kept here.

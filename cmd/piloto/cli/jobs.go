@@ -14,7 +14,7 @@ import (
 
 func (g *jobGroup) jobsCommand() *cobra.Command {
 	var p page
-	list := g.deployment.request("list", "List the jobs, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the jobs, the newest first", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.JobList](ctx, c, "/api/jobs", p.query())
 		if err != nil {
 			return err
@@ -34,17 +34,17 @@ func (g *jobGroup) jobsCommand() *cobra.Command {
 		return g.con.list(got, []string{"cli.id", "cli.changed", "cli.agent", "cli.status", "cli.cost", "cli.prompt"}, rows)
 	})
 	p.register(list)
-	show := g.deployment.request("show ID", "Show a job as JSON", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	show := g.deployment.request(&cobra.Command{Use: "show ID", Short: "Show a job as JSON", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0]), nil)
 		if err != nil {
 			return err
 		}
 		return g.con.printJSON(got)
 	})
-	watch := g.deployment.request("watch ID", "Follow a job to its end, or to what it waits for", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	watch := g.deployment.request(&cobra.Command{Use: "watch ID", Short: "Follow a job to its end, or to what it waits for", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.watch(ctx, c, args[0])
 	})
-	events := g.deployment.request("events ID", "List what happened in a job", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	events := g.deployment.request(&cobra.Command{Use: "events ID", Short: "List what happened in a job", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.JobEventList](ctx, c, client.Path("api", "jobs", args[0], "events"), nil)
 		if err != nil {
 			return err
@@ -55,14 +55,14 @@ func (g *jobGroup) jobsCommand() *cobra.Command {
 		}
 		return g.con.list(got, []string{"cli.n", "cli.at", "cli.kind", "cli.what"}, rows)
 	})
-	stop := g.deployment.request("stop ID", "Stop a job; a plan of it that waits or runs stays as it is", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	stop := g.deployment.request(&cobra.Command{Use: "stop ID", Short: "Stop a job; a plan of it that waits or runs stays as it is", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0], "stop"), struct{}{})
 		if err != nil {
 			return err
 		}
 		return g.con.result(got, got.JobID+"  "+g.con.word("cli.job_state.", string(got.Status)))
 	})
-	return group("jobs", "List, show, follow and stop the work of agents", list, show, watch, events, stop)
+	return group(&cobra.Command{Use: "jobs", Short: "List, show, follow and stop the work of agents"}, list, show, watch, events, stop)
 }
 
 // watch follows a job of another command. A signal ends only the watching.

@@ -110,3 +110,10 @@ func (con *console) copyTo(w io.Writer, text string, terminal bool) error {
 	_, err := io.WriteString(w, text)
 	return err
 }
+
+// tellNext says how the next page is read, when there is one.
+func (con *console) tellNext(cursor string) {
+	if cursor != "" {
+		con.report("cli.next_page", "cursor", cursor)
+	}
+}

@@ -27,7 +27,7 @@ func (g *ruleGroup) commands() []*cobra.Command {
 }
 
 func (g *ruleGroup) rulesCommand() *cobra.Command {
-	get := g.deployment.request("get", "Print the account's rules as JSON, as set takes them", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	get := g.deployment.request(&cobra.Command{Use: "get", Short: "Print the account's rules as JSON, as set takes them", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.RuleSet](ctx, c, "/api/rules", nil)
 		if err != nil {
 			return err
@@ -35,7 +35,7 @@ func (g *ruleGroup) rulesCommand() *cobra.Command {
 		return g.con.printJSON(got)
 	})
 	var file string
-	set := g.deployment.request("set -f FILE", "Set the account's rules from a JSON file, which names the version that you read", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	set := g.deployment.request(&cobra.Command{Use: "set -f FILE", Short: "Set the account's rules from a JSON file, which names the version that you read", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		body, err := g.ruleFile(file)
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func (g *ruleGroup) rulesCommand() *cobra.Command {
 		return g.con.printJSON(got)
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
-	return group("rules", "What is denied, what asks for an approval, and what needs none", get, set, g.rulesTest())
+	return group(&cobra.Command{Use: "rules", Short: "What is denied, what asks for an approval, and what needs none"}, get, set, g.rulesTest())
 }
 
 // ruleFile reads rules. Unknown members are refused by the deployment, so they are told here too.
@@ -81,7 +81,7 @@ type tried struct {
 func (g *ruleGroup) rulesTest() *cobra.Command {
 	var file string
 	var last int
-	cmd := g.deployment.request("test -f FILE", "Try a file of rules on the last proposals: what would run, would ask, would be denied", none,
+	cmd := g.deployment.request(&cobra.Command{Use: "test -f FILE", Short: "Try a file of rules on the last proposals: what would run, would ask, would be denied", Args: none},
 		func(ctx context.Context, c *client.Client, _ []string) error {
 			body, err := g.ruleFile(file)
 			if err != nil {

@@ -325,7 +325,7 @@ func (g *jobGroup) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Jo
 // followJob follows a job until it ended, or waits for a person who is not here.
 func (g *jobGroup) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
 	decided := map[string]bool{}
-	thinks := &thinking{con: g.con}
+	thinks := g.con.thinking()
 	t.thinks = thinks
 	defer thinks.hide()
 	for {

@@ -32,16 +32,12 @@ func (g *runGroup) commands() []*cobra.Command {
 }
 
 func (g *runGroup) runsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "runs", Short: "List, show, watch, confirm, reject, cancel, approve, settle, retry, undo, repeat; receipts", Args: none}
-	list := g.runsList()
-	cmd.AddCommand(
-		list, g.runsShow(), g.runsWatch(), g.runsConfirm(), g.runsCancel("reject", "Reject a plan that waits; nothing of it runs"),
+	return group(&cobra.Command{Use: "runs", Short: "List, show, watch, confirm, reject, cancel, approve, settle, retry, undo, repeat; receipts"},
+		g.runsList(), g.runsShow(), g.runsWatch(), g.runsConfirm(), g.runsCancel("reject", "Reject a plan that waits; nothing of it runs"),
 		g.runsCancel("cancel", "Stop a run: no further step begins"), g.runsApprove(), g.runsSettle(),
 		g.runsAgain("retry", "Propose what is left of a run that failed"), g.runsAgain("undo", "Propose to undo what a run did"),
 		g.runsAgain("repeat", "Propose the same plan again"), g.runsReceipt(),
 	)
-	cmd.RunE = list.RunE
-	return cmd
 }
 
 // runPath returns the path of a run, and of the resources below it.
@@ -61,7 +57,7 @@ func (g *runGroup) readRun(ctx context.Context, c *client.Client, id string) (ht
 func (g *runGroup) runsList() *cobra.Command {
 	var status []string
 	var p page
-	cmd := g.deployment.request("list", "List the runs, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd := g.deployment.request(&cobra.Command{Use: "list", Short: "List the runs, the newest first", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		query := p.query()
 		if len(status) > 0 {
 			query.Set("status", strings.Join(status, ","))
@@ -85,7 +81,7 @@ func (g *runGroup) runsList() *cobra.Command {
 }
 
 func (g *runGroup) runsShow() *cobra.Command {
-	return g.deployment.request("show ID", "Show a run: its plan whole, and the state and the answer of each step", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	return g.deployment.request(&cobra.Command{Use: "show ID", Short: "Show a run: its plan whole, and the state and the answer of each step", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.readRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -104,7 +100,7 @@ func (g *runGroup) runsShow() *cobra.Command {
 }
 
 func (g *runGroup) runsWatch() *cobra.Command {
-	return g.deployment.request("watch ID", "Follow a run to its end, or until it waits for a person", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	return g.deployment.request(&cobra.Command{Use: "watch ID", Short: "Follow a run to its end, or until it waits for a person", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.follow(ctx, c, args[0])
 	})
 }
@@ -246,7 +242,7 @@ func (g *runGroup) agreed(ctx context.Context, d decision, digest plan.Digest, s
 
 func (g *runGroup) runsConfirm() *cobra.Command {
 	var d decision
-	cmd := g.deployment.request("confirm ID", "Confirm a plan exactly as it is printed, by its digest", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.deployment.request(&cobra.Command{Use: "confirm ID", Short: "Confirm a plan exactly as it is printed, by its digest", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.readRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -276,7 +272,7 @@ func (g *runGroup) confirm(ctx context.Context, c *client.Client, r httpapi.Run)
 
 func (g *runGroup) runsCancel(name, about string) *cobra.Command {
 	var reason string
-	cmd := g.deployment.request(name+" ID", about, exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.deployment.request(&cobra.Command{Use: name + " ID", Short: about, Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.readRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -307,7 +303,7 @@ func (g *runGroup) printRun(r httpapi.Run) error {
 func (g *runGroup) runsApprove() *cobra.Command {
 	var d decision
 	var refuse bool
-	cmd := g.deployment.request("approve ID", "Approve, or refuse, exactly the request that waits in a run", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.deployment.request(&cobra.Command{Use: "approve ID", Short: "Approve, or refuse, exactly the request that waits in a run", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.readRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -389,7 +385,7 @@ func (g *runGroup) runsSettle() *cobra.Command {
 }
 
 func (g *runGroup) runsAgain(name, about string) *cobra.Command {
-	return g.deployment.request(name+" ID", about+"; it waits for its confirmation (exit 6)", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	return g.deployment.request(&cobra.Command{Use: name + " ID", Short: about + "; it waits for its confirmation (exit 6)", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := act(ctx, c, action{run: args[0], name: name}, struct{}{}) // each makes a draft of its own
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (g *serviceGroup) commands() []*cobra.Command {
 }
 
 func (g *serviceGroup) servicesCommand() *cobra.Command {
-	list := g.deployment.request("list", "List the registered services", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the registered services", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.ServerList](ctx, c, "/api/mcps", nil)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (g *serviceGroup) servicesCommand() *cobra.Command {
 		}
 		return g.con.list(got, []string{"cli.id", "cli.name", "cli.kind", "cli.url", "cli.operations", "cli.reads", "cli.status"}, rows)
 	})
-	refresh := g.deployment.request("refresh ID", "Read what a service offers again, and approve what changed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	refresh := g.deployment.request(&cobra.Command{Use: "refresh ID", Short: "Read what a service offers again, and approve what changed", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.ServerRefreshed](ctx, c, client.Path("api", "mcps", args[0], "refresh"), nil)
 		if err != nil {
 			return err
@@ -58,11 +58,10 @@ func (g *serviceGroup) servicesCommand() *cobra.Command {
 		g.sayRefused(got.Endpoints)
 		return nil
 	})
-	remove := g.deployment.request("remove ID", "Remove a service; plans that call it can no longer be confirmed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	remove := g.deployment.request(&cobra.Command{Use: "remove ID", Short: "Remove a service; plans that call it can no longer be confirmed", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.deployment.delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
 	})
-	return group("services", "Register and list services, what may be read of them, what their errors mean, and their keys",
-		list, g.servicesShow(), g.servicesAdd(), refresh, g.servicesReads(), g.servicesErrors(), g.servicesKey(), remove)
+	return group(&cobra.Command{Use: "services", Short: "Register and list services, what may be read of them, what their errors mean, and their keys"}, list, g.servicesShow(), g.servicesAdd(), refresh, g.servicesReads(), g.servicesErrors(), g.servicesKey(), remove)
 }
 
 // sayRefused lists the operations that cannot be called, with the reasons.
@@ -75,7 +74,7 @@ func (g *serviceGroup) sayRefused(list []httpapi.Endpoint) {
 }
 
 func (g *serviceGroup) servicesShow() *cobra.Command {
-	return g.deployment.request("show ID", "Show the operations of a service, and why some of them cannot be called", exactly("ID"),
+	return g.deployment.request(&cobra.Command{Use: "show ID", Short: "Show the operations of a service, and why some of them cannot be called", Args: exactly("ID")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
 			if err != nil {
@@ -99,7 +98,7 @@ func (g *serviceGroup) servicesShow() *cobra.Command {
 func (g *serviceGroup) servicesAdd() *cobra.Command {
 	var body httpapi.RegisterRequest
 	var kind, reads, errors string
-	cmd := g.deployment.request("add URL", "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", exactly("URL"),
+	cmd := g.deployment.request(&cobra.Command{Use: "add URL", Short: "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", Args: exactly("URL")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			body.URL, body.Kind = args[0], tool.Kind(kind)
 			body.Errors = tool.Errors(errors)
@@ -138,7 +137,7 @@ func (g *serviceGroup) servicesAdd() *cobra.Command {
 
 func (g *serviceGroup) servicesReads() *cobra.Command {
 	var body httpapi.ReadsRequest
-	cmd := g.deployment.request("reads ID [off|preview|on]", "Set what may be read of a service without a confirmation; without a mode, show it", between(1, "ID", "MODE"),
+	cmd := g.deployment.request(&cobra.Command{Use: "reads ID [off|preview|on]", Short: "Set what may be read of a service without a confirmation; without a mode, show it", Args: between(1, "ID", "MODE")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if len(args) == 1 {
 				got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
@@ -184,7 +183,7 @@ func (g *serviceGroup) showReads(s httpapi.ServerDetail) error {
 }
 
 func (g *serviceGroup) servicesErrors() *cobra.Command {
-	return g.deployment.request("errors ID doubt|rejected", "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", exactly("ID", "MEANING"),
+	return g.deployment.request(&cobra.Command{Use: "errors ID doubt|rejected", Short: "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", Args: exactly("ID", "MEANING")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			body := httpapi.ErrorsRequest{Errors: tool.Errors(args[1])}
 			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "errors"), Body: body})
@@ -198,7 +197,7 @@ func (g *serviceGroup) servicesErrors() *cobra.Command {
 func (g *serviceGroup) servicesKey() *cobra.Command {
 	var body httpapi.KeyRequest
 	var remove, list bool
-	cmd := g.deployment.request("key ID", "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", exactly("ID"),
+	cmd := g.deployment.request(&cobra.Command{Use: "key ID", Short: "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", Args: exactly("ID")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			path := client.Path("api", "mcps", args[0], "key")
 			if list {

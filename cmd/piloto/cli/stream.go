@@ -20,7 +20,7 @@ import (
 // stream sends a message, and writes its answer as it comes. Without a terminal, or without pushes, the answer is written
 // when it is whole, because text in a pipe cannot be taken back.
 func (g *talkGroup) stream(ctx context.Context, c *client.Client, message httpapi.SendRequest) (httpapi.SendAnswer, error) {
-	thinks := &thinking{con: g.con}
+	thinks := g.con.thinking()
 	defer thinks.hide()
 	if !g.con.isTerm || g.con.json || g.noStream {
 		thinks.show()

@@ -346,10 +346,9 @@ func (g *talkGroup) decideHere(ctx context.Context, c *client.Client, r httpapi.
 }
 
 func (g *talkGroup) chatsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "chats", Short: "List the chats, or search them; export one", Args: none}
 	var words string
 	var p page
-	list := g.deployment.request("list", "List the chats, the newest first; with --q search titles and messages", none, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the chats, the newest first; with --q search titles and messages", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
 		query := p.query()
 		if words != "" {
 			query.Set("q", words)
@@ -368,7 +367,7 @@ func (g *talkGroup) chatsCommand() *cobra.Command {
 	p.register(list)
 	list.Flags().StringVar(&words, "q", "", "`words` to search for")
 	var format string
-	export := g.deployment.request("export ID", "Write a chat, or last, to stdout as Markdown, JSON or PDF", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	export := g.deployment.request(&cobra.Command{Use: "export ID", Short: "Write a chat, or last, to stdout as Markdown, JSON or PDF", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		chat, err := chatOf(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -383,7 +382,5 @@ func (g *talkGroup) chatsCommand() *cobra.Command {
 		return err
 	})
 	export.Flags().StringVar(&format, "format", "md", "md, json or pdf")
-	cmd.AddCommand(list, export)
-	cmd.RunE = list.RunE
-	return cmd
+	return group(&cobra.Command{Use: "chats", Short: "List the chats, or search them; export one"}, list, export)
 }

@@ -14,6 +14,9 @@ type thinking struct {
 	done chan struct{}
 }
 
+// thinking returns the line of a command.
+func (con *console) thinking() *thinking { return &thinking{con: con} }
+
 // show shows the line until hide is called. Nothing else may be written meanwhile.
 func (t *thinking) show() {
 	switch {

@@ -64,7 +64,7 @@ func (g *tokenGroup) tokensCommand() *cobra.Command {
 			return g.con.result(gone, g.con.text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
 		},
 	}
-	return group("tokens", "Tokens of people and programs", list, g.tokensMake(), revoke)
+	return group(&cobra.Command{Use: "tokens", Short: "Tokens of people and programs"}, list, g.tokensMake(), revoke)
 }
 
 // tokensFolder returns the data folder whose process has the tokens. Those of a deployment elsewhere are not reached from here.

@@ -43,7 +43,7 @@ func (g *runGroup) verifyCommand() *cobra.Command {
 }
 
 func (g *runGroup) runsReceipt() *cobra.Command {
-	return g.deployment.request("receipt ID", "Write the signed receipt of a run to stdout; piloto verify checks it", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+	return g.deployment.request(&cobra.Command{Use: "receipt ID", Short: "Write the signed receipt of a run to stdout; piloto verify checks it", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		call := client.Call{Method: http.MethodGet, Path: runPath(args[0], "receipt")}
 		raw, err := c.Raw(ctx, call, "application/json")
 		if err == nil && !json.Valid(raw) {

@@ -19,16 +19,6 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// refusal returns an error with a sentence of this command: a key, and pairs of names and values. It is worded where it is
-// printed.
-func refusal(key string, pairs ...string) *fault.Error {
-	f := fault.New(fault.Invalid, key)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		f = f.With(pairs[i], pairs[i+1])
-	}
-	return f
-}
-
 // told returns the sentence of an error for a person. An error without one is of the system, and its text is quoted.
 func (con *console) told(err error) string {
 	said := con.worded(err).Error()
@@ -103,12 +93,16 @@ func (con *console) text(key string, pairs ...string) string {
 	return locale.Text(con.tag, key, append(args, con.itself()...)...)
 }
 
+// prefix is the beginning of the keys of the words for the values of one type.
+type prefix string
+
 // word returns the word for a state or a kind: of a deployment of a later version, which has others, as it came.
-func (con *console) word(prefix, value string) string {
-	if _, known := locale.Lookup(con.tag, prefix+value); !known {
+func (con *console) word(of prefix, value string) string {
+	key := string(of) + value
+	if _, known := locale.Lookup(con.tag, key); !known {
 		return visible.ScreenLine(value)
 	}
-	return con.text(prefix + value)
+	return con.text(key)
 }
 
 // itself returns the names that a sentence has for this command, as words of a shell: {program}, {piloto} for the same

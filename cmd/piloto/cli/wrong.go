@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
-	"io"
-	"strconv"
 
 	"github.com/spf13/pflag"
 )
@@ -44,18 +41,4 @@ func valueError(name, value, kind string) error {
 		kind = "other"
 	}
 	return refusal("cli.wrong.value."+kind, "name", name, "value", value)
-}
-
-// notJSON returns the error of a text that is no JSON, or that does not fit.
-func notJSON(name string, err error) error {
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok && e.Offset > 0 && e.Error() != "unexpected end of JSON input" {
-		return refusal("cli.wrong.not_json_at", "name", name, "at", strconv.FormatInt(e.Offset, 10))
-	}
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return refusal("cli.wrong.not_json_type", "name", name, "field", e.Field, "value", e.Value)
-	}
-	if errors.As(err, new(*json.SyntaxError)) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return refusal("cli.wrong.not_json_end", "name", name)
-	}
-	return refusal("cli.wrong.not_json", "name", name).Because(err)
 }
