@@ -12,14 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
 )
 
 // accountGroup are the commands about the settings of an account, and about the deployments that this machine knows.
 type accountGroup struct {
-	con        *console
-	deployment *deployment
+	con        *console.Console
+	deployment *reach.Deployment
 }
 
 func (g *accountGroup) commands() []*cobra.Command {
@@ -30,30 +33,30 @@ func (g *accountGroup) commands() []*cobra.Command {
 }
 
 func (g *accountGroup) agentsCommand() *cobra.Command {
-	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the agents", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.Request(&cobra.Command{Use: "list", Short: "List the agents", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.AgentList](ctx, c, "/api/agents", nil)
 		if err != nil {
 			return err
 		}
 		var rows [][]string
 		for _, one := range got.Agents {
-			rows = append(rows, []string{one.Name, g.con.word("cli.agent_kind.", string(one.Kind)), string(one.Mode), fmt.Sprint(one.MaxSteps), cut(one.Description, 70)})
+			rows = append(rows, []string{one.Name, g.con.Word("cli.agent_kind.", string(one.Kind)), string(one.Mode), fmt.Sprint(one.MaxSteps), console.Cut(one.Description, 70)})
 		}
-		return g.con.list(got, []string{"cli.name", "cli.kind", "cli.mode", "cli.steps", "cli.about"}, rows)
+		return g.con.List(got, []string{"cli.name", "cli.kind", "cli.mode", "cli.steps", "cli.about"}, rows)
 	})
-	show := g.deployment.request(&cobra.Command{Use: "show NAME", Short: "Show an agent as JSON, as apply takes it", Args: exactly("NAME")}, func(ctx context.Context, c *client.Client, args []string) error {
+	show := g.deployment.Request(&cobra.Command{Use: "show NAME", Short: "Show an agent as JSON, as apply takes it", Args: usage.Exactly("NAME")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[json.RawMessage](ctx, c, client.Path("api", "agents", args[0]), nil)
 		if err != nil {
 			return err
 		}
-		return g.con.printJSON(got)
+		return g.con.PrintJSON(got)
 	})
-	return group(&cobra.Command{Use: "agents", Short: "List, show, change and delete agents"}, list, show, g.agentsApply(), g.agentsDelete())
+	return usage.Group(&cobra.Command{Use: "agents", Short: "List, show, change and delete agents"}, list, show, g.agentsApply(), g.agentsDelete())
 }
 
 func (g *accountGroup) agentsDelete() *cobra.Command {
 	var seen int
-	cmd := g.deployment.request(&cobra.Command{Use: "delete NAME", Short: "Delete an agent of your own, or put a shipped one back", Args: exactly("NAME")}, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.deployment.Request(&cobra.Command{Use: "delete NAME", Short: "Delete an agent of your own, or put a shipped one back", Args: usage.Exactly("NAME")}, func(ctx context.Context, c *client.Client, args []string) error {
 		path, body := client.Path("api", "agents", args[0]), httpapi.AgentDelete{Version: &seen}
 		if seen < 0 {
 			got, err := client.Get[httpapi.AgentView](ctx, c, path, nil)
@@ -62,7 +65,7 @@ func (g *accountGroup) agentsDelete() *cobra.Command {
 			}
 			body.Version = cmp.Or(got.Version, new(int)) // a service has none, and is not deleted here
 		}
-		return g.deployment.delete(ctx, c, path, body)
+		return g.deployment.Delete(ctx, c, path, body)
 	})
 	cmd.Flags().IntVar(&seen, "version", -1, "only while it has this `VERSION`; the one that it has now when absent")
 	return cmd
@@ -70,9 +73,9 @@ func (g *accountGroup) agentsDelete() *cobra.Command {
 
 func (g *accountGroup) agentsApply() *cobra.Command {
 	var file string
-	cmd := g.deployment.request(&cobra.Command{Use: "apply NAME -f FILE", Short: "Make or change an agent from a JSON file: a merge patch with the version that you read", Args: exactly("NAME")},
+	cmd := g.deployment.Request(&cobra.Command{Use: "apply NAME -f FILE", Short: "Make or change an agent from a JSON file: a merge patch with the version that you read", Args: usage.Exactly("NAME")},
 		func(ctx context.Context, c *client.Client, args []string) error {
-			body, err := g.con.jsonFile(file)
+			body, err := g.con.JSONFile(file)
 			if err != nil {
 				return err
 			}
@@ -80,23 +83,23 @@ func (g *accountGroup) agentsApply() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.con.printJSON(got)
+			return g.con.PrintJSON(got)
 		})
 	cmd.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	return cmd
 }
 
 func (g *accountGroup) assistantsCommand() *cobra.Command {
-	show := g.deployment.request(&cobra.Command{Use: "show", Short: "Show the account's assistant", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
+	show := g.deployment.Request(&cobra.Command{Use: "show", Short: "Show the account's assistant", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[json.RawMessage](ctx, c, "/ai/assistant", nil)
 		if err != nil {
 			return err
 		}
-		return g.con.printJSON(got)
+		return g.con.PrintJSON(got)
 	})
 	var file string
-	set := g.deployment.request(&cobra.Command{Use: "set -f FILE", Short: "Set the account's assistant from a JSON file", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
-		body, err := g.con.jsonFile(file)
+	set := g.deployment.Request(&cobra.Command{Use: "set -f FILE", Short: "Set the account's assistant from a JSON file", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+		body, err := g.con.JSONFile(file)
 		if err != nil {
 			return err
 		}
@@ -104,18 +107,18 @@ func (g *accountGroup) assistantsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.con.printJSON(got)
+		return g.con.PrintJSON(got)
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
-	remove := g.deployment.request(&cobra.Command{Use: "delete", Short: "Go back to the deployment's assistant", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
-		return g.deployment.delete(ctx, c, "/ai/assistant", nil)
+	remove := g.deployment.Request(&cobra.Command{Use: "delete", Short: "Go back to the deployment's assistant", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+		return g.deployment.Delete(ctx, c, "/ai/assistant", nil)
 	})
-	return group(&cobra.Command{Use: "assistants", Short: "Who answers: provider, model, persona"}, show, set, remove)
+	return usage.Group(&cobra.Command{Use: "assistants", Short: "Who answers: provider, model, persona"}, show, set, remove)
 }
 
 func (g *accountGroup) usageCommand() *cobra.Command {
 	var by, from, to string
-	cmd := g.deployment.request(&cobra.Command{Use: "usage", Short: "What models were used for, and what they cost", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd := g.deployment.Request(&cobra.Command{Use: "usage", Short: "What models were used for, and what they cost", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
 		query := url.Values{}
 		for name, value := range map[string]string{"by": by, "from": from, "to": to} {
 			if value != "" {
@@ -128,10 +131,10 @@ func (g *accountGroup) usageCommand() *cobra.Command {
 		}
 		var rows [][]string
 		for _, u := range got.Usage {
-			rows = append(rows, []string{u.Key, fmt.Sprint(u.Turns), fmt.Sprint(u.Input), fmt.Sprint(u.Output), money(u.Micros)})
+			rows = append(rows, []string{u.Key, fmt.Sprint(u.Turns), fmt.Sprint(u.Input), fmt.Sprint(u.Output), console.Money(u.Micros)})
 		}
-		rows = append(rows, []string{g.con.text("cli.total"), fmt.Sprint(got.Total.Turns), fmt.Sprint(got.Total.Input), fmt.Sprint(got.Total.Output), money(got.Total.Micros)})
-		return g.con.list(got, []string{"cli.what", "cli.turns", "cli.read_tokens", "cli.written_tokens", "cli.cost"}, rows)
+		rows = append(rows, []string{g.con.Text("cli.total"), fmt.Sprint(got.Total.Turns), fmt.Sprint(got.Total.Input), fmt.Sprint(got.Total.Output), console.Money(got.Total.Micros)})
+		return g.con.List(got, []string{"cli.what", "cli.turns", "cli.read_tokens", "cli.written_tokens", "cli.cost"}, rows)
 	})
 	f := cmd.Flags()
 	f.StringVar(&by, "by", "", "account, day, project, chat, run, turn, model or source")
@@ -141,83 +144,83 @@ func (g *accountGroup) usageCommand() *cobra.Command {
 }
 
 func (g *accountGroup) creditsCommand() *cobra.Command {
-	show := g.deployment.request(&cobra.Command{Use: "show", Short: "The balance, sessions and limits", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
+	show := g.deployment.Request(&cobra.Command{Use: "show", Short: "The balance, sessions and limits", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.Credits](ctx, c, "/ai/credits", nil)
 		if err != nil {
 			return err
 		}
-		if g.con.json {
-			return g.con.printJSON(got)
+		if g.con.JSON {
+			return g.con.PrintJSON(got)
 		}
-		err = g.con.print(g.con.text("cli.balance", "n", fmt.Sprint(got.Balance), "day", money(got.Spent.Day), "month", money(got.Spent.Month)))
+		err = g.con.Print(g.con.Text("cli.balance", "n", fmt.Sprint(got.Balance), "day", console.Money(got.Spent.Day), "month", console.Money(got.Spent.Month)))
 		if got.Block != nil {
-			err = errors.Join(err, g.con.print(got.Block.Message+" "+got.Block.Action))
+			err = errors.Join(err, g.con.Print(got.Block.Message+" "+got.Block.Action))
 		}
 		return err
 	})
-	var p page
-	ledger := g.deployment.request(&cobra.Command{Use: "ledger", Short: "List the movements, the newest first", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
-		got, err := client.Get[httpapi.LedgerPage](ctx, c, "/ai/ledger", p.query())
+	var p usage.Page
+	ledger := g.deployment.Request(&cobra.Command{Use: "ledger", Short: "List the movements, the newest first", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.LedgerPage](ctx, c, "/ai/ledger", p.Query())
 		if err != nil {
 			return err
 		}
-		defer g.con.tellNext(got.Cursor)
+		defer g.con.TellNext(got.Cursor)
 		var rows [][]string
 		for _, e := range got.Entries {
-			rows = append(rows, []string{e.ID, moment(e.At), g.con.word("cli.movement.", string(e.Kind)), fmt.Sprint(e.Amount), cut(e.Reason, 60)})
+			rows = append(rows, []string{e.ID, console.Moment(e.At), g.con.Word("cli.movement.", string(e.Kind)), fmt.Sprint(e.Amount), console.Cut(e.Reason, 60)})
 		}
-		return g.con.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.amount", "cli.reason"}, rows)
+		return g.con.List(got, []string{"cli.id", "cli.at", "cli.kind", "cli.amount", "cli.reason"}, rows)
 	})
-	p.register(ledger)
-	return group(&cobra.Command{Use: "credits", Short: "The balance of the account, and what moved it"}, show, ledger)
+	p.Register(ledger)
+	return usage.Group(&cobra.Command{Use: "credits", Short: "The balance of the account, and what moved it"}, show, ledger)
 }
 
 func (g *accountGroup) hooksCommand() *cobra.Command {
-	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the addresses that are told what happens", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.Request(&cobra.Command{Use: "list", Short: "List the addresses that are told what happens", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.HookList](ctx, c, "/api/hooks", nil)
 		if err != nil {
 			return err
 		}
 		var rows [][]string
 		for _, h := range got.Hooks {
-			state := g.con.text("cli.on")
+			state := g.con.Text("cli.on")
 			if !h.Enabled {
-				state = g.con.text("cli.off") + " " + h.Off
+				state = g.con.Text("cli.off") + " " + h.Off
 			}
 			rows = append(rows, []string{h.ID, h.URL, strings.Join(h.Events, ","), state})
 		}
-		return g.con.list(got, []string{"cli.id", "cli.url", "cli.events", "cli.status"}, rows)
+		return g.con.List(got, []string{"cli.id", "cli.url", "cli.events", "cli.status"}, rows)
 	})
 	var events []string
-	add := g.deployment.request(&cobra.Command{Use: "add URL", Short: "Tell an address what happens; its secret is printed once", Args: exactly("URL")}, func(ctx context.Context, c *client.Client, args []string) error {
+	add := g.deployment.Request(&cobra.Command{Use: "add URL", Short: "Tell an address what happens; its secret is printed once", Args: usage.Exactly("URL")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.HookMade](ctx, c, "/api/hooks", httpapi.HookRequest{URL: args[0], Events: events})
 		if err != nil {
 			return err
 		}
-		if g.con.json {
-			return g.con.printJSON(got)
+		if g.con.JSON {
+			return g.con.PrintJSON(got)
 		}
-		g.con.report("cli.secret_once")
-		return g.con.print(got.ID + "  " + got.Secret)
+		g.con.Report("cli.secret_once")
+		return g.con.Print(got.ID + "  " + got.Secret)
 	})
 	add.Flags().StringSliceVar(&events, "events", []string{"run.waiting", "run.finished", "run.in_doubt"}, "what is told")
-	remove := g.deployment.request(&cobra.Command{Use: "remove ID", Short: "Tell an address nothing any more", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
-		return g.deployment.delete(ctx, c, client.Path("api", "hooks", args[0]), nil)
+	remove := g.deployment.Request(&cobra.Command{Use: "remove ID", Short: "Tell an address nothing any more", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+		return g.deployment.Delete(ctx, c, client.Path("api", "hooks", args[0]), nil)
 	})
-	deliveries := g.deployment.request(&cobra.Command{Use: "deliveries ID", Short: "List what was told to an address, and how it answered", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	deliveries := g.deployment.Request(&cobra.Command{Use: "deliveries ID", Short: "List what was told to an address, and how it answered", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.DeliveryList](ctx, c, client.Path("api", "hooks", args[0], "deliveries"), nil)
 		if err != nil {
 			return err
 		}
 		var rows [][]string
 		for _, d := range got.Deliveries {
-			rows = append(rows, []string{d.ID, moment(d.CreatedAt), d.Type, g.con.word("page.hook.state.", d.State), fmt.Sprint(len(d.Attempts))})
+			rows = append(rows, []string{d.ID, console.Moment(d.CreatedAt), d.Type, g.con.Word("page.hook.state.", d.State), fmt.Sprint(len(d.Attempts))})
 		}
-		return g.con.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.status", "cli.attempts"}, rows)
+		return g.con.List(got, []string{"cli.id", "cli.at", "cli.kind", "cli.status", "cli.attempts"}, rows)
 	})
-	resend := g.deployment.request(&cobra.Command{Use: "resend ID DELIVERY", Short: "Send a delivery again", Args: exactly("ID", "DELIVERY")}, func(ctx context.Context, c *client.Client, args []string) error {
+	resend := g.deployment.Request(&cobra.Command{Use: "resend ID DELIVERY", Short: "Send a delivery again", Args: usage.Exactly("ID", "DELIVERY")}, func(ctx context.Context, c *client.Client, args []string) error {
 		_, err := c.Raw(ctx, client.Call{Method: http.MethodPost, Path: client.Path("api", "hooks", args[0], "deliveries", args[1], "resend")}, "application/json")
 		return err
 	})
-	return group(&cobra.Command{Use: "hooks", Short: "Addresses that are told what happens"}, list, add, remove, deliveries, resend)
+	return usage.Group(&cobra.Command{Use: "hooks", Short: "Addresses that are told what happens"}, list, add, remove, deliveries, resend)
 }

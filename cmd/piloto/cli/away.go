@@ -44,9 +44,9 @@ func patiently[T any](ctx context.Context, t *jobTale, c *client.Client, request
 			return got, err
 		case !told:
 			if t.thinks != nil {
-				t.thinks.hide()
+				t.thinks.Hide()
 			}
-			t.line("⏳", t.con.text("cli.job.away", "url", c.Origin, "n", fmt.Sprint(int(patience.Seconds()))))
+			t.line("⏳", t.con.Text("cli.job.away", "url", c.Origin, "n", fmt.Sprint(int(patience.Seconds()))))
 		}
 		select {
 		case <-ctx.Done():
@@ -74,7 +74,7 @@ func (t *jobTale) known() httpapi.Job {
 		}
 	}
 	for _, f := range own.Refused {
-		j.Refused = append(j.Refused, httpapi.JobRefusal{Refusal: f, Why: f.Why().In(t.con.tag)})
+		j.Refused = append(j.Refused, httpapi.JobRefusal{Refusal: f, Why: f.Why().In(t.con.Tag)})
 	}
 	return j
 }
@@ -84,11 +84,11 @@ func (t *jobTale) known() httpapi.Job {
 func (g *jobGroup) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause error, took time.Duration) error {
 	away := isAway(cause)
 	if !away {
-		g.con.report("cli.stopping")
+		g.con.Report("cli.stopping")
 	}
 	failed := t.stop()
 	if !away || !isAway(failed) { // cause says it
-		g.con.tell(ctx, failed)
+		g.con.Tell(ctx, failed)
 	}
 	if len(t.untold) > 0 && !isAway(failed) { // a job that ended hears it, too
 		_, _ = client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: t.untold})
@@ -104,13 +104,13 @@ func (g *jobGroup) leaveJob(ctx context.Context, c *client.Client, t *jobTale, c
 	switch {
 	case !away:
 		g.tellRecord(j, t)
-	case g.con.json:
-		cause = errors.Join(g.con.printJSON(g.newOutcome(j, t, took)), cause)
+	case g.con.JSON:
+		cause = errors.Join(g.con.PrintJSON(g.newOutcome(j, t, took)), cause)
 	default:
-		cause = errors.Join(g.printRecord(g.con.out, j, t), cause)
+		cause = errors.Join(g.printRecord(g.con.Out, j, t), cause)
 	}
 	if unread {
-		g.con.report("cli.job.look", "id", t.id)
+		g.con.Report("cli.job.look", "id", t.id)
 	}
 	return cause
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/agent"
@@ -115,8 +116,8 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 	defer func() { must(t, m.Close()) }()
 	a, o, _ := newApp(nil, "")
 	e := &shared{}
-	a.con.errOut = e
-	a.con.tag = locale.English
+	a.con.ErrOut = e
+	a.con.Tag = locale.English
 	flags(a)
 	c := client.New(client.Target{Origin: s.URL, Token: "token"}, "en")
 	j := &jobTale{con: a.con, machine: m, id: "01J", seen: httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Running}, patience: patience}
@@ -129,7 +130,7 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 		return waits && comesBack
 	}
 	err = a.jobs.finish(ctx, c, j, time.Now(), false)
-	a.con.tell(ctx, err)
+	a.con.Tell(ctx, err)
 	if is, err := os.ReadFile(filepath.Join(root, "a")); string(is) != "two\n" {
 		t.Errorf("the file is %q, %v", is, err)
 	}
@@ -173,14 +174,14 @@ func TestADeploymentThatStaysAway(t *testing.T) {
 	} {
 		ended := name == "when the job has ended"
 		out, said, err := (&absent{away: away}).follows(t.Context(), t, false, time.Millisecond, func(*app) {})
-		if codeOf(err) != Unreachable || strings.Count(said, "No answer came") != 1 || ended != strings.Contains(out, "Done.") ||
+		if ending.CodeOf(err) != ending.Unreachable || strings.Count(said, "No answer came") != 1 || ended != strings.Contains(out, "Done.") ||
 			!ended && (!strings.Contains(out, "Edited: a +1 −1") || !strings.Contains(out, "piloto workspace restore -w ") || !strings.Contains(said, "piloto jobs watch 01J")) ||
 			strings.Contains(said, "Stopping") {
 			t.Errorf("%s: %v\n%s\n%s", name, err, out, said)
 		}
-		out, said, err = (&absent{away: away}).follows(t.Context(), t, false, time.Millisecond, func(a *app) { a.con.json = true })
+		out, said, err = (&absent{away: away}).follows(t.Context(), t, false, time.Millisecond, func(a *app) { a.con.JSON = true })
 		var o outcome
-		if wrong := json.Unmarshal([]byte(out), &o); wrong != nil || codeOf(err) != Unreachable || o.JobID != "01J" ||
+		if wrong := json.Unmarshal([]byte(out), &o); wrong != nil || ending.CodeOf(err) != ending.Unreachable || o.JobID != "01J" ||
 			!ended && (len(o.Changes) != 1 || o.Changes[0].Undo == "") || o.Commands == nil || o.Refused == nil {
 			t.Errorf("%s: %v %v\n%s\n%s", name, wrong, err, out, said)
 		}

@@ -7,17 +7,18 @@ import (
 	"runtime"
 	"strings"
 
+	"piloto/cmd/piloto/cli/reach"
 	"piloto/infra/local/process"
 	"piloto/internal/ground/visible"
 )
 
 // person returns the reader of the output of a start.
 func (g *machineGroup) person() process.Person {
-	p := process.Person{Terminal: g.con.isTerm, Lang: g.con.tag, Command: g.con.name, At: g.atAddress}
-	if to, err := g.deployment.target(); err != nil || to.Origin != here {
+	p := process.Person{Terminal: g.con.IsTerm, Lang: g.con.Tag, Command: g.con.Name, At: g.atAddress}
+	if to, err := g.deployment.Target(); err != nil || to.Origin != reach.Here {
 		p.Elsewhere = true
 	}
-	if opener := g.opener(runtime.GOOS, isFile); opener != nil && g.con.isTerm {
+	if opener := g.opener(runtime.GOOS, isFile); opener != nil && g.con.IsTerm {
 		p.Open = func(url string) { start(append(opener, url)) }
 	}
 	return p
@@ -29,9 +30,9 @@ func called(name string) string { return visible.Word(strings.TrimSuffix(name, "
 // opener returns the command that opens an address in the browser of a person who sits at this machine; nil when there
 // is no sign of one: over ssh, in CI, in a container, or without a display. A person who sets PILOTO_OPEN knows better.
 func (g *machineGroup) opener(system string, isFile func(string) bool) []string {
-	isAsked := g.con.getenv("PILOTO_OPEN") != ""
+	isAsked := g.con.Getenv("PILOTO_OPEN") != ""
 	for _, name := range []string{"SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "CI", "KUBERNETES_SERVICE_HOST", "container"} {
-		if !isAsked && g.con.getenv(name) != "" {
+		if !isAsked && g.con.Getenv(name) != "" {
 			return nil
 		}
 	}
@@ -40,7 +41,7 @@ func (g *machineGroup) opener(system string, isFile func(string) bool) []string 
 		return []string{"open"}
 	case system == "windows":
 		return []string{"rundll32", "url.dll,FileProtocolHandler"}
-	case isAsked, g.con.getenv("DISPLAY")+g.con.getenv("WAYLAND_DISPLAY") != "" && !isFile("/.dockerenv") && !isFile("/run/.containerenv"):
+	case isAsked, g.con.Getenv("DISPLAY")+g.con.Getenv("WAYLAND_DISPLAY") != "" && !isFile("/.dockerenv") && !isFile("/run/.containerenv"):
 		return []string{"xdg-open"}
 	}
 	return nil
@@ -63,7 +64,7 @@ func isFile(name string) bool {
 // atAddress returns this command, up, as it was called and with another --addr.
 func (g *machineGroup) atAddress(addr string) string {
 	words, skip := []string{os.Args[0]}, false
-	for _, arg := range g.con.args {
+	for _, arg := range g.con.Args {
 		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		switch is := name == "addr" && strings.HasPrefix(arg, "-"); {
 		case skip:

@@ -18,6 +18,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
 	"piloto/internal/ground/locale"
 )
 
@@ -30,9 +33,9 @@ func init() { locale.Add(sentences) }
 
 // app is one run of the command: the console, the shared values, and one value for each group of commands.
 type app struct {
-	con        *console
-	folders    *folders
-	deployment *deployment
+	con        *console.Console
+	folders    *reach.Folders
+	deployment *reach.Deployment
 	config     *configuration
 	interrupts *interruption
 
@@ -49,9 +52,9 @@ type app struct {
 }
 
 // assemble returns the app of a console.
-func assemble(con *console) *app {
-	a := &app{con: con, folders: &folders{con: con}, interrupts: &interruption{con: con}}
-	a.deployment = &deployment{con: con, folders: a.folders}
+func assemble(con *console.Console) *app {
+	a := &app{con: con, folders: &reach.Folders{Con: con}, interrupts: &interruption{con: con}}
+	a.deployment = &reach.Deployment{Con: con, Folders: a.folders}
 	a.config = &configuration{con: con, folders: a.folders}
 	a.runs = &runGroup{con, a.deployment}
 	a.talk = &talkGroup{con: con, deployment: a.deployment, runs: a.runs}
@@ -71,44 +74,44 @@ type Streams struct{ In, Out, Err *os.File }
 
 // Main runs the command, and returns its exit code.
 func Main(args []string, std Streams, getenv func(string) string) int {
-	con := &console{in: bufio.NewReader(std.In), out: std.Out, errOut: std.Err, getenv: getenv, name: called(os.Args[0])}
-	con.isTerm = term.IsTerminal(int(std.Out.Fd()))
-	con.asks = term.IsTerminal(int(std.In.Fd())) && term.IsTerminal(int(std.Err.Fd()))
-	con.colour = term.IsTerminal(int(std.Err.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	con := &console.Console{In: bufio.NewReader(std.In), Out: std.Out, ErrOut: std.Err, Getenv: getenv, Name: called(os.Args[0])}
+	con.IsTerm = term.IsTerminal(int(std.Out.Fd()))
+	con.Asks = term.IsTerminal(int(std.In.Fd())) && term.IsTerminal(int(std.Err.Fd()))
+	con.Colour = term.IsTerminal(int(std.Err.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	return int(assemble(con).run(args))
 }
 
 // run runs the command until it ends, or until a signal, or until the reader of its output is gone.
-func (a *app) run(args []string) Code {
-	a.con.tag, a.con.args = a.con.language(), args
+func (a *app) run(args []string) ending.Code {
+	a.con.Tag, a.con.Args = a.con.Language(), args
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	unread := func() { stop(&signalError{syscall.SIGPIPE}) }
+	unread := func() { stop(&ending.Signal{Signal: syscall.SIGPIPE}) }
 	// A person reads stderr, now or later.
-	out, errOut := &screen{to: a.con.out, plain: !a.con.isTerm, unread: unread}, &screen{to: a.con.errOut, unread: unread}
-	a.con.out, a.con.errOut = out, errOut
-	defer errOut.end()
+	out, errOut := &console.Screen{To: a.con.Out, Plain: !a.con.IsTerm, Unread: unread}, &console.Screen{To: a.con.ErrOut, Unread: unread}
+	a.con.Out, a.con.ErrOut = out, errOut
+	defer errOut.End()
 	defer a.interrupts.obey(stop)()
 	root := a.root()
 	root.SetArgs(normalise(root, args))
 	err := root.ExecuteContext(ctx)
-	code := codeOf(err)
-	if signalled, ok := errors.AsType[*signalError](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
-		code = signalled.code()
+	code := ending.CodeOf(err)
+	if signalled, ok := errors.AsType[*ending.Signal](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+		code = signalled.Code()
 	}
-	out.end()
-	switch lost := out.err; {
+	out.End()
+	switch lost := out.Err; {
 	case errors.Is(lost, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)): // as of head, which has enough
-		err, code = nil, (&signalError{syscall.SIGPIPE}).code()
-	case lost != nil && code == Success:
-		err, code = refusal("cli.wrong.not_written").Because(lost), Failed
+		err, code = nil, (&ending.Signal{Signal: syscall.SIGPIPE}).Code()
+	case lost != nil && code == ending.Success:
+		err, code = ending.Refusal("cli.wrong.not_written").Because(lost), ending.Failed
 	}
 	if err != nil {
 		_ = a.config.settle() // arguments are refused before the language is known
-		a.con.tell(ctx, err)
+		a.con.Tell(ctx, err)
 	}
-	if code == Unauthenticated && err.Error() != "" {
-		fmt.Fprintln(a.con.errOut, a.con.text("cli.login_hint"))
+	if code == ending.Unauthenticated && err.Error() != "" {
+		fmt.Fprintln(a.con.ErrOut, a.con.Text("cli.login_hint"))
 	}
 	return code
 }
@@ -121,25 +124,25 @@ func (a *app) root() *cobra.Command {
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.config.configure(cmd) },
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(refusal("cli.wrong.no_command", "name", args[0]))
+				return ending.Miswritten(ending.Refusal("cli.wrong.no_command", "name", args[0]))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetOut(a.con.out)
-	root.SetErr(a.con.errOut)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(flagError(err)) })
+	root.SetOut(a.con.Out)
+	root.SetErr(a.con.ErrOut)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return ending.Miswritten(flagError(err)) })
 	f := root.PersistentFlags()
-	f.StringVar(&a.deployment.at, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
-	f.StringVar(&a.deployment.profile, "profile", "", "`name` of a deployment that login stored")
-	f.StringVar(&a.folders.data, "data", dataFolder, "`folder` of everything that lasts on this machine")
+	f.StringVar(&a.deployment.At, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
+	f.StringVar(&a.deployment.Profile, "profile", "", "`name` of a deployment that login stored")
+	f.StringVar(&a.folders.Data, "data", reach.DataFolder, "`folder` of everything that lasts on this machine")
 	f.StringVarP(&a.config.config, "config", "c", "", "`file` with settings; piloto.yaml when there is one")
 	f.StringVar(&a.config.lang, "lang", "", "language of what you read: es or en")
-	f.BoolVar(&a.con.json, "json", false, "print the result as JSON")
-	f.BoolVar(&a.con.quiet, "quiet", false, "say nothing on stderr but errors")
+	f.BoolVar(&a.con.JSON, "json", false, "print the result as JSON")
+	f.BoolVar(&a.con.Quiet, "quiet", false, "say nothing on stderr but errors")
 	f.BoolVar(&a.config.noColour, "no-color", false, "write without colours")
-	f.CountVarP(&a.con.verbose, "verbose", "v", "say more on stderr: -v, -vv, -vvv")
+	f.CountVarP(&a.con.Verbose, "verbose", "v", "say more on stderr: -v, -vv, -vvv")
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command

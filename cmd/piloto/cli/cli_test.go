@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
 	"piloto/cmd/piloto/show"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
@@ -18,8 +21,8 @@ import (
 // newApp returns an app with an environment, and its stdout and stderr.
 func newApp(env map[string]string, in string) (a *app, out, errOut *strings.Builder) {
 	out, errOut = &strings.Builder{}, &strings.Builder{}
-	return assemble(&console{
-		in: bufio.NewReader(strings.NewReader(in)), out: out, errOut: errOut, getenv: func(name string) string { return env[name] },
+	return assemble(&console.Console{
+		In: bufio.NewReader(strings.NewReader(in)), Out: out, ErrOut: errOut, Getenv: func(name string) string { return env[name] },
 	}), out, errOut
 }
 
@@ -45,14 +48,14 @@ func TestFlagsComeBeforeEnvironmentBeforeFile(t *testing.T) {
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if a.deployment.profile != "of-flag" || a.folders.data != "of-environment" || !a.con.quiet {
-		t.Errorf("%+v %+v %v", a.deployment, a.folders, a.con.quiet)
+	if a.deployment.Profile != "of-flag" || a.folders.Data != "of-environment" || !a.con.Quiet {
+		t.Errorf("%+v %+v %v", a.deployment, a.folders, a.con.Quiet)
 	}
 }
 
 func TestConfigurationIsStrict(t *testing.T) {
 	a, _, _ := newApp(nil, "")
-	a.con.tag = locale.English
+	a.con.Tag = locale.English
 	for text, says := range map[string]string{
 		"max_steps: 3\nagent: build\n": "",
 		"":                             "",
@@ -72,7 +75,7 @@ func TestConfigurationIsStrict(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := readConfig(a.root(), "f.yaml", true)
-		if (err == nil) != (says == "") || err != nil && !strings.Contains(a.con.told(err), says) {
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(a.con.Told(err), says) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -81,7 +84,7 @@ func TestConfigurationIsStrict(t *testing.T) {
 func TestTokensAreForTheirOwnerAlone(t *testing.T) {
 	folder := t.TempDir()
 	a, _, _ := newApp(map[string]string{"XDG_CONFIG_HOME": folder}, "")
-	if err := a.deployment.writeProfiles(profiles{Current: "a", Known: map[string]profile{"a": {"https://a.example", "secret", ""}}}); err != nil {
+	if err := a.deployment.WriteProfiles(reach.Profiles{Current: "a", Known: map[string]reach.Profile{"a": {Origin: "https://a.example", Token: "secret"}}}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(folder, "piloto", "credentials.json")
@@ -89,18 +92,18 @@ func TestTokensAreForTheirOwnerAlone(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v %v", info.Mode(), err)
 	}
-	a.deployment.at = "https://b.example"
-	if to, err := a.deployment.target(); err != nil || to.Token != "" {
+	a.deployment.At = "https://b.example"
+	if to, err := a.deployment.Target(); err != nil || to.Token != "" {
 		t.Errorf("the token of another deployment is sent: %q %v", to.Token, err)
 	}
-	a.deployment.at = "https://a.example/"
-	if to, err := a.deployment.target(); err != nil || to.Token != "secret" {
+	a.deployment.At = "https://a.example/"
+	if to, err := a.deployment.Target(); err != nil || to.Token != "secret" {
 		t.Errorf("%q %v", to.Token, err)
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.deployment.target(); codeOf(err) != Usage || !strings.Contains(a.con.worded(err).Error(), "chmod 600") {
+	if _, err := a.deployment.Target(); ending.CodeOf(err) != ending.Usage || !strings.Contains(a.con.Worded(err).Error(), "chmod 600") {
 		t.Errorf("others can read it: %v", err)
 	}
 }
@@ -111,7 +114,7 @@ func TestTokensAreNotSentReadable(t *testing.T) {
 		"http://piloto.example": false, "http://127.0.0.1.example": false, "ftp://piloto.example": false, "piloto.example": false,
 		"https://a:b@piloto.example": false, "https://piloto.example/?x": false, "https://": false, "": false,
 	} {
-		if _, err := originOf(address); (err == nil) != ok {
+		if _, err := reach.OriginOf(address); (err == nil) != ok {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -129,7 +132,7 @@ func TestLanguageIsThatOfTheEnvironment(t *testing.T) {
 		{map[string]string{"LANG": "es_ES.UTF-8", "PILOTO_LANG": "en"}, "en"},
 	} {
 		a, _, _ := newApp(c.env, "")
-		if got := a.con.language(); got != c.want {
+		if got := a.con.Language(); got != c.want {
 			t.Errorf("%v: %s", c.env, got)
 		}
 	}
@@ -138,12 +141,12 @@ func TestLanguageIsThatOfTheEnvironment(t *testing.T) {
 func TestSecretIsTheFirstLine(t *testing.T) {
 	for in, want := range map[string]string{"abc\n": "abc", "abc": "abc", "  abc \nmore": "abc"} {
 		a, _, _ := newApp(nil, in)
-		if got, err := a.con.secret("?"); got != want || err != nil {
+		if got, err := a.con.Secret("?"); got != want || err != nil {
 			t.Errorf("%q: %q %v", in, got, err)
 		}
 	}
 	a, _, _ := newApp(nil, "\n")
-	if _, err := a.con.secret("?"); codeOf(err) != Usage {
+	if _, err := a.con.Secret("?"); ending.CodeOf(err) != ending.Usage {
 		t.Errorf("nothing: %v", err)
 	}
 }
@@ -161,11 +164,11 @@ func TestEveryCommandSaysWhatItDoes(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	a.con.out = &out
+	a.con.Out = &out
 	root := a.root()
 	root.SetArgs([]string{"nothing"})
 	root.SetOut(io.Discard)
-	if err := root.Execute(); codeOf(err) != Usage {
+	if err := root.Execute(); ending.CodeOf(err) != ending.Usage {
 		t.Errorf("%v", err)
 	}
 }
@@ -175,17 +178,17 @@ func TestEndOfInputAgreesToNothing(t *testing.T) {
 	r := httpapi.Run{RunID: "01", Digest: plan.Digest(strings.Repeat("ab", 32))}
 	for _, c := range []struct {
 		in   string
-		want Code
-	}{{"", Waits}, {"\n", Waits}, {"abababa\n", Waits}, {"cdcdcdcd\n", Waits}, {"abababab\n", Success}, {" ABABABAB \n", Success}} {
+		want ending.Code
+	}{{"", ending.Waits}, {"\n", ending.Waits}, {"abababa\n", ending.Waits}, {"cdcdcdcd\n", ending.Waits}, {"abababab\n", ending.Success}, {" ABABABAB \n", ending.Success}} {
 		a, _, _ := newApp(nil, c.in)
-		a.con.asks = true
-		if got := codeOf(a.runs.agreed(t.Context(), decision{}, r.Digest, &show.Writer{})); got != c.want {
+		a.con.Asks = true
+		if got := ending.CodeOf(a.runs.agreed(t.Context(), decision{}, r.Digest, &show.Writer{})); got != c.want {
 			t.Errorf("%q: %d, not %d", c.in, got, c.want)
 		}
 	}
 	a, _, _ := newApp(nil, "")
 	short := httpapi.Run{RunID: "01", Digest: "ab"}
-	if got := codeOf(a.runs.agreed(t.Context(), decision{digest: "abababab"}, short.Digest, &show.Writer{})); got != Waits {
+	if got := ending.CodeOf(a.runs.agreed(t.Context(), decision{digest: "abababab"}, short.Digest, &show.Writer{})); got != ending.Waits {
 		t.Errorf("a digest that is none: %d", got)
 	}
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
 	"piloto/cmd/piloto/sandbox"
 	"piloto/internal/ground/visible"
 )
@@ -33,8 +36,8 @@ var unset = []string{"config", "help", "version", "chat", "project", "delete", "
 
 // configuration is the settings of a command: its flags, the environment and a file.
 type configuration struct {
-	con      *console
-	folders  *folders
+	con      *console.Console
+	folders  *reach.Folders
 	config   string // the file that was named
 	lang     string
 	noColour bool
@@ -65,24 +68,24 @@ func given(cmd *cobra.Command, names ...string) (words []string) {
 // configure sets the flags that were not given: from the environment (PILOTO_MAX_STEPS), else from the configuration
 // (max_steps).
 func (cfg *configuration) configure(cmd *cobra.Command) error {
-	cfg.con.same, cfg.con.whose = given(cmd, "at", "profile", "data"), given(cmd, "project", "chat", "workspace", "show")
+	cfg.con.Same, cfg.con.Whose = given(cmd, "at", "profile", "data"), given(cmd, "project", "chat", "workspace", "show")
 	file, named := cfg.config, true
 	if file == "" {
-		file = cfg.con.getenv("PILOTO_CONFIG")
+		file = cfg.con.Getenv("PILOTO_CONFIG")
 	}
 	if file == "" {
 		file, named = configFile, false
 	}
 	settings, err := readConfig(cmd.Root(), file, named)
 	if err != nil {
-		return usage(err)
+		return ending.Miswritten(err)
 	}
 	var widening map[string]bool
 	if !named {
 		settings, widening = narrowing(settings)
 	}
 	if cfg.hooks, err = readHooks(settings[strings.ReplaceAll(hooksKey, "-", "_")], file); err != nil {
-		return usage(err)
+		return ending.Miswritten(err)
 	}
 	known := configurable(cmd.Root())
 	var wrong []error
@@ -95,7 +98,7 @@ func (cfg *configuration) configure(cmd *cobra.Command) error {
 		if f.Changed || !known[key] {
 			return
 		}
-		value, from := cfg.con.getenv("PILOTO_"+strings.ToUpper(key)), "PILOTO_"+strings.ToUpper(key)
+		value, from := cfg.con.Getenv("PILOTO_"+strings.ToUpper(key)), "PILOTO_"+strings.ToUpper(key)
 		if value == "" {
 			s, ok := settings[key]
 			if widening[key] {
@@ -118,9 +121,9 @@ func (cfg *configuration) configure(cmd *cobra.Command) error {
 		cfg.origins[f.Name] = from
 	})
 	if err := errors.Join(wrong...); err != nil {
-		return usage(err)
+		return ending.Miswritten(err)
 	}
-	cfg.folders.named = cmd.Flags().Changed("data")
+	cfg.folders.Named = cmd.Flags().Changed("data")
 	err = cfg.settle()
 	cfg.tellIgnored(file, ignored)
 	return err
@@ -134,13 +137,13 @@ func (cfg *configuration) settle() error {
 	switch cfg.lang {
 	case "":
 	case "es", "en":
-		cfg.con.getenv = variable{name: "PILOTO_LANG", value: cfg.lang}.over(cfg.con.getenv)
-		cfg.con.tag = cfg.con.language()
+		cfg.con.Getenv = console.Variable{Name: "PILOTO_LANG", Value: cfg.lang}.Over(cfg.con.Getenv)
+		cfg.con.Tag = cfg.con.Language()
 	default:
-		return usage(refusal("cli.wrong.lang", "name", cfg.origin("lang"), "value", cfg.lang))
+		return ending.Miswritten(ending.Refusal("cli.wrong.lang", "name", cfg.origin("lang"), "value", cfg.lang))
 	}
 	if cfg.noColour {
-		cfg.con.colour = false
+		cfg.con.Colour = false
 	}
 	return nil
 }
@@ -165,7 +168,7 @@ func readHooks(s setting, file string) ([]sandbox.Hook, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(raw))
 	dec.KnownFields(true)
 	if err := dec.Decode(&hooks); err != nil {
-		return nil, refusal("cli.config.hooks", "at", fmt.Sprintf("%s:%d: post_edit", file, s.line)).Because(err)
+		return nil, ending.Refusal("cli.config.hooks", "at", fmt.Sprintf("%s:%d: post_edit", file, s.line)).Because(err)
 	}
 	return hooks, nil
 }
@@ -173,7 +176,7 @@ func readHooks(s setting, file string) ([]sandbox.Hook, error) {
 // readConfig reads a configuration: a flat YAML mapping of the flags of every command, with _ in the place of -. An
 // unknown key is an error with its line. A file that was not named need not exist.
 func readConfig(root *cobra.Command, file string, named bool) (map[string]setting, error) {
-	text, err := readPlain(file, maxConfig)
+	text, err := console.ReadPlain(file, maxConfig)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil, nil
@@ -182,14 +185,14 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, refusal("cli.config.yaml", "file", file).Because(err)
+		return nil, ending.Refusal("cli.config.yaml", "file", file).Because(err)
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil
 	}
 	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return nil, refusal("cli.config.settings", "at", fmt.Sprintf("%s:%d", file, top.Line))
+		return nil, ending.Refusal("cli.config.settings", "at", fmt.Sprintf("%s:%d", file, top.Line))
 	}
 	known := configurable(root)
 	settings, wrong := map[string]setting{}, []error{}
@@ -202,11 +205,11 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 		ok = ok || flag == hooksKey
 		switch {
 		case flag != hooksKey && !known[key.Value]:
-			wrong = append(wrong, refusal("cli.config.unknown", "at", at))
+			wrong = append(wrong, ending.Refusal("cli.config.unknown", "at", at))
 		case twice:
-			wrong = append(wrong, refusal("cli.config.twice", "at", at))
+			wrong = append(wrong, ending.Refusal("cli.config.twice", "at", at))
 		case !ok:
-			wrong = append(wrong, refusal("cli.config.value", "at", at))
+			wrong = append(wrong, ending.Refusal("cli.config.value", "at", at))
 		default:
 			settings[key.Value] = setting{text, key.Line, value}
 		}
@@ -262,7 +265,7 @@ func flagNames(cmd *cobra.Command) map[string]bool {
 func (cfg *configuration) validate(root *cobra.Command, file string) error {
 	settings, err := readConfig(root, file, true)
 	if err != nil {
-		return usage(err)
+		return ending.Miswritten(err)
 	}
 	_, err = readHooks(settings[strings.ReplaceAll(hooksKey, "-", "_")], file)
 	wrong := []error{err}
@@ -282,11 +285,11 @@ func (cfg *configuration) validate(root *cobra.Command, file string) error {
 		}
 	}
 	if err := errors.Join(wrong...); err != nil {
-		return usage(err)
+		return ending.Miswritten(err)
 	}
-	cfg.con.report("cli.config.valid", "file", file, "n", fmt.Sprint(len(settings)))
+	cfg.con.Report("cli.config.valid", "file", file, "n", fmt.Sprint(len(settings)))
 	if _, widening := narrowing(settings); filepath.Base(file) == configFile && len(widening) > 0 {
-		cfg.con.report("cli.config.named", "keys", strings.Join(slices.Sorted(maps.Keys(widening)), ", "))
+		cfg.con.Report("cli.config.named", "keys", strings.Join(slices.Sorted(maps.Keys(widening)), ", "))
 	}
 	return nil
 }

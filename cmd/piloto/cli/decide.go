@@ -16,6 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
@@ -23,13 +26,13 @@ import (
 )
 
 func (g *runGroup) waitingCommand() *cobra.Command {
-	var p page
-	cmd := g.deployment.request(&cobra.Command{Use: "waiting", Short: "List what waits for a person: plans, approvals, doubts, jobs", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
-		got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", p.query())
+	var p usage.Page
+	cmd := g.deployment.Request(&cobra.Command{Use: "waiting", Short: "List what waits for a person: plans, approvals, doubts, jobs", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", p.Query())
 		if err != nil {
 			return err
 		}
-		defer g.con.tellNext(got.Cursor)
+		defer g.con.TellNext(got.Cursor)
 		var rows [][]string
 		for _, w := range got.Waiting {
 			id, due, digest := w.RunID, "-", "-"
@@ -37,16 +40,16 @@ func (g *runGroup) waitingCommand() *cobra.Command {
 				id = w.JobID
 			}
 			if w.DueAt != nil {
-				due = moment(*w.DueAt)
+				due = console.Moment(*w.DueAt)
 			}
 			if named := cmp.Or(w.Request, w.Digest); named != "" {
 				digest = digitsOf(named)
 			}
-			rows = append(rows, []string{g.con.text("cli.wait." + string(w.Kind)), id, w.StepID, due, digest, cut(w.Title, 60)})
+			rows = append(rows, []string{g.con.Text("cli.wait." + string(w.Kind)), id, w.StepID, due, digest, console.Cut(w.Title, 60)})
 		}
-		return g.con.list(got, []string{"cli.kind", "cli.id", "cli.step", "cli.due", "cli.digest", "cli.title"}, rows)
+		return g.con.List(got, []string{"cli.kind", "cli.id", "cli.step", "cli.due", "cli.digest", "cli.title"}, rows)
 	})
-	p.register(cmd)
+	p.Register(cmd)
 	return cmd
 }
 
@@ -61,9 +64,9 @@ func (g *runGroup) decideCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || len(args) > mostDecided+1 || !slices.Contains([]string{"confirm", "reject", "approve", "refuse"}, args[0]) {
-				return usage(refusal("cli.wrong.decide", "usage", usageOf(cmd), "most", fmt.Sprint(mostDecided)))
+				return ending.Miswritten(ending.Refusal("cli.wrong.decide", "usage", usage.Of(cmd), "most", fmt.Sprint(mostDecided)))
 			}
-			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.Connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				return g.decideMany(ctx, c, args[0], args[1:])
 			})
 		},
@@ -78,7 +81,7 @@ func (g *runGroup) decideMany(ctx context.Context, c *client.Client, what string
 		if err != nil {
 			return err
 		}
-		w := g.con.writer(g.con.colour)
+		w := g.con.Writer(g.con.Colour)
 		item, digest := httpapi.DecisionItem{RunID: r.RunID, Digest: r.Digest, Decision: what}, r.Digest
 		if what == "approve" || what == "refuse" {
 			step, err := g.waitingStep(r, "")
@@ -90,12 +93,12 @@ func (g *runGroup) decideMany(ctx context.Context, c *client.Client, what string
 		} else {
 			w.Plan(r)
 		}
-		if err := g.con.show(g.con.errOut, w); err != nil {
+		if err := g.con.Show(g.con.ErrOut, w); err != nil {
 			return err
 		}
-		fmt.Fprintln(g.con.errOut)
+		fmt.Fprintln(g.con.ErrOut)
 		if !isShown(digest, typed) {
-			return &exitError{code: Waits, text: g.con.text("cli.decide_digest", "id", r.RunID, "digest", digitsOf(digest))}
+			return &ending.Error{Code: ending.Waits, Text: g.con.Text("cli.decide_digest", "id", r.RunID, "digest", digitsOf(digest))}
 		}
 		body.Items = append(body.Items, item)
 	}
@@ -103,19 +106,19 @@ func (g *runGroup) decideMany(ctx context.Context, c *client.Client, what string
 	if err != nil {
 		return err
 	}
-	worst := Success
+	worst := ending.Success
 	var rows [][]string
 	for _, d := range got.Items {
-		text := g.con.text("cli.decided." + d.Decision)
+		text := g.con.Text("cli.decided." + d.Decision)
 		if d.Problem != nil {
-			worst, text = Partial, fmt.Sprint(d.Problem.Detail)
+			worst, text = ending.Partial, fmt.Sprint(d.Problem.Detail)
 		}
 		rows = append(rows, []string{d.RunID, fmt.Sprint(d.Status), text})
 	}
-	if err := g.con.list(got, []string{"cli.id", "cli.status", "cli.outcome"}, rows); err != nil {
+	if err := g.con.List(got, []string{"cli.id", "cli.status", "cli.outcome"}, rows); err != nil {
 		return err
 	}
-	return exit(worst)
+	return ending.Exit(worst)
 }
 
 // action is an action on a run. With an idempotency key, a request whose answer was lost is sent again.
@@ -134,12 +137,12 @@ func act(ctx context.Context, c *client.Client, on action, body any) (httpapi.Ru
 // edit opens the steps of a plan as JSON in the editor of the person, and proposes the text as its next revision. The
 // text is kept if it is refused.
 func (g *runGroup) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpapi.Run, error) {
-	editor := g.con.getenv("VISUAL")
+	editor := g.con.Getenv("VISUAL")
 	if editor == "" {
-		editor = g.con.getenv("EDITOR")
+		editor = g.con.Getenv("EDITOR")
 	}
 	if editor == "" {
-		return r, usage(refusal("cli.wrong.no_editor"))
+		return r, ending.Miswritten(ending.Refusal("cli.wrong.no_editor"))
 	}
 	file, err := os.CreateTemp("", "piloto-plan-*.json") // with mode 0600
 	if err != nil {
@@ -155,12 +158,12 @@ func (g *runGroup) edit(ctx context.Context, c *client.Client, r httpapi.Run) (h
 	}
 	words := strings.Fields(editor)
 	if len(words) == 0 {
-		return r, usage(refusal("cli.wrong.no_editor"))
+		return r, ending.Miswritten(ending.Refusal("cli.wrong.no_editor"))
 	}
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...) //nolint:gosec // the person's own editor
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, unscreened(g.con.errOut), unscreened(g.con.errOut)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, console.Unscreened(g.con.ErrOut), console.Unscreened(g.con.ErrOut)
 	if err := cmd.Run(); err != nil {
-		return r, refusal("cli.wrong.editor", "name", editor).Because(err)
+		return r, ending.Refusal("cli.wrong.editor", "name", editor).Because(err)
 	}
 	text, err := os.ReadFile(file.Name())
 	if err != nil {
@@ -172,12 +175,12 @@ func (g *runGroup) edit(ctx context.Context, c *client.Client, r httpapi.Run) (h
 	}
 	var body httpapi.EditRequest
 	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &body); err != nil {
-		return r, usage(notJSON(file.Name(), err))
+		return r, ending.Miswritten(console.NotJSON(file.Name(), err))
 	}
 	body.Digest = r.Digest
 	got, err := client.Send[httpapi.RunAnswer](ctx, c, client.Call{Method: http.MethodPatch, Path: runPath(r.RunID, "plan"), Body: body})
 	if err != nil {
-		return r, errors.Join(err, refusal("cli.kept", "file", file.Name()))
+		return r, errors.Join(err, ending.Refusal("cli.kept", "file", file.Name()))
 	}
 	_ = os.Remove(file.Name())
 	return got.Run, nil

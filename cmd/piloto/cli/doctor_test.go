@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
 	"piloto/cmd/piloto/client"
 )
 
@@ -33,7 +35,7 @@ func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 		`{"configured":false,"provider":"openai"}`:                                                     {Text: "openai: no assistant with a key", Do: "set the key on the page, under Assistants"},
 	} {
 		a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
-		a.con.tag = a.con.language()
+		a.con.Tag = a.con.Language()
 		want.What = "provider"
 		if got := a.doctor.examineStatus(t.Context(), served(t, map[string]string{"/ai/status": status})); got != want {
 			t.Errorf("%s: %+v, want %+v", status, got, want)
@@ -52,7 +54,7 @@ func TestAProcessOfThisMachineIsNoPlaceElsewhere(t *testing.T) {
 		"en": "go to openai (m, api.openai.com).",
 	} {
 		a, _, errOut := newApp(map[string]string{"PILOTO_LANG": lang, "XDG_CONFIG_HOME": t.TempDir()}, "")
-		a.con.tag, a.deployment.at = a.con.language(), here
+		a.con.Tag, a.deployment.At = a.con.Language(), reach.Here
 		c := served(t, map[string]string{
 			"/ai/eligibility": `{"provider":"openai","model":"m","providerOrder":["openai"]}`, "/api/agents/build": `{"name":"build"}`,
 			"/ai/providers": `{"providers":[{"provider":"openai","base_url":"https://api.openai.com/v1"}]}`,
@@ -68,7 +70,7 @@ func TestCreditsSayWhatIsMissing(t *testing.T) {
 	c := served(t, map[string]string{"/ai/credits": `{"balance":9,"block":{"reason":"insufficient_credits","message":"You need credits.","action":"Add at least 21\u001b[2J credits.","creditsMissing":21}}`})
 	a, out, _ := newApp(map[string]string{"PILOTO_TOKEN": "t", "PILOTO_LANG": "en", "XDG_CONFIG_HOME": t.TempDir()}, "")
 	code := a.run([]string{"--at", c.Origin, "credits"})
-	if code != Success || !strings.Contains(out.String(), "Balance: 9 credits.") || !strings.HasSuffix(out.String(), "\nYou need credits. Add at least 21⟦U+001B⟧[2J credits.\n") {
+	if code != ending.Success || !strings.Contains(out.String(), "Balance: 9 credits.") || !strings.HasSuffix(out.String(), "\nYou need credits. Add at least 21⟦U+001B⟧[2J credits.\n") {
 		t.Errorf("%d %q", code, out)
 	}
 }

@@ -10,6 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/ground/visible"
@@ -20,9 +24,9 @@ import (
 
 // fileGroup are the commands about files.
 type fileGroup struct {
-	con        *console
-	deployment *deployment
-	folders    *folders
+	con        *console.Console
+	deployment *reach.Deployment
+	folders    *reach.Folders
 }
 
 func (g *fileGroup) commands() []*cobra.Command {
@@ -41,12 +45,12 @@ func (g *fileGroup) workspaceCommand() *cobra.Command {
 			},
 		}
 	}
-	list := with("ls", "List the files that an agent sees", none, g.listFiles)
-	cat := with("cat FILE [VERSION]", "Write a file to stdout, or an earlier version of it", between(1, "FILE", "VERSION"), g.catFile)
-	log := with("log FILE", "List the versions of a file that are kept, also of one that was deleted", exactly("FILE"), g.logFile)
-	diff := with("diff FILE VERSION", "Show what restoring a version would change", exactly("FILE", "VERSION"), g.diffFile)
-	restore := with("restore FILE VERSION", "Put an earlier version back; the present one is kept, too", exactly("FILE", "VERSION"), g.restoreFile)
-	cmd := group(&cobra.Command{Use: "workspace", Short: "Files: of a folder of this machine, or of a project or a chat"}, list, cat, log, diff, restore,
+	list := with("ls", "List the files that an agent sees", usage.None, g.listFiles)
+	cat := with("cat FILE [VERSION]", "Write a file to stdout, or an earlier version of it", usage.Between(1, "FILE", "VERSION"), g.catFile)
+	log := with("log FILE", "List the versions of a file that are kept, also of one that was deleted", usage.Exactly("FILE"), g.logFile)
+	diff := with("diff FILE VERSION", "Show what restoring a version would change", usage.Exactly("FILE", "VERSION"), g.diffFile)
+	restore := with("restore FILE VERSION", "Put an earlier version back; the present one is kept, too", usage.Exactly("FILE", "VERSION"), g.restoreFile)
+	cmd := usage.Group(&cobra.Command{Use: "workspace", Short: "Files: of a folder of this machine, or of a project or a chat"}, list, cat, log, diff, restore,
 		g.getFileCommand(&f), g.putFileCommand(&f), g.pushCommand(&f), g.pullCommand(&f))
 	cmd.Long = `With --project or --chat: the files of that project, or of that chat, at the deployment (--at, --profile).
 Without them: the files of a folder of this machine (-w), with the versions that were kept here.
@@ -94,11 +98,11 @@ func (g *fileGroup) withFiles(ctx context.Context, f fileFlags, do func(ctx cont
 func (g *fileGroup) withRemote(ctx context.Context, f fileFlags, do func(ctx context.Context, files client.Files) error) error {
 	switch {
 	case f.project != "" && f.chat != "":
-		return usage(refusal("cli.wrong.two_places"))
+		return ending.Miswritten(ending.Refusal("cli.wrong.two_places"))
 	case !f.remote():
-		return usage(refusal("cli.files.place"))
+		return ending.Miswritten(ending.Refusal("cli.files.place"))
 	}
-	return g.deployment.connect(ctx, func(ctx context.Context, c *client.Client) error {
+	return g.deployment.Connect(ctx, func(ctx context.Context, c *client.Client) error {
 		chat, err := chatOf(ctx, c, f.chat)
 		if err != nil {
 			return err
@@ -124,9 +128,9 @@ func (g *fileGroup) tellRemoved(list []files.Removed) {
 		}
 		name := visible.Line(r.Path)
 		if r.ProjectID+r.ChatID != "" {
-			name = g.con.text("cli.files.removed_elsewhere", "name", name, "id", r.ProjectID+r.ChatID)
+			name = g.con.Text("cli.files.removed_elsewhere", "name", name, "id", r.ProjectID+r.ChatID)
 		}
-		g.con.report(key, "name", name, "at", r.At.Local().Format(time.DateTime))
+		g.con.Report(key, "name", name, "at", r.At.Local().Format(time.DateTime))
 	}
 }
 
@@ -136,9 +140,9 @@ func (g *fileGroup) openFolder(root string, shown []string) (*machine.Machine, e
 	if err != nil {
 		return nil, err
 	}
-	m, err := machine.Open(machine.Options{Root: root, History: history, Shown: shown, Tag: g.con.tag, Now: time.Now, Log: g.con.errOut})
+	m, err := machine.Open(machine.Options{Root: root, History: history, Shown: shown, Tag: g.con.Tag, Now: time.Now, Log: g.con.ErrOut})
 	if err != nil {
-		return nil, usage(err)
+		return nil, ending.Miswritten(err)
 	}
 	return m, nil
 }
@@ -147,7 +151,7 @@ func (g *fileGroup) openFolder(root string, shown []string) (*machine.Machine, e
 func historyFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", refusal("cli.wrong.no_cache", "why", err.Error())
+		return "", ending.Refusal("cli.wrong.no_cache", "why", err.Error())
 	}
 	return filepath.Join(cache, "piloto", "history"), nil
 }
@@ -161,7 +165,7 @@ func (g *fileGroup) listFiles(ctx context.Context, files openFiles, _ []string) 
 	for _, f := range all.Files {
 		rows = append(rows, fileRow(f))
 	}
-	return g.con.list(map[string]any{"files": jsonFiles(all.Files), "version": all.Version}, fileTitles, rows)
+	return g.con.List(map[string]any{"files": jsonFiles(all.Files), "version": all.Version}, fileTitles, rows)
 }
 
 // fileTitles are the titles of a table of files.
@@ -172,7 +176,7 @@ func fileRow(f workspace.File) []string {
 	if version != "" {
 		version = visible.Word(version) // people paste it into a command
 	}
-	return []string{f.Name, fmt.Sprint(f.Size), moment(f.At), version}
+	return []string{f.Name, fmt.Sprint(f.Size), console.Moment(f.At), version}
 }
 
 // shortVersion is the number of characters of a version that lists show and commands take.
@@ -209,12 +213,12 @@ func whole(ctx context.Context, files openFiles, name, typed string) (string, er
 			continue
 		}
 		if found != "" {
-			return "", usage(refusal("cli.wrong.versions", "name", name, "version", typed))
+			return "", ending.Miswritten(ending.Refusal("cli.wrong.versions", "name", name, "version", typed))
 		}
 		found = f.Version
 	}
 	if found == "" {
-		return "", usage(refusal("cli.wrong.no_version", "name", name, "version", typed))
+		return "", ending.Miswritten(ending.Refusal("cli.wrong.no_version", "name", name, "version", typed))
 	}
 	return found, nil
 }
@@ -231,13 +235,13 @@ func (g *fileGroup) catFile(ctx context.Context, files openFiles, args []string)
 	if err != nil {
 		return err
 	}
-	if g.con.isTerm { // no control character reaches a terminal
+	if g.con.IsTerm { // no control character reaches a terminal
 		if workspace.Binary(content) {
-			return usage(refusal("cli.files.binary", "name", args[0]))
+			return ending.Miswritten(ending.Refusal("cli.files.binary", "name", args[0]))
 		}
 		content = []byte(visible.Lines(string(content)))
 	}
-	_, err = g.con.out.Write(content)
+	_, err = g.con.Out.Write(content)
 	return err
 }
 
@@ -250,7 +254,7 @@ func (g *fileGroup) logFile(ctx context.Context, files openFiles, args []string)
 	for _, f := range kept {
 		rows = append(rows, fileRow(f))
 	}
-	return g.con.list(map[string]any{"versions": jsonFiles(kept)}, fileTitles, rows)
+	return g.con.List(map[string]any{"versions": jsonFiles(kept)}, fileTitles, rows)
 }
 
 // restoring returns the change that puts a version of a file back.
@@ -286,7 +290,7 @@ func (g *fileGroup) diffFile(ctx context.Context, files openFiles, args []string
 	if err != nil || diff == "" {
 		return err
 	}
-	return g.con.copyTo(g.con.out, diff, g.con.isTerm)
+	return g.con.CopyTo(g.con.Out, diff, g.con.IsTerm)
 }
 
 func (g *fileGroup) restoreFile(ctx context.Context, files openFiles, args []string) error {
@@ -298,7 +302,7 @@ func (g *fileGroup) restoreFile(ctx context.Context, files openFiles, args []str
 		return err
 	}
 	for _, c := range set.Changes {
-		g.con.say(c.Phrase().In(g.con.tag))
+		g.con.Say(c.Phrase().In(g.con.Tag))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/cmd/piloto/cli/reach"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/agent"
 	"piloto/internal/edge/httpapi"
@@ -37,13 +38,13 @@ func (g *jobGroup) tellWhere(ctx context.Context, c *client.Client, w *work, cho
 	}
 	from := visible.Line(hostOf(c.Origin))
 	key := "cli.goes"
-	switch to, err := g.deployment.target(); {
+	switch to, err := g.deployment.Target(); {
 	case who.Provider == "":
 		key = "cli.goes.nowhere"
-	case err == nil && to.Origin == here: // its process is on this machine
+	case err == nil && to.Origin == reach.Here: // its process is on this machine
 		key = "cli.goes.here"
 	}
-	said := g.con.text(key, "host", from, "provider", to(who.Provider, who.Model))
+	said := g.con.Text(key, "host", from, "provider", to(who.Provider, who.Model))
 	var others []string
 	for _, name := range who.Order {
 		if name != who.Provider {
@@ -51,9 +52,9 @@ func (g *jobGroup) tellWhere(ctx context.Context, c *client.Client, w *work, cho
 		}
 	}
 	if len(others) > 0 {
-		said += " " + g.con.text("cli.goes.else", "others", strings.Join(others, ", "))
+		said += " " + g.con.Text("cli.goes.else", "others", strings.Join(others, ", "))
 	}
-	g.con.say(said)
+	g.con.Say(said)
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"piloto/cmd/piloto/cli/ending"
 )
 
 func TestRunSaysWhereItGoesBeforeItIsSent(t *testing.T) {
@@ -47,7 +49,7 @@ func TestRunSaysWhereItGoesBeforeItIsSent(t *testing.T) {
 			a, _, errOut := newApp(map[string]string{"PILOTO_TOKEN": "t", "XDG_CONFIG_HOME": t.TempDir()}, "")
 			said = errOut
 			code := a.run(append([]string{"--lang", "en", "--at", s.URL, "run", "--no-wait", "hi"}, c.args...))
-			if code != Success || !strings.Contains(sent, c.says) || !strings.Contains(sent, strings.TrimPrefix(s.URL, "http://")) || strings.Contains(sent, "\x1b") {
+			if code != ending.Success || !strings.Contains(sent, c.says) || !strings.Contains(sent, strings.TrimPrefix(s.URL, "http://")) || strings.Contains(sent, "\x1b") {
 				t.Errorf("%d, before it was sent: %q, then %q", code, sent, errOut)
 			}
 		})

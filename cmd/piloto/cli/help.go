@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/usage"
+
 	_ "embed"
 	"encoding/json"
 	"io"
@@ -46,7 +49,7 @@ func (a *app) addHelp(root *cobra.Command) {
 		RunE: func(_ *cobra.Command, args []string) error {
 			of, left, err := root.Find(args)
 			if err != nil || len(left) > 0 {
-				return usage(refusal("cli.wrong.topic", "name", strings.Join(args, " ")))
+				return ending.Miswritten(ending.Refusal("cli.wrong.topic", "name", strings.Join(args, " ")))
 			}
 			return of.Help()
 		},
@@ -60,13 +63,13 @@ func (a *app) addHelp(root *cobra.Command) {
 		}
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		for _, shell := range append(cmd.Commands(), cmd) {
-			shell.Args, shell.Short, shell.Long = none, completionAbout, completionLong
+			shell.Args, shell.Short, shell.Long = usage.None, completionAbout, completionLong
 			shell.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = "without descriptions" })
 		}
 	}
 	english := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if _ = a.config.settle(); a.con.tag != locale.Spanish { // a language that is none is told elsewhere
+		if _ = a.config.settle(); a.con.Tag != locale.Spanish { // a language that is none is told elsewhere
 			english(cmd, args)
 			return
 		}
@@ -74,7 +77,7 @@ func (a *app) addHelp(root *cobra.Command) {
 		var text strings.Builder
 		cmd.SetOut(&text)
 		english(cmd, args)
-		_, _ = io.WriteString(a.con.out, strings.ReplaceAll(text.String(), "(default ", spanishHelp()["(default "]))
+		_, _ = io.WriteString(a.con.Out, strings.ReplaceAll(text.String(), "(default ", spanishHelp()["(default "]))
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"piloto/cmd/piloto/cli/ending"
 )
 
 // TestHelpIsInSpanishToo: of every command, argument and flag; and a text that no command has is no translation.
@@ -80,7 +82,7 @@ func TestHelpIsInTheLanguageOfThePerson(t *testing.T) {
 				code := a.run(append(slices.Clone(args), map[string][]string{"es": nil, "en": {"--lang", "en"}}[lang]...))
 				text := out.String()
 				spanish, english := strings.Contains(text, "Uso:"), strings.Contains(text, "Usage:")
-				if code != Success || errOut.String() != "" || spanish != (lang == "es") || english != (lang == "en") {
+				if code != ending.Success || errOut.String() != "" || spanish != (lang == "es") || english != (lang == "en") {
 					t.Errorf("%s %q: %d, %s%s", lang, args, code, text, errOut)
 				}
 				for _, word := range []string{"Flags:", "[flags]", "(default ", "[command]", " string ", " strings ", " int ", " duration ", "help for"} {

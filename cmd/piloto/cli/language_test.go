@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 )
@@ -78,7 +79,7 @@ func TestAWrongCommandIsToldInOneLanguage(t *testing.T) {
 				a, out, errOut := newApp(map[string]string{"LANG": string(tag) + ".UTF-8", "XDG_CONFIG_HOME": t.TempDir(), "XDG_CACHE_HOME": t.TempDir()}, "")
 				code := a.run(args)
 				text, ok := strings.CutPrefix(strings.TrimSpace(errOut.String()), "piloto: ")
-				if code != Usage || out.String() != "" || !ok || !is.MatchString(text) {
+				if code != ending.Usage || out.String() != "" || !ok || !is.MatchString(text) {
 					t.Errorf("%s %q: %d, %q, %q", tag, args, code, out, errOut)
 				}
 				seen++
@@ -119,7 +120,7 @@ func TestWhatACommandSaysIsInOneLanguage(t *testing.T) {
 			a, _, errOut := newApp(map[string]string{"LANG": string(tag) + ".UTF-8", "XDG_CONFIG_HOME": t.TempDir(), "PILOTO_DEMO": "off"}, "")
 			code := a.run(strings.Fields(args))
 			said[tag] = visible.Lines(errOut.String())
-			if code == Success || said[tag] == "" || regexp.MustCompile(`(cli|up|data|restore|backup|archive|token)\.[a-z]`).MatchString(strings.ReplaceAll(said[tag], "data.damaged", "")) {
+			if code == ending.Success || said[tag] == "" || regexp.MustCompile(`(cli|up|data|restore|backup|archive|token)\.[a-z]`).MatchString(strings.ReplaceAll(said[tag], "data.damaged", "")) {
 				t.Errorf("%s %s: %d, %q", tag, args, code, said[tag])
 			}
 		}

@@ -10,6 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
@@ -17,30 +21,30 @@ import (
 
 func (g *accountGroup) loginCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "login URL", Short: "Keep the token of a deployment, for you alone; the token is read from stdin", Args: exactly("URL"),
+		Use: "login URL", Short: "Keep the token of a deployment, for you alone; the token is read from stdin", Args: usage.Exactly("URL"),
 		Long: `Keep the token of a deployment. The token is read from stdin, or asked for without showing it, and never a flag:
 
   piloto login https://piloto.example.org < token.txt
 
 It is sent to that address only. --profile names it, when there is more than one deployment.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			origin, err := originOf(args[0])
+			origin, err := reach.OriginOf(args[0])
 			if err != nil {
 				return err
 			}
-			token, err := g.con.secret(g.con.text("cli.token"))
+			token, err := g.con.Secret(g.con.Text("cli.token"))
 			if err != nil {
 				return err
 			}
-			known, err := g.deployment.readProfiles()
+			known, err := g.deployment.ReadProfiles()
 			if err != nil {
 				return err
 			}
-			c := client.New(client.Target{Origin: origin, Token: token}, string(g.con.tag))
+			c := client.New(client.Target{Origin: origin, Token: token}, string(g.con.Tag))
 			if _, err := client.Get[httpapi.ChatList](cmd.Context(), c, "/api/chats", url.Values{"limit": {"1"}}); err != nil {
 				return err
 			}
-			name := g.deployment.profile
+			name := g.deployment.Profile
 			if name == "" {
 				u, err := url.Parse(origin)
 				if err != nil {
@@ -50,15 +54,15 @@ It is sent to that address only. --profile names it, when there is more than one
 			}
 			live, err := c.LiveOrigin(cmd.Context())
 			if errors.Is(err, client.ErrOtherSocket) {
-				g.con.report("cli.other_socket", "url", origin)
+				g.con.Report("cli.other_socket", "url", origin)
 			} // any other error: it has no socket now, and answers come whole
-			known.Known[name], known.Current = profile{origin, token, live}, name
-			if err := g.deployment.writeProfiles(known); err != nil {
+			known.Known[name], known.Current = reach.Profile{Origin: origin, Token: token, Live: live}, name
+			if err := g.deployment.WriteProfiles(known); err != nil {
 				return err
 			}
-			g.con.report("cli.logged_in", "name", name, "url", origin)
+			g.con.Report("cli.logged_in", "name", name, "url", origin)
 			if live != "" {
-				g.con.report("cli.logged_live", "url", live)
+				g.con.Report("cli.logged_live", "url", live)
 			}
 			return nil
 		},
@@ -67,9 +71,9 @@ It is sent to that address only. --profile names it, when there is more than one
 
 func (g *accountGroup) logoutCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "logout [NAME]", Short: "Forget the token of a deployment on this machine", Args: between(0, "NAME"),
+		Use: "logout [NAME]", Short: "Forget the token of a deployment on this machine", Args: usage.Between(0, "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			known, err := g.deployment.readProfiles()
+			known, err := g.deployment.ReadProfiles()
 			if err != nil {
 				return err
 			}
@@ -78,36 +82,36 @@ func (g *accountGroup) logoutCommand() *cobra.Command {
 				name = args[0]
 			}
 			if name == "" {
-				return usage(refusal("cli.no_current"))
+				return ending.Miswritten(ending.Refusal("cli.no_current"))
 			}
 			if _, ok := known.Known[name]; !ok {
-				return usage(refusal("cli.no_profile", "name", name))
+				return ending.Miswritten(ending.Refusal("cli.no_profile", "name", name))
 			}
 			delete(known.Known, name)
 			if known.Current == name {
 				known.Current = ""
 			}
-			return g.deployment.writeProfiles(known)
+			return g.deployment.WriteProfiles(known)
 		},
 	}
 }
 
 func (g *accountGroup) profilesCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "profiles [NAME]", Short: "List the deployments that login stored, or choose the one in use", Args: between(0, "NAME"),
+		Use: "profiles [NAME]", Short: "List the deployments that login stored, or choose the one in use", Args: usage.Between(0, "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			known, err := g.deployment.readProfiles()
+			known, err := g.deployment.ReadProfiles()
 			if err != nil {
 				return err
 			}
 			if len(args) == 1 {
-				if _, ok := known.Known[args[0]]; !ok && args[0] != here {
-					return usage(refusal("cli.no_profile", "name", args[0]))
+				if _, ok := known.Known[args[0]]; !ok && args[0] != reach.Here {
+					return ending.Miswritten(ending.Refusal("cli.no_profile", "name", args[0]))
 				}
-				if known.Current = args[0]; known.Current == here {
+				if known.Current = args[0]; known.Current == reach.Here {
 					known.Current = ""
 				}
-				return g.deployment.writeProfiles(known)
+				return g.deployment.WriteProfiles(known)
 			}
 			var rows [][]string
 			shown := map[string]string{}
@@ -119,23 +123,23 @@ func (g *accountGroup) profilesCommand() *cobra.Command {
 				shown[name] = known.Known[name].Origin
 				rows = append(rows, []string{mark, name, known.Known[name].Origin})
 			}
-			return g.con.list(map[string]any{"current": known.Current, "profiles": shown}, []string{"cli.current", "cli.name", "cli.url"}, rows)
+			return g.con.List(map[string]any{"current": known.Current, "profiles": shown}, []string{"cli.current", "cli.name", "cli.url"}, rows)
 		},
 	}
 }
 
 func (g *accountGroup) healthCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "health", Short: "Whether the deployment and what it depends on answer (exit 9: no)", Args: none,
+		Use: "health", Short: "Whether the deployment and what it depends on answer (exit 9: no)", Args: usage.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.deployment.reach(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.Reach(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				h, _, err := c.Health(ctx)
 				if err != nil {
 					return err
 				}
-				err = g.con.result(h, fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, healthText(g.con, h)))
+				err = g.con.Result(h, fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, healthText(g.con, h)))
 				if err == nil && h.Status == "unavailable" {
-					err = exit(Unreachable)
+					err = ending.Exit(ending.Unreachable)
 				}
 				return err
 			})
@@ -144,11 +148,11 @@ func (g *accountGroup) healthCommand() *cobra.Command {
 }
 
 // healthText returns the state of a deployment, with those of its parts that are not well.
-func healthText(con *console, h httpapi.Health) string {
-	text := con.word("cli.health.", h.Status)
+func healthText(con *console.Console, h httpapi.Health) string {
+	text := con.Word("cli.health.", h.Status)
 	for _, name := range slices.Sorted(maps.Keys(h.Checks)) {
 		if state := h.Checks[name]; state != "ok" {
-			text += ", " + name + ": " + con.word("cli.health.", state)
+			text += ", " + name + ": " + con.Word("cli.health.", state)
 		}
 	}
 	return visible.ScreenLine(text)

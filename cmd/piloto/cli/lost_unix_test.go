@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"piloto/cmd/piloto/cli/ending"
 )
 
 // TestARefusalSaysWhatMayHaveBeenDone: of each command that changes something, beside the refusal of Piloto itself, and after
@@ -54,20 +56,20 @@ func TestARefusalSaysWhatMayHaveBeenDone(t *testing.T) {
 		{"draft", "The job may have started", true, []string{"run", "hi", "--chat", "01C"}},
 	} {
 		for name, a := range map[string]struct {
-			code    Code
+			code    ending.Code
 			says    string
 			answers []http.HandlerFunc
 			keyed   bool
 			sure    bool
 		}{
-			"its own error":       {Failed, "Refused with 500.", []http.HandlerFunc{problem(500, "99")}, false, false},
-			"of a gateway":        {Unreachable, "Refused with 502.", []http.HandlerFunc{problem(502, "99")}, false, false},
-			"lost, then too many": {Unreachable, "Refused with 429.", []http.HandlerFunc{lose, problem(429, "99")}, true, false},
-			"lost, then stopping": {Unreachable, "Refused with 503.", []http.HandlerFunc{lose, problem(503, "99")}, true, false},
-			"lost, then no right": {Unauthenticated, "Refused with 401.", []http.HandlerFunc{lose, problem(401, "")}, true, false},
-			"a signal":            {Interrupted, "nobody waited any longer", []http.HandlerFunc{interrupt}, false, false},
-			"refused":             {Failed, "Refused with 409.", []http.HandlerFunc{problem(409, "")}, false, true},
-			"too many":            {Unreachable, "Refused with 429.", []http.HandlerFunc{problem(429, "99")}, false, true},
+			"its own error":       {ending.Failed, "Refused with 500.", []http.HandlerFunc{problem(500, "99")}, false, false},
+			"of a gateway":        {ending.Unreachable, "Refused with 502.", []http.HandlerFunc{problem(502, "99")}, false, false},
+			"lost, then too many": {ending.Unreachable, "Refused with 429.", []http.HandlerFunc{lose, problem(429, "99")}, true, false},
+			"lost, then stopping": {ending.Unreachable, "Refused with 503.", []http.HandlerFunc{lose, problem(503, "99")}, true, false},
+			"lost, then no right": {ending.Unauthenticated, "Refused with 401.", []http.HandlerFunc{lose, problem(401, "")}, true, false},
+			"a signal":            {ending.Interrupted, "nobody waited any longer", []http.HandlerFunc{interrupt}, false, false},
+			"refused":             {ending.Failed, "Refused with 409.", []http.HandlerFunc{problem(409, "")}, false, true},
+			"too many":            {ending.Unreachable, "Refused with 429.", []http.HandlerFunc{problem(429, "99")}, false, true},
 		} {
 			if a.keyed && !c.keyed {
 				continue

@@ -7,6 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/infra/local/process"
 	"piloto/internal/ground/version"
 )
@@ -16,9 +20,9 @@ const Version = version.Version
 
 // machineGroup are the commands about this machine and its data folder.
 type machineGroup struct {
-	con        *console
-	deployment *deployment
-	folders    *folders
+	con        *console.Console
+	deployment *reach.Deployment
+	folders    *reach.Folders
 	config     *configuration
 }
 
@@ -37,28 +41,28 @@ func (g *machineGroup) upCommand() *cobra.Command {
 
 Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, PILOTO_TOKEN and others
 (docs/one-machine.md). Without a key a small demonstration model answers.`,
-		Args: none,
+		Args: usage.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Person = g.person()
 			if o.AWS != "" && !process.OnThisMachine(o.AWS) {
-				return usage(refusal("cli.wrong.loopback", "name", "--aws", "value", o.AWS))
+				return ending.Miswritten(ending.Refusal("cli.wrong.loopback", "name", "--aws", "value", o.AWS))
 			}
-			settings, err := process.SettingsFrom(g.con.getenv)
+			settings, err := process.SettingsFrom(g.con.Getenv)
 			if err != nil {
-				return usage(err)
+				return ending.Miswritten(err)
 			}
-			if o.Data, err = g.folders.makeData(); err != nil {
+			if o.Data, err = g.folders.MakeData(); err != nil {
 				return err
 			}
 			var also io.Writer
-			if g.con.verbose > 0 {
-				also = g.con.out
+			if g.con.Verbose > 0 {
+				also = g.con.Out
 			}
 			o.Log = process.NewLog(o.Data, also)
-			o.Ready = func(process.Address) { g.folders.keepData(o.Data) }
-			err = process.Serve(cmd.Context(), o, settings, g.con.out)
+			o.Ready = func(process.Address) { g.folders.KeepData(o.Data) }
+			err = process.Serve(cmd.Context(), o, settings, g.con.Out)
 			if process.IsMiswritten(err) {
-				return usage(err)
+				return ending.Miswritten(err)
 			}
 			return err
 		},
@@ -76,9 +80,9 @@ Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, 
 
 func (g *machineGroup) backupCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Write all of the data folder to a new file, also while a process has it", Args: exactly("FILE"),
+		Use: "backup FILE", Short: "Write all of the data folder to a new file, also while a process has it", Args: usage.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := g.folders.dataFolder()
+			data, err := g.folders.DataFolder()
 			if err != nil {
 				return err
 			}
@@ -86,23 +90,23 @@ func (g *machineGroup) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			lines := []string{g.con.text("cli.backup.made", "folder", data, "file", args[0])}
+			lines := []string{g.con.Text("cli.backup.made", "folder", data, "file", args[0])}
 			for _, f := range held.Files {
-				lines = append(lines, "  "+g.con.text("cli.backup.file", "name", fmt.Sprintf("%-24s", f.Name), "n", fmt.Sprint(f.Size)))
+				lines = append(lines, "  "+g.con.Text("cli.backup.file", "name", fmt.Sprintf("%-24s", f.Name), "n", fmt.Sprint(f.Size)))
 			}
 			if held.Objects > 0 {
-				lines = append(lines, "  "+g.con.text("cli.backup.objects", "name", fmt.Sprintf("%-24s", "objects/"), "n", fmt.Sprint(held.Size), "objects", fmt.Sprint(held.Objects)))
+				lines = append(lines, "  "+g.con.Text("cli.backup.objects", "name", fmt.Sprintf("%-24s", "objects/"), "n", fmt.Sprint(held.Size), "objects", fmt.Sprint(held.Objects)))
 			}
-			return g.con.printLines(append(lines, "  "+g.con.text("cli.backup.secrets"))...)
+			return g.con.PrintLines(append(lines, "  "+g.con.Text("cli.backup.secrets"))...)
 		},
 	}
 }
 
 func (g *machineGroup) restoreCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore FILE", Short: "Make the data folder, which must have nothing, from a backup", Args: exactly("FILE"),
+		Use: "restore FILE", Short: "Make the data folder, which must have nothing, from a backup", Args: usage.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := g.folders.dataFolder()
+			data, err := g.folders.DataFolder()
 			if err != nil {
 				return err
 			}
@@ -110,30 +114,30 @@ func (g *machineGroup) restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g.folders.keepData(data)
-			return g.con.printLines(g.con.text("cli.restored", "folder", data, "file", args[0], "at", moment(held.At)), "  "+g.con.text("cli.restored.runs"))
+			g.folders.KeepData(data)
+			return g.con.PrintLines(g.con.Text("cli.restored", "folder", data, "file", args[0], "at", console.Moment(held.At)), "  "+g.con.Text("cli.restored.runs"))
 		},
 	}
 }
 
 func (g *machineGroup) openCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "open", Short: "Print an address that signs in, once, to the process that has the data folder", Args: none,
+		Use: "open", Short: "Print an address that signs in, once, to the process that has the data folder", Args: usage.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			data, err := g.folders.dataFolder()
+			data, err := g.folders.DataFolder()
 			if err != nil {
 				return err
 			}
-			return process.SignIn(cmd.Context(), data, g.con.out)
+			return process.SignIn(cmd.Context(), data, g.con.Out)
 		},
 	}
 }
 
 func (g *machineGroup) rotateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rotate-key", Short: "Have receipts signed with a new key from the next start on", Args: none,
+		Use: "rotate-key", Short: "Have receipts signed with a new key from the next start on", Args: usage.None,
 		RunE: func(*cobra.Command, []string) error {
-			data, err := g.folders.dataFolder()
+			data, err := g.folders.DataFolder()
 			if err != nil {
 				return err
 			}
@@ -141,17 +145,17 @@ func (g *machineGroup) rotateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g.folders.keepData(data)
-			return g.con.printLines(g.con.text("cli.rotated", "file", key))
+			g.folders.KeepData(data)
+			return g.con.PrintLines(g.con.Text("cli.rotated", "file", key))
 		},
 	}
 }
 
 func (g *machineGroup) olderCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "accept-older", Short: "Go on from the commit before where the newest of the data file is damaged", Args: none,
+		Use: "accept-older", Short: "Go on from the commit before where the newest of the data file is damaged", Args: usage.None,
 		RunE: func(*cobra.Command, []string) error {
-			data, err := g.folders.dataFolder()
+			data, err := g.folders.DataFolder()
 			if err != nil {
 				return err
 			}
@@ -159,7 +163,7 @@ func (g *machineGroup) olderCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.con.printLines(g.con.text("cli.older", "file", file))
+			return g.con.PrintLines(g.con.Text("cli.older", "file", file))
 		},
 	}
 }
@@ -167,19 +171,19 @@ func (g *machineGroup) olderCommand() *cobra.Command {
 func (g *machineGroup) enginesCommand() *cobra.Command {
 	var o alone.Options
 	cmd := &cobra.Command{
-		Use: "engines", Short: "Serve only the engines, a small AWS for tests of your own", Args: none,
+		Use: "engines", Short: "Serve only the engines, a small AWS for tests of your own", Args: usage.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Data = g.folders.data
+			o.Data = g.folders.Data
 			if !cmd.Flags().Changed("data") { // never the data of a deployment
 				o.Data = ".localaws"
-				if err := g.folders.ownEngines(o.Data); err != nil {
+				if err := g.folders.OwnEngines(o.Data); err != nil {
 					return err
 				}
 			}
 			if err := o.Check(); err != nil {
-				return usage(refusal("cli.wrong.loopback", "name", "--listen", "value", o.Listen))
+				return ending.Miswritten(ending.Refusal("cli.wrong.loopback", "name", "--listen", "value", o.Listen))
 			}
-			return alone.Serve(cmd.Context(), o, g.con.out, g.con.errOut)
+			return alone.Serve(cmd.Context(), o, g.con.Out, g.con.ErrOut)
 		},
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "127.0.0.1:8000", "`address` on this machine; port 0: any that is free")
@@ -189,7 +193,7 @@ func (g *machineGroup) enginesCommand() *cobra.Command {
 
 func (g *machineGroup) validateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: between(0, "FILE"),
+		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: usage.Between(0, "FILE"),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return g.config.settle() }, // the checked file is not in force
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := configFile
@@ -205,10 +209,10 @@ func (g *machineGroup) validateCommand() *cobra.Command {
 
 func (g *machineGroup) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: none,
+		Use: "version", Short: "Print the version", Args: usage.None,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(g.con.out, Version)
+			_, err := fmt.Fprintln(g.con.Out, Version)
 			return err
 		},
 	}

@@ -82,6 +82,6 @@ func strictness(m agent.Mode) int {
 // tellIgnored says which settings of a file count only when the file is named, and how that is done.
 func (cfg *configuration) tellIgnored(file string, keys []string) {
 	if len(keys) > 0 {
-		cfg.con.report("cli.config.ignored", "file", file, "keys", strings.Join(keys, ", "), "command", cfg.con.again("-c", file))
+		cfg.con.Report("cli.config.ignored", "file", file, "keys", strings.Join(keys, ", "), "command", cfg.con.Again("-c", file))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/internal/edge/httpapi"
 )
 
@@ -65,7 +66,7 @@ func TestAFileThatNobodyNamedOnlyNarrows(t *testing.T) {
 		t.Errorf("hooks of a file that is named: %v %v %q", err, a.config.hooks, said)
 	}
 	for _, text := range []string{"agnet: x\n", "max_steps: x\n", "a: [\n"} { // a bound that is written wrong would not hold
-		if _, _, _, err := configured("run", text); codeOf(err) != Usage {
+		if _, _, _, err := configured("run", text); ending.CodeOf(err) != ending.Usage {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -114,7 +115,7 @@ func TestBoundsOfAFileThatNobodyNamedAreNeverAboveTheAgents(t *testing.T) {
 		order := func(r httpapi.JobRequest) string {
 			return fmt.Sprint(r.Servers != nil, r.MaxSteps, r.BudgetMicros, r.TimeoutS, r.Mode, r.DryRun, r.Eval, r.Cache, r.Assistant)
 		}
-		if code != Success || order(got) != order(c.want) || asked != "/api/agents/build/jobs" {
+		if code != ending.Success || order(got) != order(c.want) || asked != "/api/agents/build/jobs" {
 			t.Errorf("%q: %d, %s, %+v\n%s", c.file, code, asked, got, said)
 		}
 		_, list, told := strings.Cut(said, "Ignored: ")

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"piloto/cmd/piloto/cli/ending"
 )
 
 // TestAWrongValueIsNamedByItsOrigin: the line of a file, the variable, or the flag that somebody typed.
@@ -34,8 +36,8 @@ func TestAWrongValueIsNamedByItsOrigin(t *testing.T) {
 		if err == nil {
 			err = cmd.RunE(cmd, []string{"hola"})
 		}
-		if codeOf(err) != Usage || !strings.HasPrefix(a.con.worded(err).Error(), c.want) {
-			t.Errorf("%q %s: %v", c.file, c.flag, a.con.worded(err))
+		if ending.CodeOf(err) != ending.Usage || !strings.HasPrefix(a.con.Worded(err).Error(), c.want) {
+			t.Errorf("%q %s: %v", c.file, c.flag, a.con.Worded(err))
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/djherbis/times"
 
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
 	"piloto/internal/ground/fault"
 )
 
@@ -24,7 +26,7 @@ func person(t *testing.T) (env map[string]string, work string) {
 }
 
 // piloto runs a command as that person, without a terminal.
-func piloto(env map[string]string, args ...string) (code Code, out, said string) {
+func piloto(env map[string]string, args ...string) (code ending.Code, out, said string) {
 	a, o, e := newApp(env, "")
 	code = a.run(append([]string{"--lang", "en"}, args...))
 	return code, o.String(), e.String()
@@ -33,7 +35,7 @@ func piloto(env map[string]string, args ...string) (code Code, out, said string)
 // began makes the data folder of the working folder as a person does, with one command.
 func began(t *testing.T, env map[string]string) {
 	t.Helper()
-	if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != Success {
+	if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != ending.Success {
 		t.Fatalf("a new folder: %d %s", code, said)
 	}
 }
@@ -104,7 +106,7 @@ func TestAFolderOfSomebodyElseIsNotOpened(t *testing.T) {
 			before := listed(t, at)
 			for _, args := range reading {
 				code, out, said := piloto(env, args...)
-				if code != Usage || out != "" || !strings.Contains(said, "was not opened") || !strings.Contains(said, "--data .piloto") {
+				if code != ending.Usage || out != "" || !strings.Contains(said, "was not opened") || !strings.Contains(said, "--data .piloto") {
 					t.Errorf("%q: %d, %q, %q", args, code, out, said)
 				}
 			}
@@ -112,7 +114,7 @@ func TestAFolderOfSomebodyElseIsNotOpened(t *testing.T) {
 				t.Errorf("files were changed: %v, %v", before, after)
 			}
 			code, out, _ := piloto(env, "doctor")
-			if code != Failed || !strings.Contains(out, "was not opened") || strings.Contains(out, "runs on") {
+			if code != ending.Failed || !strings.Contains(out, "was not opened") || strings.Contains(out, "runs on") {
 				t.Errorf("doctor: %d, %s", code, out)
 			}
 		})
@@ -127,34 +129,34 @@ func TestWhatNamesAFolderOpensIt(t *testing.T) {
 	chmodAll(t, clone)
 	t.Chdir(clone)
 	code, _, said := piloto(env, "--at", "here", "chats", "list")
-	if code != Usage {
+	if code != ending.Usage {
 		t.Fatalf("%d %s", code, said)
 	}
 	_, line, _ := strings.Cut(said, "\n  ")
 	words, err := exec.Command("sh", "-c", `printf '%s\n' `+strings.SplitN(line, "\n", 2)[0]).Output() // as a shell reads a pasted line
 	must(t, err)
 	args := strings.Split(strings.TrimSpace(string(words)), "\n")
-	for name, try := range map[string]func() Code{
-		"what is pasted": func() Code { code, _, said = piloto(env, args[1:]...); return code },
-		"the environment": func() Code {
+	for name, try := range map[string]func() ending.Code{
+		"what is pasted": func() ending.Code { code, _, said = piloto(env, args[1:]...); return code },
+		"the environment": func() ending.Code {
 			named := map[string]string{"PILOTO_DATA": ".piloto", "XDG_CONFIG_HOME": t.TempDir()}
 			code, _, said = piloto(named, "--at", "here", "chats", "list")
 			return code
 		},
-		"a file that is named": func() Code {
+		"a file that is named": func() ending.Code {
 			must(t, os.WriteFile("mine.yaml", []byte("data: .piloto\n"), 0o600))
 			code, _, said = piloto(map[string]string{"XDG_CONFIG_HOME": t.TempDir()}, "-c", "mine.yaml", "--at", "here", "chats", "list")
 			return code
 		},
 	} {
-		if code := try(); code != Success {
+		if code := try(); code != ending.Success {
 			t.Errorf("%s: %d %s", name, code, said)
 		}
 	}
-	if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != Success { // it was named once
+	if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != ending.Success { // it was named once
 		t.Errorf("%d %s", code, said)
 	}
-	if code, _, said := piloto(env, "--at", "here", "--data", "", "chats", "list"); code != Usage || !strings.Contains(said, "--data") {
+	if code, _, said := piloto(env, "--at", "here", "--data", "", "chats", "list"); code != ending.Usage || !strings.Contains(said, "--data") {
 		t.Errorf("no name: %d %s", code, said)
 	}
 }
@@ -166,13 +168,13 @@ func TestAFolderOfOnesOwnIsKnownAgain(t *testing.T) {
 	env, work := person(t)
 	must(t, os.Mkdir(".piloto", 0o700)) // such as where a disk is mounted
 	began(t, env)
-	again := func(why string, want Code) {
+	again := func(why string, want ending.Code) {
 		t.Helper()
 		if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != want {
 			t.Errorf("%s: %d %s", why, code, said)
 		}
 	}
-	again("the second time", Success)
+	again("the second time", ending.Success)
 	if text, err := os.ReadFile(filepath.Join(".piloto", ".gitignore")); err != nil || string(text) != "*\n" {
 		t.Errorf("git would take it: %q %v", text, err)
 	}
@@ -180,9 +182,9 @@ func TestAFolderOfOnesOwnIsKnownAgain(t *testing.T) {
 	must(t, os.Rename(work, moved))
 	t.Chdir(moved)
 	if at, err := times.Stat(moved); err == nil && at.HasBirthTime() {
-		again("moved", Success)
+		again("moved", ending.Success)
 	} else {
-		began(t, map[string]string{"XDG_CONFIG_HOME": env["XDG_CONFIG_HOME"], "PILOTO_DATA": dataFolder}) // it is named
+		began(t, map[string]string{"XDG_CONFIG_HOME": env["XDG_CONFIG_HOME"], "PILOTO_DATA": reach.DataFolder}) // it is named
 	}
 
 	data := filepath.Join(".piloto", "piloto.db")
@@ -190,19 +192,19 @@ func TestAFolderOfOnesOwnIsKnownAgain(t *testing.T) {
 	content, err := os.ReadFile(data + ".mine")
 	must(t, err)
 	must(t, os.WriteFile(data, content, 0o600)) // as git pull writes a file that it has and that is ignored
-	again("another data file in it", Usage)
+	again("another data file in it", ending.Usage)
 	must(t, os.Rename(data+".mine", data))
-	again("its own data file", Success)
+	again("its own data file", ending.Success)
 
 	must(t, os.RemoveAll(".piloto"))
 	must(t, os.MkdirAll(".piloto", 0o700))
 	must(t, os.WriteFile(data, content, 0o600))
-	again("another folder in its place", Usage)
+	again("another folder in its place", ending.Usage)
 	must(t, os.RemoveAll(".piloto"))
-	again("none", Success)
+	again("none", ending.Success)
 
 	other := map[string]string{"XDG_CONFIG_HOME": t.TempDir()}
-	if code, _, said := piloto(other, "--at", "here", "chats", "list"); code != Usage {
+	if code, _, said := piloto(other, "--at", "here", "chats", "list"); code != ending.Usage {
 		t.Errorf("another person: %d %s", code, said)
 	}
 	notes, err := filepath.Glob(filepath.Join(env["XDG_CONFIG_HOME"], "piloto", "folders", "*"))
@@ -215,7 +217,7 @@ func TestAFolderOfOnesOwnIsKnownAgain(t *testing.T) {
 		}
 		must(t, os.Chmod(note, 0o666)) // others may have written it
 	}
-	again("a note that others may write", Usage)
+	again("a note that others may write", ending.Usage)
 }
 
 // TestKeysThatCameMeanwhileAreRefused: git pull overwrites ignored files of a repository that tracks .piloto/token.
@@ -238,12 +240,12 @@ func TestKeysThatCameMeanwhileAreRefused(t *testing.T) {
 			must(t, os.WriteFile(file, content, mode))
 			for _, args := range reading {
 				code, out, said := piloto(env, args...)
-				if code != Usage || out != "" || !strings.Contains(said, name+": ") || !strings.Contains(said, "another program") ||
+				if code != ending.Usage || out != "" || !strings.Contains(said, name+": ") || !strings.Contains(said, "another program") ||
 					strings.Contains(said, "chmod") || !strings.Contains(said, "--data .piloto") {
 					t.Errorf("%s %q: %d, %q, %q", name, args, code, out, said)
 				}
 			}
-			if code, out, _ := piloto(env, "doctor"); code != Failed || !strings.Contains(out, "another program") {
+			if code, out, _ := piloto(env, "doctor"); code != ending.Failed || !strings.Contains(out, "another program") {
 				t.Errorf("%s, doctor: %d, %s", name, code, out)
 			}
 		}
@@ -263,17 +265,17 @@ func TestWhatChangesOnesOwnKeysKeepsThemKnown(t *testing.T) {
 	env["PILOTO_TOKEN"] = "one-token-that-0123456789-i-chose"
 	began(t, env)
 	file := filepath.Join(".piloto", "token")
-	if code, _, said := piloto(env, "rotate-key"); code != Success {
+	if code, _, said := piloto(env, "rotate-key"); code != ending.Success {
 		t.Fatal(said)
 	}
 	began(t, env)
 	env["PILOTO_TOKEN"] = "another-token-9876543210-i-chose"
 	began(t, env)
 	must(t, os.WriteFile(file, []byte("0123456789abcdefghijklmnop\n"), 0o600)) // there was none
-	if code, _, said := piloto(env, "chats", "list"); code != Usage || !strings.Contains(said, "token: ") {
+	if code, _, said := piloto(env, "chats", "list"); code != ending.Usage || !strings.Contains(said, "token: ") {
 		t.Errorf("%d %s", code, said)
 	}
-	if code, _, said := piloto(env, "--at", "here", "--data", ".piloto", "chats", "list"); code != Success {
+	if code, _, said := piloto(env, "--at", "here", "--data", ".piloto", "chats", "list"); code != ending.Success {
 		t.Errorf("named: %d %s", code, said)
 	}
 	delete(env, "PILOTO_TOKEN")
@@ -311,13 +313,13 @@ func TestWithoutAPlaceForNotesAFolderIsNamed(t *testing.T) {
 	for name, place := range map[string]string{"none": "relative", "that takes nothing": filepath.Join(file, "x")} {
 		must(t, os.RemoveAll(".piloto"))
 		env["XDG_CONFIG_HOME"] = place
-		if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != Success || !strings.Contains(said, "--data .piloto") {
+		if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != ending.Success || !strings.Contains(said, "--data .piloto") {
 			t.Errorf("a place %s: %d %s", name, code, said)
 		}
-		if code, _, _ := piloto(env, "--at", "here", "chats", "list"); code != Usage {
+		if code, _, _ := piloto(env, "--at", "here", "chats", "list"); code != ending.Usage {
 			t.Errorf("a place %s, again: %d", name, code)
 		}
-		if code, _, said := piloto(env, "--at", "here", "--data", ".piloto", "chats", "list"); code != Success {
+		if code, _, said := piloto(env, "--at", "here", "--data", ".piloto", "chats", "list"); code != ending.Success {
 			t.Errorf("a place %s, named: %d %s", name, code, said)
 		}
 	}
@@ -326,19 +328,19 @@ func TestWithoutAPlaceForNotesAFolderIsNamed(t *testing.T) {
 func TestARestoredFolderIsOnesOwn(t *testing.T) {
 	env, _ := person(t)
 	began(t, env)
-	if code, _, said := piloto(env, "backup", "../b.tar"); code != Success {
+	if code, _, said := piloto(env, "backup", "../b.tar"); code != ending.Success {
 		t.Fatal(said)
 	}
 	for name, prepare := range map[string]func(){"none": func() {}, "an empty one": func() { must(t, os.Mkdir(".piloto", 0o700)) }} {
 		must(t, os.RemoveAll(".piloto"))
 		prepare()
-		if code, _, said := piloto(env, "restore", "../b.tar"); code != Success {
+		if code, _, said := piloto(env, "restore", "../b.tar"); code != ending.Success {
 			t.Fatal(said)
 		}
 		if _, err := os.Stat(".piloto/.gitignore"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != Success {
+		if code, _, said := piloto(env, "--at", "here", "chats", "list"); code != ending.Success {
 			t.Errorf("%s: %d %s", name, code, said)
 		}
 	}
@@ -348,9 +350,9 @@ func TestARefusalOfAFolderHasACode(t *testing.T) {
 	env, _ := person(t)
 	must(t, os.MkdirAll(".piloto/x", 0o700))
 	a, _, _ := newApp(env, "")
-	a.folders.data = dataFolder
-	_, err := a.folders.dataFolder()
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != "cli.wrong.not_opened" || codeOf(err) != Usage {
+	a.folders.Data = reach.DataFolder
+	_, err := a.folders.DataFolder()
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != "cli.wrong.not_opened" || ending.CodeOf(err) != ending.Usage {
 		t.Errorf("%v", err)
 	}
 }
@@ -405,7 +407,7 @@ func TestTheAdviceForAKeyOfSomebodyElseWorks(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(".piloto", name), content, 0o600))
 			}
 			code, _, said := piloto(env, "chats", "list")
-			if code != Usage || strings.Contains(said, "⟦") {
+			if code != ending.Usage || strings.Contains(said, "⟦") {
 				t.Fatalf("%v: %d, %s", names, code, said)
 			}
 			_, advice, ok := strings.Cut(said, way)
@@ -416,7 +418,7 @@ func TestTheAdviceForAKeyOfSomebodyElseWorks(t *testing.T) {
 				t.Fatalf("%v: %s", names, said)
 			}
 			if way == "yourself" {
-				if code, _, said := piloto(env, "--data", ".piloto", "chats", "list"); code != Success {
+				if code, _, said := piloto(env, "--data", ".piloto", "chats", "list"); code != ending.Success {
 					t.Errorf("%v, named: %d, %s", names, code, said)
 				}
 				continue
@@ -425,7 +427,7 @@ func TestTheAdviceForAKeyOfSomebodyElseWorks(t *testing.T) {
 			if output, err := exec.CommandContext(t.Context(), shell, "-c", way+remove).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v %s", remove, err, output)
 			}
-			if code, _, said := piloto(env, "--data", ".piloto", "chats", "list"); code != Success {
+			if code, _, said := piloto(env, "--data", ".piloto", "chats", "list"); code != ending.Success {
 				t.Errorf("%v, removed: %d, %s", names, code, said)
 			}
 		}

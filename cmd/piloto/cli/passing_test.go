@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/infra/local/process"
 )
 
@@ -22,9 +23,9 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	addr := taken.Addr().String()
 	must(t, taken.Close())
 	said := ""
-	do := func(want Code, args ...string) (out string) {
+	do := func(want ending.Code, args ...string) (out string) {
 		t.Helper()
-		var code Code
+		var code ending.Code
 		if code, out, said = piloto(env, append([]string{"--data", ".piloto", "--at", "here"}, args...)...); code != want {
 			t.Fatalf("%q: %d %s%s", args, code, out, said)
 		}
@@ -38,7 +39,7 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	}
 	plan := func() (run, digest string) {
 		t.Helper()
-		must(t, json.Unmarshal([]byte(do(Success, "waiting", "--json")), &waits))
+		must(t, json.Unmarshal([]byte(do(ending.Success, "waiting", "--json")), &waits))
 		if len(waits.Waiting) != 1 {
 			t.Fatalf("%+v", waits)
 		}
@@ -51,7 +52,7 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 				ID string `json:"mcp_id"`
 			} `json:"mcps"`
 		}
-		must(t, json.Unmarshal([]byte(do(Success, "services", "list", "--json")), &list))
+		must(t, json.Unmarshal([]byte(do(ending.Success, "services", "list", "--json")), &list))
 		for _, s := range list.MCPs {
 			ids = append(ids, s.ID)
 		}
@@ -60,7 +61,7 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	stop := up(t, env, addr)
 	do(6, "send", "Book a room for 6 tomorrow at 10")
 	made, digest := plan()
-	do(Success, "runs", "confirm", made, "--digest", digest)
+	do(ending.Success, "runs", "confirm", made, "--digest", digest)
 	do(6, "send", "Book a room for 6 tomorrow at 12")
 	run, digest := plan()
 	were := services()
@@ -74,15 +75,15 @@ func TestACommandLosesNoPlanOfTheDemonstration(t *testing.T) {
 	if plan(); !slices.Equal(services(), were) || !strings.Contains(said, addr) {
 		t.Errorf("beside another program they are %q, and were %q; %s", services(), were, said)
 	}
-	do(Success, "--lang", "es", "chats", "list")
+	do(ending.Success, "--lang", "es", "chats", "list")
 	must(t, taken.Close())
 
 	stop = up(t, env, addr)
 	defer stop()
-	do(Success, "runs", "confirm", run, "--digest", digest)
+	do(ending.Success, "runs", "confirm", run, "--digest", digest)
 	do(6, "runs", "undo", made)
 	undo, digest := plan()
-	do(Success, "runs", "confirm", undo, "--digest", digest)
+	do(ending.Success, "runs", "confirm", undo, "--digest", digest)
 }
 
 // TestAChatGoesOnInTheOtherLanguage: the card of a plan is in one language, though its choices were read in the other.
@@ -93,7 +94,7 @@ func TestAChatGoesOnInTheOtherLanguage(t *testing.T) {
 		{"en", "Which rooms are free on 2026-12-20 for 6?", "es", "Reserva la más barata", "Sala Sur · Plazas 8", "South|Seats|Bookings"},
 		{"es", "¿Qué salas están libres el 2026-12-20 para 6?", "en", "Book the cheapest", "South Room · Seats 8", "Sur |Plazas|Reservas"},
 	} {
-		do := func(lang string, want Code, args ...string) (out string) {
+		do := func(lang string, want ending.Code, args ...string) (out string) {
 			t.Helper()
 			code, out, said := piloto(env, append([]string{"--data", ".piloto", "--at", "here", "--lang", lang, "send"}, args...)...)
 			if code != want {
@@ -101,7 +102,7 @@ func TestAChatGoesOnInTheOtherLanguage(t *testing.T) {
 			}
 			return out
 		}
-		do(c.first, Success, c.ask)
+		do(c.first, ending.Success, c.ask)
 		card := do(c.then, 6, "--chat", "last", c.book)
 		if !strings.Contains(card, c.want) || regexp.MustCompile(c.other).MatchString(card) {
 			t.Error(card)

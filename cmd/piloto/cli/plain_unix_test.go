@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/memory"
 )
@@ -20,11 +21,11 @@ func TestOnlyAPlainFileIsPut(t *testing.T) {
 	must(t, os.WriteFile("large", make([]byte, workspace.MaxFileBytes+1), 0o600))
 	must(t, os.WriteFile("most", make([]byte, workspace.MaxFileBytes), 0o600))
 	for name, want := range map[string]string{"/dev/null": "no es un archivo normal", "fifo": "no es un archivo normal", "folder": "no es un archivo normal", "large": "pasa de 10485760 bytes"} {
-		if code, out, errOut := workspaceOf("put", name, "x.txt", "--project", someProject); code != Usage || out != "" || !strings.Contains(errOut, want) {
+		if code, out, errOut := workspaceOf("put", name, "x.txt", "--project", someProject); code != ending.Usage || out != "" || !strings.Contains(errOut, want) {
 			t.Errorf("%s: %d, %q, %q", name, code, out, errOut)
 		}
 	}
-	if code, _, errOut := workspaceOf("put", "most", "--project", someProject); code != Success {
+	if code, _, errOut := workspaceOf("put", "most", "--project", someProject); code != ending.Success {
 		t.Errorf("the largest file: %d, %q", code, errOut)
 	}
 }

@@ -53,12 +53,12 @@ func (g *jobGroup) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
 	said := strings.Split(j.Output, "\n") // the last text that the program makes has it, too
 	var lines []string
 	for _, p := range r.Phrases() {
-		if line := visible.Line(p.In(g.con.tag)); !slices.Contains(said, line) {
+		if line := visible.Line(p.In(g.con.Tag)); !slices.Contains(said, line) {
 			lines = append(lines, "  "+line)
 		}
 	}
 	if len(lines) > 0 {
-		lines = slices.Insert(lines, 0, "", g.con.text(headOf(j)))
+		lines = slices.Insert(lines, 0, "", g.con.Text(headOf(j)))
 	}
 	var undo []string
 	for _, c := range r.Changes {
@@ -68,13 +68,13 @@ func (g *jobGroup) printRecord(w io.Writer, j httpapi.Job, t *jobTale) error {
 	}
 	switch {
 	case len(undo) > 0 && t.machine == nil:
-		lines = append(lines, g.con.text("cli.record.undo_there"))
+		lines = append(lines, g.con.Text("cli.record.undo_there"))
 	case len(undo) > 0:
-		lines = append(lines, g.con.text("cli.record.undo"))
+		lines = append(lines, g.con.Text("cli.record.undo"))
 	}
 	lines = append(lines, undo...)
 	if slices.ContainsFunc(r.Commands, func(c job.RanCommand) bool { return !c.Safe }) {
-		lines = append(lines, g.con.text("cli.record.commands"))
+		lines = append(lines, g.con.Text("cli.record.commands"))
 	}
 	if len(lines) == 0 {
 		return nil
@@ -94,8 +94,8 @@ func headOf(j httpapi.Job) string {
 // tellRecord writes the record of a job that was stopped to stderr.
 func (g *jobGroup) tellRecord(j httpapi.Job, t *jobTale) {
 	j.Output = "" // it is not printed
-	if !g.con.quiet {
-		_ = g.printRecord(g.con.errOut, j, t)
+	if !g.con.Quiet {
+		_ = g.printRecord(g.con.ErrOut, j, t)
 	}
 }
 
@@ -116,7 +116,7 @@ func (t *jobTale) undo(c job.ChangedFile) string {
 	}
 	switch {
 	case c.Before != "":
-		return strings.Join(slices.Concat([]string{cmp.Or(t.con.name, "piloto"), "workspace", "restore"}, where, []string{"--", visible.Word(c.Name), c.Before[:shortVersion]}), " ")
+		return strings.Join(slices.Concat([]string{cmp.Or(t.con.Name, "piloto"), "workspace", "restore"}, where, []string{"--", visible.Word(c.Name), c.Before[:shortVersion]}), " ")
 	case c.Made && !c.Deleted:
 		path := filepath.Join(root, filepath.FromSlash(c.Name))
 		if _, err := os.Lstat(path); t.machine != nil && errors.Is(err, fs.ErrNotExist) { // it was moved away

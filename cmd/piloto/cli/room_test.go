@@ -18,7 +18,7 @@ func TestWhatMadeRoomIsToldAtTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _, said := newApp(nil, "")
-	a.con.tag = locale.English
+	a.con.Tag = locale.English
 	a.runs.tellRoom("other", &plan.Result{Body: body})
 	a.runs.tellRoom(tool.FilesID, nil)
 	a.runs.tellRoom(tool.FilesID, &plan.Result{Body: body})

@@ -9,6 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/runs/plan"
@@ -17,8 +21,8 @@ import (
 
 // ruleGroup are the commands about the rules of an account.
 type ruleGroup struct {
-	con        *console
-	deployment *deployment
+	con        *console.Console
+	deployment *reach.Deployment
 	runs       *runGroup
 }
 
@@ -27,15 +31,15 @@ func (g *ruleGroup) commands() []*cobra.Command {
 }
 
 func (g *ruleGroup) rulesCommand() *cobra.Command {
-	get := g.deployment.request(&cobra.Command{Use: "get", Short: "Print the account's rules as JSON, as set takes them", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
+	get := g.deployment.Request(&cobra.Command{Use: "get", Short: "Print the account's rules as JSON, as set takes them", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.RuleSet](ctx, c, "/api/rules", nil)
 		if err != nil {
 			return err
 		}
-		return g.con.printJSON(got)
+		return g.con.PrintJSON(got)
 	})
 	var file string
-	set := g.deployment.request(&cobra.Command{Use: "set -f FILE", Short: "Set the account's rules from a JSON file, which names the version that you read", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
+	set := g.deployment.Request(&cobra.Command{Use: "set -f FILE", Short: "Set the account's rules from a JSON file, which names the version that you read", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
 		body, err := g.ruleFile(file)
 		if err != nil {
 			return err
@@ -44,22 +48,22 @@ func (g *ruleGroup) rulesCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.con.printJSON(got)
+		return g.con.PrintJSON(got)
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
-	return group(&cobra.Command{Use: "rules", Short: "What is denied, what asks for an approval, and what needs none"}, get, set, g.rulesTest())
+	return usage.Group(&cobra.Command{Use: "rules", Short: "What is denied, what asks for an approval, and what needs none"}, get, set, g.rulesTest())
 }
 
 // ruleFile reads rules. Unknown members are refused by the deployment, so they are told here too.
 func (g *ruleGroup) ruleFile(name string) (httpapi.RulesRequest, error) {
 	var body httpapi.RulesRequest
-	raw, err := g.con.jsonFile(name)
+	raw, err := g.con.JSONFile(name)
 	if err != nil {
 		return body, err
 	}
 	var read httpapi.RuleSet // as get prints them
 	if err := json.Unmarshal(raw, &read); err != nil {
-		return body, usage(notJSON(name, err))
+		return body, ending.Miswritten(console.NotJSON(name, err))
 	}
 	body.Version = read.Version
 	for _, r := range read.Rules {
@@ -81,7 +85,7 @@ type tried struct {
 func (g *ruleGroup) rulesTest() *cobra.Command {
 	var file string
 	var last int
-	cmd := g.deployment.request(&cobra.Command{Use: "test -f FILE", Short: "Try a file of rules on the last proposals: what would run, would ask, would be denied", Args: none},
+	cmd := g.deployment.Request(&cobra.Command{Use: "test -f FILE", Short: "Try a file of rules on the last proposals: what would run, would ask, would be denied", Args: usage.None},
 		func(ctx context.Context, c *client.Client, _ []string) error {
 			body, err := g.ruleFile(file)
 			if err != nil {
@@ -103,9 +107,9 @@ func (g *ruleGroup) rulesTest() *cobra.Command {
 			}
 			var rows [][]string
 			for _, t := range list {
-				rows = append(rows, []string{g.con.text("cli.rule." + t.Effect), t.RunID, t.StepID, t.Call, t.Rule, t.Reason})
+				rows = append(rows, []string{g.con.Text("cli.rule." + t.Effect), t.RunID, t.StepID, t.Call, t.Rule, t.Reason})
 			}
-			return g.con.list(map[string]any{"steps": list}, []string{"cli.outcome", "cli.run", "cli.step", "cli.call", "cli.rule", "cli.reason"}, rows)
+			return g.con.List(map[string]any{"steps": list}, []string{"cli.outcome", "cli.run", "cli.step", "cli.call", "cli.rule", "cli.reason"}, rows)
 		})
 	cmd.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	cmd.Flags().IntVar(&last, "last", 20, "how many proposals, 1 to 200")
@@ -115,7 +119,7 @@ func (g *ruleGroup) rulesTest() *cobra.Command {
 // try judges the steps of the last plans by rules, as a turn would.
 func (g *ruleGroup) try(ctx context.Context, c *client.Client, set rule.Set, last int) ([]tried, error) {
 	if last < 1 || last > 200 {
-		return nil, usage(refusal("cli.wrong.steps", "name", "--last", "value", fmt.Sprint(last)))
+		return nil, ending.Miswritten(ending.Refusal("cli.wrong.steps", "name", "--last", "value", fmt.Sprint(last)))
 	}
 	page, err := client.Get[httpapi.RunList](ctx, c, "/api/runs", url.Values{"limit": {fmt.Sprint(last)}})
 	if err != nil {
@@ -134,7 +138,7 @@ func (g *ruleGroup) try(ctx context.Context, c *client.Client, set rule.Set, las
 			if s.Tool != "" {
 				t.Call = s.Tool
 			}
-			asks, denied := set.AskFor(step, p, rule.CallOf(step, s.Server), g.con.text("cli.rule.destroys"))
+			asks, denied := set.AskFor(step, p, rule.CallOf(step, s.Server), g.con.Text("cli.rule.destroys"))
 			switch {
 			case denied != nil:
 				t.Effect, t.Rule, t.Reason = "denied", denied.ID, denied.Reason

@@ -10,6 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
@@ -78,9 +82,9 @@ type work struct {
 
 // jobGroup are the commands about the jobs of agents.
 type jobGroup struct {
-	con        *console
-	deployment *deployment
-	folders    *folders
+	con        *console.Console
+	deployment *reach.Deployment
+	folders    *reach.Folders
 	config     *configuration
 	interrupts *interruption
 	runs       *runGroup
@@ -94,7 +98,7 @@ func (g *jobGroup) commands() []*cobra.Command {
 func (g *jobGroup) runCommand() *cobra.Command {
 	var w work
 	cmd := &cobra.Command{
-		Use: "run PROMPT", Short: "Have an agent work on a prompt; what it would change is a plan, and asks", Args: exactly("PROMPT"),
+		Use: "run PROMPT", Short: "Have an agent work on a prompt; what it would change is a plan, and asks", Args: usage.Exactly("PROMPT"),
 		Long: `Have an agent work on a prompt, for longer than a turn. It reads what may be read. What it would change becomes a plan:
 at a terminal it is shown whole and asked about; otherwise the command ends with exit code 6, and the plan waits.
 
@@ -102,7 +106,7 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt := args[0]
 			if prompt == "-" {
-				text, err := g.con.readInput("-", conversation.MaxMessage)
+				text, err := g.con.ReadInput("-", conversation.MaxMessage)
 				if err != nil {
 					return err
 				}
@@ -111,10 +115,10 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 			if err := w.check(prompt, g.config.origin, cmd.Flags().Changed); err != nil {
 				return err
 			}
-			if to, err := g.deployment.target(); w.cache && err == nil && to.Origin != here {
-				return usage(refusal("cli.wrong.cache"))
+			if to, err := g.deployment.Target(); w.cache && err == nil && to.Origin != reach.Here {
+				return ending.Miswritten(ending.Refusal("cli.wrong.cache"))
 			}
-			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return g.work(ctx, c, w, prompt) })
+			return g.deployment.Connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return g.work(ctx, c, w, prompt) })
 		},
 	}
 	f := cmd.Flags()
@@ -123,10 +127,10 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 	w.workspace.register(f)
 	f.StringVarP(&w.mode, "mode", "m", "", "confirm-all: what would be read asks, too; confirm-sensitive; yolo")
 	f.StringVar(&w.model, "model", "", "`name` of the model that works, of the assistant's provider, or provider/name")
-	f.StringVar(&g.deployment.apiBase, "api-base", "", "`URL` of the provider, where this command opens the data folder itself; its key is OPENAI_API_KEY")
+	f.StringVar(&g.deployment.APIBase, "api-base", "", "`URL` of the provider, where this command opens the data folder itself; its key is OPENAI_API_KEY")
 	f.BoolVar(&w.noMCP, "disable-mcp", false, "use no registered service")
-	f.StringVar(&g.deployment.logLevel, "log-level", "", "debug, info, warn or error: of the log of the data folder that this command opens")
-	f.StringVar(&g.deployment.logFile, "log-file", "", "`file` for that log; piloto.log in the data folder when absent")
+	f.StringVar(&g.deployment.LogLevel, "log-level", "", "debug, info, warn or error: of the log of the data folder that this command opens")
+	f.StringVar(&g.deployment.LogFile, "log-file", "", "`file` for that log; piloto.log in the data folder when absent")
 	f.IntVar(&w.steps, "max-steps", 0, "calls of the model, 1 to 200, and one that closes; as the agent says when absent")
 	f.Float64Var(&w.budget, "budget", 0, "what its models may cost, in US dollars; as the agent says when absent")
 	f.DurationVar(&w.timeout, "timeout", 0, "how long it may work (10m); waits do not count; as the agent says when absent")
@@ -183,9 +187,9 @@ func (g *jobGroup) work(ctx context.Context, c *client.Client, w work, prompt st
 		return err
 	}
 	if !w.wait {
-		return g.con.result(j, j.JobID)
+		return g.con.Result(j, j.JobID)
 	}
-	g.con.report("cli.job_started", "id", j.JobID, "agent", w.agent)
+	g.con.Report("cli.job_started", "id", j.JobID, "agent", w.agent)
 	t := &jobTale{con: g.con, machine: m, shown: w.workspace.showed, id: j.JobID, seen: j}
 	t.stop = sync.OnceValue(func() error { return stopJob(context.WithoutCancel(ctx), c, t.id) })
 	defer context.AfterFunc(ctx, func() { _ = t.stop() })() // finish tells the error
@@ -202,8 +206,8 @@ func (g *jobGroup) finish(ctx context.Context, c *client.Client, t *jobTale, beg
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return g.leaveJob(context.WithoutCancel(ctx), c, t, err, time.Since(began))
 	}
-	if showCost || g.con.verbose > 0 {
-		g.con.report("cli.costs", "cost", money(j.CostMicros), "n", fmt.Sprint(j.Rounds))
+	if showCost || g.con.Verbose > 0 {
+		g.con.Report("cli.costs", "cost", console.Money(j.CostMicros), "n", fmt.Sprint(j.Rounds))
 	}
 	return g.printOutcome(ctx, c, j, t, time.Since(began))
 }
@@ -212,13 +216,13 @@ func (g *jobGroup) finish(ctx context.Context, c *client.Client, t *jobTale, beg
 func (g *jobGroup) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) error {
 	o, lost := g.outcomeOf(ctx, c, j, t, took)
 	var err error
-	if g.con.json {
-		err = g.con.printJSON(o)
+	if g.con.JSON {
+		err = g.con.PrintJSON(o)
 	} else {
 		if o.Output != "" {
 			err = g.talk.printText(conversation.Message{Content: o.Output, Notes: o.Notes})
 		}
-		err = errors.Join(err, g.printRecord(g.con.out, j, t))
+		err = errors.Join(err, g.printRecord(g.con.Out, j, t))
 	}
 	if err != nil {
 		return err
@@ -227,7 +231,7 @@ func (g *jobGroup) printOutcome(ctx context.Context, c *client.Client, j httpapi
 	if lost != nil {
 		return lost
 	}
-	return exit(codeOfJob(j.Status, j.StopReason, j.Acted))
+	return ending.Exit(ending.CodeOfJob(j.Status, j.StopReason, j.Acted))
 }
 
 // tellWait says how the decision is made for which a job waits.
@@ -235,16 +239,16 @@ func (g *jobGroup) tellWait(j httpapi.Job, o outcome, t *jobTale) {
 	switch {
 	case o.Waiting == nil:
 	case o.Waiting.Question != "":
-		g.con.say(g.con.prose("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
+		g.con.Say(g.con.Prose("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
 	case o.Waiting.Digest != "":
-		g.con.report("cli.confirm_with", "id", o.Waiting.RunID, "digest", digitsOf(o.Waiting.Digest))
+		g.con.Report("cli.confirm_with", "id", o.Waiting.RunID, "digest", digitsOf(o.Waiting.Digest))
 	}
 	switch {
 	case o.Waiting == nil:
 	case t.machine != nil:
-		g.con.report("cli.job_ends_there", "chat", j.ChatID, "folder", t.machine.Root)
+		g.con.Report("cli.job_ends_there", "chat", j.ChatID, "folder", t.machine.Root)
 	default:
-		g.con.report("cli.job_goes_on", "id", j.JobID)
+		g.con.Report("cli.job_goes_on", "id", j.JobID)
 	}
 }
 
@@ -325,9 +329,9 @@ func (g *jobGroup) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Jo
 // followJob follows a job until it ended, or waits for a person who is not here.
 func (g *jobGroup) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
 	decided := map[string]bool{}
-	thinks := g.con.thinking()
+	thinks := g.con.Thinking()
 	t.thinks = thinks
-	defer thinks.hide()
+	defer thinks.Hide()
 	for {
 		j, err := patiently(ctx, t, c, func() (httpapi.Job, error) { return t.read(ctx, c) })
 		if err != nil {
@@ -335,14 +339,14 @@ func (g *jobGroup) followJob(ctx context.Context, c *client.Client, t *jobTale) 
 		}
 		t.seen = j
 		if j.Status == job.Running {
-			thinks.show()
+			thinks.Show()
 		}
 		events, err := patiently(ctx, t, c, func() (httpapi.JobEventList, error) { return t.events(ctx, c) })
 		if err != nil {
 			return j, err
 		}
 		if len(events.Events) > 0 || j.Status != job.Running {
-			thinks.hide()
+			thinks.Hide()
 		}
 		for _, e := range events.Events {
 			t.tell(e)
@@ -355,7 +359,7 @@ func (g *jobGroup) followJob(ctx context.Context, c *client.Client, t *jobTale) 
 		case j.Status.Terminal():
 			return j, nil
 		case len(j.Calls) > 0 && t.machine == nil: // another command answers them
-			t.waits.Do(func() { t.line("⏳", g.con.text("cli.job.client")) })
+			t.waits.Do(func() { t.line("⏳", g.con.Text("cli.job.client")) })
 		case len(j.Calls) > 0:
 			if err := t.answerCalls(ctx, c, j); err != nil {
 				return j, err
@@ -382,12 +386,12 @@ func (g *jobGroup) followJob(ctx context.Context, c *client.Client, t *jobTale) 
 
 // answerJob asks the person the question of a job, and sends the answer. It returns false when nobody is here.
 func (g *jobGroup) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (bool, error) {
-	if !g.con.asks {
+	if !g.con.Asks {
 		return false, nil
 	}
-	answer, err := g.con.ask(ctx, visible.Lines(j.Question)+"\n> ")
+	answer, err := g.con.Ask(ctx, visible.Lines(j.Question)+"\n> ")
 	if err != nil || answer == "" {
-		return false, ignoreEOF(err)
+		return false, console.IgnoreEOF(err)
 	}
 	_, err = g.talk.send(ctx, c, httpapi.SendRequest{ChatID: j.ChatID, Message: conversation.Choose(j.Options, answer)})
 	return err == nil, err
@@ -405,7 +409,7 @@ func (g *jobGroup) decideJob(ctx context.Context, c *client.Client, j httpapi.Jo
 		return false, nil
 	case r.Status != plan.Draft:
 		return true, nil
-	case !g.con.asks:
+	case !g.con.Asks:
 		return false, nil
 	}
 	g.runs.showPlan(r)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/agent"
 	"piloto/internal/edge/httpapi"
@@ -17,17 +18,17 @@ import (
 func (w work) check(prompt string, origin func(flag string) string, given func(flag string) bool) error {
 	switch {
 	case ref.Blank(prompt):
-		return usage(refusal("cli.wrong.prompt"))
+		return ending.Miswritten(ending.Refusal("cli.wrong.prompt"))
 	case w.steps < 0 || w.steps > 200 || w.steps == 0 && given("max-steps"):
-		return usage(refusal("cli.wrong.steps", "name", origin("max-steps"), "value", strconv.Itoa(w.steps)))
+		return ending.Miswritten(ending.Refusal("cli.wrong.steps", "name", origin("max-steps"), "value", strconv.Itoa(w.steps)))
 	case !(w.budget >= 0 && w.budget <= 1e6) || w.budget == 0 && given("budget"): // NaN is neither
-		return usage(refusal("cli.wrong.budget", "name", origin("budget"), "value", fmt.Sprint(w.budget)))
+		return ending.Miswritten(ending.Refusal("cli.wrong.budget", "name", origin("budget"), "value", fmt.Sprint(w.budget)))
 	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout < time.Second && given("timeout"):
-		return usage(refusal("cli.wrong.timeout", "name", origin("timeout"), "value", w.timeout.String()))
+		return ending.Miswritten(ending.Refusal("cli.wrong.timeout", "name", origin("timeout"), "value", w.timeout.String()))
 	case w.mode != "" && w.mode != "confirm-all" && w.mode != "confirm-sensitive" && w.mode != "yolo":
-		return usage(refusal("cli.wrong.mode", "name", origin("mode"), "value", w.mode))
+		return ending.Miswritten(ending.Refusal("cli.wrong.mode", "name", origin("mode"), "value", w.mode))
 	case w.eval != "" && w.eval != "off" && w.eval != "basic" && w.eval != "full":
-		return usage(refusal("cli.wrong.eval", "name", origin("self-eval"), "value", w.eval))
+		return ending.Miswritten(ending.Refusal("cli.wrong.eval", "name", origin("self-eval"), "value", w.eval))
 	}
 	return nil
 }

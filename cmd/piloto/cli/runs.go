@@ -12,6 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/show"
 	"piloto/internal/edge/httpapi"
@@ -23,8 +27,8 @@ import (
 
 // runGroup are the commands that decide about plans and read runs.
 type runGroup struct {
-	con        *console
-	deployment *deployment
+	con        *console.Console
+	deployment *reach.Deployment
 }
 
 func (g *runGroup) commands() []*cobra.Command {
@@ -32,7 +36,7 @@ func (g *runGroup) commands() []*cobra.Command {
 }
 
 func (g *runGroup) runsCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "runs", Short: "List, show, watch, confirm, reject, cancel, approve, settle, retry, undo, repeat; receipts"},
+	return usage.Group(&cobra.Command{Use: "runs", Short: "List, show, watch, confirm, reject, cancel, approve, settle, retry, undo, repeat; receipts"},
 		g.runsList(), g.runsShow(), g.runsWatch(), g.runsConfirm(), g.runsCancel("reject", "Reject a plan that waits; nothing of it runs"),
 		g.runsCancel("cancel", "Stop a run: no further step begins"), g.runsApprove(), g.runsSettle(),
 		g.runsAgain("retry", "Propose what is left of a run that failed"), g.runsAgain("undo", "Propose to undo what a run did"),
@@ -56,9 +60,9 @@ func (g *runGroup) readRun(ctx context.Context, c *client.Client, id string) (ht
 
 func (g *runGroup) runsList() *cobra.Command {
 	var status []string
-	var p page
-	cmd := g.deployment.request(&cobra.Command{Use: "list", Short: "List the runs, the newest first", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
-		query := p.query()
+	var p usage.Page
+	cmd := g.deployment.Request(&cobra.Command{Use: "list", Short: "List the runs, the newest first", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+		query := p.Query()
 		if len(status) > 0 {
 			query.Set("status", strings.Join(status, ","))
 		}
@@ -66,41 +70,41 @@ func (g *runGroup) runsList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer g.con.tellNext(got.Cursor)
+		defer g.con.TellNext(got.Cursor)
 		var rows [][]string
 		for _, r := range got.Runs {
 			rows = append(rows, []string{
-				r.RunID, moment(r.UpdatedAt), g.con.text("page.status." + string(r.Status)), fmt.Sprintf("%d/%d", r.StepsDone, r.StepsTotal), cut(r.Goal, 60),
+				r.RunID, console.Moment(r.UpdatedAt), g.con.Text("page.status." + string(r.Status)), fmt.Sprintf("%d/%d", r.StepsDone, r.StepsTotal), console.Cut(r.Goal, 60),
 			})
 		}
-		return g.con.list(got, []string{"cli.id", "cli.changed", "cli.status", "cli.steps", "cli.goal"}, rows)
+		return g.con.List(got, []string{"cli.id", "cli.changed", "cli.status", "cli.steps", "cli.goal"}, rows)
 	})
-	p.register(cmd)
+	p.Register(cmd)
 	cmd.Flags().StringSliceVar(&status, "status", nil, "only runs of these: draft, queued, running, waiting, done, error, in_doubt, cancelled, expired, superseded")
 	return cmd
 }
 
 func (g *runGroup) runsShow() *cobra.Command {
-	return g.deployment.request(&cobra.Command{Use: "show ID", Short: "Show a run: its plan whole, and the state and the answer of each step", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	return g.deployment.Request(&cobra.Command{Use: "show ID", Short: "Show a run: its plan whole, and the state and the answer of each step", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.readRun(ctx, c, args[0])
 		if err != nil {
 			return err
 		}
-		if g.con.json {
-			return g.con.printJSON(r)
+		if g.con.JSON {
+			return g.con.PrintJSON(r)
 		}
-		w := g.con.writer(g.con.isTerm && g.con.colour)
+		w := g.con.Writer(g.con.IsTerm && g.con.Colour)
 		if r.Status == plan.Draft {
 			w.Plan(r)
 		} else {
 			w.Run(r)
 		}
-		return g.con.show(g.con.out, w)
+		return g.con.Show(g.con.Out, w)
 	})
 }
 
 func (g *runGroup) runsWatch() *cobra.Command {
-	return g.deployment.request(&cobra.Command{Use: "watch ID", Short: "Follow a run to its end, or until it waits for a person", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	return g.deployment.Request(&cobra.Command{Use: "watch ID", Short: "Follow a run to its end, or until it waits for a person", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.follow(ctx, c, args[0])
 	})
 }
@@ -151,14 +155,14 @@ func (g *runGroup) tellEvent(e plan.Event, titles map[string]string) {
 	if !known {
 		return
 	}
-	if !g.con.colour {
+	if !g.con.Colour {
 		icon = "-"
 	}
 	title := titles[e.StepID.String()]
 	if title == "" {
 		title = e.StepID.String()
 	}
-	g.con.say(icon + " " + g.con.text("cli.event."+strings.ReplaceAll(e.Type, ".", "_"), "step", visible.Line(title)))
+	g.con.Say(icon + " " + g.con.Text("cli.event."+strings.ReplaceAll(e.Type, ".", "_"), "step", visible.Line(title)))
 }
 
 // endOf prints a run that ended or waits.
@@ -169,37 +173,37 @@ func (g *runGroup) endOf(r httpapi.Run) error {
 			done++
 		}
 	}
-	if g.con.json {
-		if err := g.con.printJSON(r); err != nil {
+	if g.con.JSON {
+		if err := g.con.PrintJSON(r); err != nil {
 			return err
 		}
-		return exit(codeOfRun(r.Status, done))
+		return ending.Exit(ending.CodeOfRun(r.Status, done))
 	}
-	w := g.con.writer(g.con.isTerm && g.con.colour)
+	w := g.con.Writer(g.con.IsTerm && g.con.Colour)
 	w.Outcome(r)
-	if err := g.con.show(g.con.out, w); err != nil {
+	if err := g.con.Show(g.con.Out, w); err != nil {
 		return err
 	}
 	for _, s := range r.Steps {
 		switch {
 		case s.Approval != nil && s.Approval.Decision == "" && r.Status == plan.Waiting:
-			g.con.report("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", digitsOf(s.Approval.Digest))
+			g.con.Report("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", digitsOf(s.Approval.Digest))
 		case s.Status == plan.StepInDoubt:
-			g.con.report("cli.settle_with", "id", r.RunID, "step", s.ID)
+			g.con.Report("cli.settle_with", "id", r.RunID, "step", s.ID)
 		}
 		g.tellRoom(s.MCPID, s.Result)
 		if s.UndoState != nil {
 			g.tellRoom(s.MCPID, s.UndoState.Result)
 		}
 	}
-	return exit(codeOfRun(r.Status, done))
+	return ending.Exit(ending.CodeOfRun(r.Status, done))
 }
 
 // tellRoom writes which versions made room for a step that changes files.
 func (g *runGroup) tellRoom(mcpID string, r *plan.Result) {
 	room := plan.RoomOf(mcpID, r, func(name string) locale.Phrase { return locale.Verbatim(visible.Line(name)) })
 	if room != nil {
-		g.con.say("! " + room.In(g.con.tag))
+		g.con.Say("! " + room.In(g.con.Tag))
 	}
 }
 
@@ -221,33 +225,33 @@ func (d *decision) register(cmd *cobra.Command) {
 // agreed shows the subject of a decision, whole, and has a person type its digest, unless --digest gave it: of a plan, or
 // of the request of an approval.
 func (g *runGroup) agreed(ctx context.Context, d decision, digest plan.Digest, shown *show.Writer) error {
-	if err := g.con.show(g.con.errOut, shown); err != nil {
+	if err := g.con.Show(g.con.ErrOut, shown); err != nil {
 		return err
 	}
 	typed := d.digest
 	if typed == "" {
-		if !g.con.asks || d.yes {
-			return &exitError{code: Waits, text: g.con.text("cli.need_digest", "digest", digitsOf(digest))}
+		if !g.con.Asks || d.yes {
+			return &ending.Error{Code: ending.Waits, Text: g.con.Text("cli.need_digest", "digest", digitsOf(digest))}
 		}
 		var err error
-		if typed, err = g.con.ask(ctx, g.con.text("cli.type_digest", "digest", digitsOf(digest))); err != nil && !errors.Is(err, io.EOF) {
+		if typed, err = g.con.Ask(ctx, g.con.Text("cli.type_digest", "digest", digitsOf(digest))); err != nil && !errors.Is(err, io.EOF) {
 			return err // after the end of the input nothing was typed, and nothing is agreed
 		}
 	}
 	if !isShown(digest, typed) {
-		return &exitError{code: Waits, text: g.con.text("cli.other_digest", "digest", digitsOf(digest))}
+		return &ending.Error{Code: ending.Waits, Text: g.con.Text("cli.other_digest", "digest", digitsOf(digest))}
 	}
 	return nil
 }
 
 func (g *runGroup) runsConfirm() *cobra.Command {
 	var d decision
-	cmd := g.deployment.request(&cobra.Command{Use: "confirm ID", Short: "Confirm a plan exactly as it is printed, by its digest", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.deployment.Request(&cobra.Command{Use: "confirm ID", Short: "Confirm a plan exactly as it is printed, by its digest", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.readRun(ctx, c, args[0])
 		if err != nil {
 			return err
 		}
-		w := g.con.writer(g.con.colour)
+		w := g.con.Writer(g.con.Colour)
 		w.Plan(r)
 		if err := g.agreed(ctx, d, r.Digest, w); err != nil {
 			return err
@@ -265,21 +269,21 @@ func (g *runGroup) runsConfirm() *cobra.Command {
 func (g *runGroup) confirm(ctx context.Context, c *client.Client, r httpapi.Run) error {
 	_, err := act(ctx, c, action{run: r.RunID, name: "confirm", key: ids.Secret()}, httpapi.ConfirmRequest{Digest: r.Digest})
 	if err == nil {
-		g.con.report("cli.confirmed")
+		g.con.Report("cli.confirmed")
 	}
 	return err
 }
 
 func (g *runGroup) runsCancel(name, about string) *cobra.Command {
 	var reason string
-	cmd := g.deployment.request(&cobra.Command{Use: name + " ID", Short: about, Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.deployment.Request(&cobra.Command{Use: name + " ID", Short: about, Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.readRun(ctx, c, args[0])
 		if err != nil {
 			return err
 		}
 		if isDraft := r.Status == plan.Draft; isDraft != (name == "reject") && !r.Status.Terminal() {
 			other := map[string]string{"reject": "cancel", "cancel": "reject"}[name]
-			return usage(refusal("cli.wrong.not_"+name, "id", r.RunID, "status", g.con.text("page.status."+string(r.Status)), "other", other))
+			return ending.Miswritten(ending.Refusal("cli.wrong.not_"+name, "id", r.RunID, "status", g.con.Text("page.status."+string(r.Status)), "other", other))
 		}
 		body := httpapi.CancelRequest{Reason: reason}
 		if name == "reject" {
@@ -297,13 +301,13 @@ func (g *runGroup) runsCancel(name, about string) *cobra.Command {
 
 // printRun prints a run on one line, or as JSON.
 func (g *runGroup) printRun(r httpapi.Run) error {
-	return g.con.result(r, fmt.Sprintf("%s  %s  %s", r.RunID, g.con.text("page.status."+string(r.Status)), r.Goal))
+	return g.con.Result(r, fmt.Sprintf("%s  %s  %s", r.RunID, g.con.Text("page.status."+string(r.Status)), r.Goal))
 }
 
 func (g *runGroup) runsApprove() *cobra.Command {
 	var d decision
 	var refuse bool
-	cmd := g.deployment.request(&cobra.Command{Use: "approve ID", Short: "Approve, or refuse, exactly the request that waits in a run", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.deployment.Request(&cobra.Command{Use: "approve ID", Short: "Approve, or refuse, exactly the request that waits in a run", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.readRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -312,7 +316,7 @@ func (g *runGroup) runsApprove() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		w := g.con.writer(g.con.colour)
+		w := g.con.Writer(g.con.Colour)
 		w.Approval(step)
 		if err := g.agreed(ctx, d, step.Approval.Digest, w); err != nil {
 			return err
@@ -345,24 +349,24 @@ func (g *runGroup) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	case 1:
 		return waiting[0], nil
 	case 0:
-		return httpapi.Step{}, &exitError{code: Failed, text: g.con.text("cli.nothing_waits", "id", r.RunID)}
+		return httpapi.Step{}, &ending.Error{Code: ending.Failed, Text: g.con.Text("cli.nothing_waits", "id", r.RunID)}
 	}
 	ids := make([]string, len(waiting))
 	for i, s := range waiting {
 		ids[i] = s.ID
 	}
-	return httpapi.Step{}, usage(refusal("cli.wrong.several", "steps", strings.Join(ids, ", ")))
+	return httpapi.Step{}, ending.Miswritten(ending.Refusal("cli.wrong.several", "steps", strings.Join(ids, ", ")))
 }
 
 func (g *runGroup) runsSettle() *cobra.Command {
 	var outcome, note string
 	cmd := &cobra.Command{
-		Use: "settle ID STEP", Short: "Say what became of a request in doubt, once: done, not_done, or retry", Args: exactly("ID", "STEP"),
+		Use: "settle ID STEP", Short: "Say what became of a request in doubt, once: done, not_done, or retry", Args: usage.Exactly("ID", "STEP"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if outcome == "" {
-				return usage(refusal("cli.wrong.outcome"))
+				return ending.Miswritten(ending.Refusal("cli.wrong.outcome"))
 			}
-			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.Connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				got, err := act(ctx, c, action{run: args[0], name: "settle"}, httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})
 				if err != nil {
 					return err
@@ -373,7 +377,7 @@ func (g *runGroup) runsSettle() *cobra.Command {
 				if got.Status == plan.Draft { // a retry is a plan, and asks
 					g.showPlan(got)
 					g.tellPlan(got)
-					return exit(Waits)
+					return ending.Exit(ending.Waits)
 				}
 				return nil
 			})
@@ -385,37 +389,37 @@ func (g *runGroup) runsSettle() *cobra.Command {
 }
 
 func (g *runGroup) runsAgain(name, about string) *cobra.Command {
-	return g.deployment.request(&cobra.Command{Use: name + " ID", Short: about + "; it waits for its confirmation (exit 6)", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	return g.deployment.Request(&cobra.Command{Use: name + " ID", Short: about + "; it waits for its confirmation (exit 6)", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := act(ctx, c, action{run: args[0], name: name}, struct{}{}) // each makes a draft of its own
 		if err != nil {
 			return err
 		}
-		if g.con.json {
-			if err := g.con.printJSON(got); err != nil {
+		if g.con.JSON {
+			if err := g.con.PrintJSON(got); err != nil {
 				return err
 			}
-			return exit(Waits)
+			return ending.Exit(ending.Waits)
 		}
-		w := g.con.writer(g.con.isTerm && g.con.colour)
+		w := g.con.Writer(g.con.IsTerm && g.con.Colour)
 		w.Plan(got)
-		if err := g.con.show(g.con.out, w); err != nil {
+		if err := g.con.Show(g.con.Out, w); err != nil {
 			return err
 		}
 		g.tellPlan(got)
-		return exit(Waits)
+		return ending.Exit(ending.Waits)
 	})
 }
 
 // tellPlan says how a plan that waits is confirmed.
 func (g *runGroup) tellPlan(r httpapi.Run) {
-	g.con.report("cli.confirm_with", "id", r.RunID, "digest", digitsOf(r.Digest))
+	g.con.Report("cli.confirm_with", "id", r.RunID, "digest", digitsOf(r.Digest))
 }
 
 // showPlan writes a plan to stderr, whole.
 func (g *runGroup) showPlan(r httpapi.Run) {
-	w := g.con.writer(g.con.colour)
+	w := g.con.Writer(g.con.Colour)
 	w.Plan(r)
-	_ = g.con.show(g.con.errOut, w)
+	_ = g.con.Show(g.con.ErrOut, w)
 }
 
 // typedDigits is the number of digits of a digest that a person types.

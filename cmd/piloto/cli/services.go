@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
@@ -18,8 +21,8 @@ import (
 
 // serviceGroup are the commands about registered services.
 type serviceGroup struct {
-	con        *console
-	deployment *deployment
+	con        *console.Console
+	deployment *reach.Deployment
 }
 
 func (g *serviceGroup) commands() []*cobra.Command {
@@ -27,54 +30,54 @@ func (g *serviceGroup) commands() []*cobra.Command {
 }
 
 func (g *serviceGroup) servicesCommand() *cobra.Command {
-	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the registered services", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.deployment.Request(&cobra.Command{Use: "list", Short: "List the registered services", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.ServerList](ctx, c, "/api/mcps", nil)
 		if err != nil {
 			return err
 		}
 		var rows [][]string
 		for _, s := range got.MCPs {
-			state := g.con.word("page.server.", string(s.Status))
+			state := g.con.Word("page.server.", string(s.Status))
 			if !s.Active {
-				state = g.con.text("cli.off")
+				state = g.con.Text("cli.off")
 			}
-			rows = append(rows, []string{s.MCPID, cut(s.Name, 40), string(s.Kind), s.BaseURL, fmt.Sprint(s.Operations), string(s.Reads.Mode), state})
+			rows = append(rows, []string{s.MCPID, console.Cut(s.Name, 40), string(s.Kind), s.BaseURL, fmt.Sprint(s.Operations), string(s.Reads.Mode), state})
 		}
-		return g.con.list(got, []string{"cli.id", "cli.name", "cli.kind", "cli.url", "cli.operations", "cli.reads", "cli.status"}, rows)
+		return g.con.List(got, []string{"cli.id", "cli.name", "cli.kind", "cli.url", "cli.operations", "cli.reads", "cli.status"}, rows)
 	})
-	refresh := g.deployment.request(&cobra.Command{Use: "refresh ID", Short: "Read what a service offers again, and approve what changed", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	refresh := g.deployment.Request(&cobra.Command{Use: "refresh ID", Short: "Read what a service offers again, and approve what changed", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.ServerRefreshed](ctx, c, client.Path("api", "mcps", args[0], "refresh"), nil)
 		if err != nil {
 			return err
 		}
-		if g.con.json {
-			return g.con.printJSON(got)
+		if g.con.JSON {
+			return g.con.PrintJSON(got)
 		}
 		for sign, names := range map[string][]string{"+": got.Added, "-": got.Removed, "~": got.Changed} {
 			for _, n := range names {
-				fmt.Fprintln(g.con.out, sign, visible.Line(n))
+				fmt.Fprintln(g.con.Out, sign, visible.Line(n))
 			}
 		}
 		g.sayRefused(got.Endpoints)
 		return nil
 	})
-	remove := g.deployment.request(&cobra.Command{Use: "remove ID", Short: "Remove a service; plans that call it can no longer be confirmed", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
-		return g.deployment.delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
+	remove := g.deployment.Request(&cobra.Command{Use: "remove ID", Short: "Remove a service; plans that call it can no longer be confirmed", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+		return g.deployment.Delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
 	})
-	return group(&cobra.Command{Use: "services", Short: "Register and list services, what may be read of them, what their errors mean, and their keys"}, list, g.servicesShow(), g.servicesAdd(), refresh, g.servicesReads(), g.servicesErrors(), g.servicesKey(), remove)
+	return usage.Group(&cobra.Command{Use: "services", Short: "Register and list services, what may be read of them, what their errors mean, and their keys"}, list, g.servicesShow(), g.servicesAdd(), refresh, g.servicesReads(), g.servicesErrors(), g.servicesKey(), remove)
 }
 
 // sayRefused lists the operations that cannot be called, with the reasons.
 func (g *serviceGroup) sayRefused(list []httpapi.Endpoint) {
 	for _, e := range list {
 		if e.Refused != nil {
-			g.con.say("✗ " + visible.Line(e.Method+" "+e.Path) + ": " + visible.Line(e.Refused.Message))
+			g.con.Say("✗ " + visible.Line(e.Method+" "+e.Path) + ": " + visible.Line(e.Refused.Message))
 		}
 	}
 }
 
 func (g *serviceGroup) servicesShow() *cobra.Command {
-	return g.deployment.request(&cobra.Command{Use: "show ID", Short: "Show the operations of a service, and why some of them cannot be called", Args: exactly("ID")},
+	return g.deployment.Request(&cobra.Command{Use: "show ID", Short: "Show the operations of a service, and why some of them cannot be called", Args: usage.Exactly("ID")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
 			if err != nil {
@@ -86,19 +89,19 @@ func (g *serviceGroup) servicesShow() *cobra.Command {
 				if e.Refused != nil {
 					why = "✗ " + e.Refused.Message
 				}
-				rows = append(rows, []string{e.Method, e.Path, cut(e.Summary, 60), why})
+				rows = append(rows, []string{e.Method, e.Path, console.Cut(e.Summary, 60), why})
 			}
 			for _, t := range got.Tools {
-				rows = append(rows, []string{"", t.Name, cut(t.Description, 60), ""})
+				rows = append(rows, []string{"", t.Name, console.Cut(t.Description, 60), ""})
 			}
-			return g.con.list(got, []string{"cli.method", "cli.path", "cli.about", "cli.refused"}, rows)
+			return g.con.List(got, []string{"cli.method", "cli.path", "cli.about", "cli.refused"}, rows)
 		})
 }
 
 func (g *serviceGroup) servicesAdd() *cobra.Command {
 	var body httpapi.RegisterRequest
 	var kind, reads, errors string
-	cmd := g.deployment.request(&cobra.Command{Use: "add URL", Short: "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", Args: exactly("URL")},
+	cmd := g.deployment.Request(&cobra.Command{Use: "add URL", Short: "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", Args: usage.Exactly("URL")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			body.URL, body.Kind = args[0], tool.Kind(kind)
 			body.Errors = tool.Errors(errors)
@@ -109,18 +112,18 @@ func (g *serviceGroup) servicesAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.con.json {
-				return g.con.printJSON(got)
+			if g.con.JSON {
+				return g.con.PrintJSON(got)
 			}
-			if err := g.con.print(got.MCPID + "  " + got.Name + "  " + g.con.text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
+			if err := g.con.Print(got.MCPID + "  " + got.Name + "  " + g.con.Text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
 				return err
 			}
 			for _, w := range got.Warnings {
-				g.con.say("! " + visible.Line(w))
+				g.con.Say("! " + visible.Line(w))
 			}
 			g.sayRefused(got.Endpoints)
 			if got.Reads.Mode == tool.ReadsOff {
-				g.con.report("cli.reads_off", "id", got.MCPID)
+				g.con.Report("cli.reads_off", "id", got.MCPID)
 			}
 			return nil
 		})
@@ -137,7 +140,7 @@ func (g *serviceGroup) servicesAdd() *cobra.Command {
 
 func (g *serviceGroup) servicesReads() *cobra.Command {
 	var body httpapi.ReadsRequest
-	cmd := g.deployment.request(&cobra.Command{Use: "reads ID [off|preview|on]", Short: "Set what may be read of a service without a confirmation; without a mode, show it", Args: between(1, "ID", "MODE")},
+	cmd := g.deployment.Request(&cobra.Command{Use: "reads ID [off|preview|on]", Short: "Set what may be read of a service without a confirmation; without a mode, show it", Args: usage.Between(1, "ID", "MODE")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if len(args) == 1 {
 				got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
@@ -161,43 +164,43 @@ func (g *serviceGroup) servicesReads() *cobra.Command {
 
 // showReads prints the read-only calls of a service, and the hints of its server about each tool.
 func (g *serviceGroup) showReads(s httpapi.ServerDetail) error {
-	if g.con.json {
-		return g.con.printJSON(s)
+	if g.con.JSON {
+		return g.con.PrintJSON(s)
 	}
-	if err := g.con.print(s.MCPID + "  " + s.Name + "  " + string(s.Reads.Mode)); err != nil || len(s.Tools) == 0 {
+	if err := g.con.Print(s.MCPID + "  " + s.Name + "  " + string(s.Reads.Mode)); err != nil || len(s.Tools) == 0 {
 		return err
 	}
 	var rows [][]string
 	for _, t := range s.Tools {
 		read := ""
 		if slices.Contains(s.Reads.Tools, t.Name) {
-			read = g.con.text("cli.reads.named")
+			read = g.con.Text("cli.reads.named")
 		}
 		var said []string
 		for _, one := range t.Hints.Said() {
-			said = append(said, g.con.text("cli.hint."+one))
+			said = append(said, g.con.Text("cli.hint."+one))
 		}
-		rows = append(rows, []string{t.Name, read, strings.Join(said, ", "), cut(t.Description, 60)})
+		rows = append(rows, []string{t.Name, read, strings.Join(said, ", "), console.Cut(t.Description, 60)})
 	}
-	return g.con.table([]string{"cli.tool", "cli.reads", "cli.hints", "cli.about"}, rows)
+	return g.con.Table([]string{"cli.tool", "cli.reads", "cli.hints", "cli.about"}, rows)
 }
 
 func (g *serviceGroup) servicesErrors() *cobra.Command {
-	return g.deployment.request(&cobra.Command{Use: "errors ID doubt|rejected", Short: "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", Args: exactly("ID", "MEANING")},
+	return g.deployment.Request(&cobra.Command{Use: "errors ID doubt|rejected", Short: "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", Args: usage.Exactly("ID", "MEANING")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			body := httpapi.ErrorsRequest{Errors: tool.Errors(args[1])}
 			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "errors"), Body: body})
 			if err != nil {
 				return err
 			}
-			return g.con.result(got, got.MCPID+"  "+got.Name+"  "+string(got.Errors))
+			return g.con.Result(got, got.MCPID+"  "+got.Name+"  "+string(got.Errors))
 		})
 }
 
 func (g *serviceGroup) servicesKey() *cobra.Command {
 	var body httpapi.KeyRequest
 	var remove, list bool
-	cmd := g.deployment.request(&cobra.Command{Use: "key ID", Short: "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", Args: exactly("ID")},
+	cmd := g.deployment.Request(&cobra.Command{Use: "key ID", Short: "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", Args: usage.Exactly("ID")},
 		func(ctx context.Context, c *client.Client, args []string) error {
 			path := client.Path("api", "mcps", args[0], "key")
 			if list {
@@ -210,17 +213,17 @@ func (g *serviceGroup) servicesKey() *cobra.Command {
 				}
 				_, err := c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: path, Query: where}, "application/json")
 				if err == nil {
-					g.con.report("cli.deleted")
+					g.con.Report("cli.deleted")
 				}
 				return err
 			}
 			var err error
-			if body.Value, err = g.con.secret(g.con.text("cli.key")); err != nil {
+			if body.Value, err = g.con.Secret(g.con.Text("cli.key")); err != nil {
 				return err
 			}
 			_, err = c.Raw(ctx, client.Call{Method: http.MethodPut, Path: path, Body: body}, "application/json")
 			if err == nil {
-				g.con.report("cli.key_set")
+				g.con.Report("cli.key_set")
 			}
 			return err
 		})
@@ -246,7 +249,7 @@ func (g *serviceGroup) listKeys(ctx context.Context, c *client.Client, path stri
 		if k.Set {
 			state = "cli.key_stored"
 		}
-		rows = append(rows, []string{k.In, k.Name, g.con.text(state)})
+		rows = append(rows, []string{k.In, k.Name, g.con.Text(state)})
 	}
-	return g.con.list(got, []string{"cli.key_in", "cli.name", "cli.status"}, rows)
+	return g.con.List(got, []string{"cli.key_in", "cli.name", "cli.status"}, rows)
 }

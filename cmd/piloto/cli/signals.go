@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
 )
 
 const (
@@ -19,7 +22,7 @@ const (
 
 // interruption ends a command at a signal.
 type interruption struct {
-	con      *console
+	con      *console.Console
 	signals  chan os.Signal
 	underWay sync.Mutex // held from the start of a command on this machine until its changes to git are moved away
 }
@@ -36,7 +39,7 @@ func (in *interruption) obey(stop context.CancelCauseFunc) (end func()) {
 	go func() {
 		var insists insistence
 		for s := range in.signals {
-			stop(&signalError{s})
+			stop(&ending.Signal{Signal: s})
 			if insists.on(s, time.Now()) {
 				in.leave(s)
 			}
@@ -47,10 +50,10 @@ func (in *interruption) obey(stop context.CancelCauseFunc) (end func()) {
 
 // leave ends the program.
 func (in *interruption) leave(with os.Signal) {
-	if state := in.con.terminal.Load(); state != nil { // a secret was being typed
+	if state := in.con.Terminal.Load(); state != nil { // a secret was being typed
 		_ = term.Restore(int(os.Stdin.Fd()), state)
 	}
-	code := int((&signalError{with}).code())
+	code := int((&ending.Signal{Signal: with}).Code())
 	time.AfterFunc(lastLook, func() { os.Exit(code) })
 	in.underWay.Lock() // for good: none begins
 	os.Exit(code)

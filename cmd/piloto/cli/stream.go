@@ -20,23 +20,23 @@ import (
 // stream sends a message, and writes its answer as it comes. Without a terminal, or without pushes, the answer is written
 // when it is whole, because text in a pipe cannot be taken back.
 func (g *talkGroup) stream(ctx context.Context, c *client.Client, message httpapi.SendRequest) (httpapi.SendAnswer, error) {
-	thinks := g.con.thinking()
-	defer thinks.hide()
-	if !g.con.isTerm || g.con.json || g.noStream {
-		thinks.show()
+	thinks := g.con.Thinking()
+	defer thinks.Hide()
+	if !g.con.IsTerm || g.con.JSON || g.noStream {
+		thinks.Show()
 		got, err := g.send(ctx, c, message)
-		thinks.hide()
+		thinks.Hide()
 		if err != nil {
 			return got, err
 		}
-		if g.con.json {
-			return got, g.con.printJSON(got)
+		if g.con.JSON {
+			return got, g.con.PrintJSON(got)
 		}
 		return got, g.printAnswer(got)
 	}
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
-	p := &pieces{out: g.con.out, begin: thinks.hide, anew: func() { g.con.report("cli.anew") }}
+	p := &pieces{out: g.con.Out, begin: thinks.Hide, anew: func() { g.con.Report("cli.anew") }}
 	heard, ready := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(heard)
@@ -47,11 +47,11 @@ func (g *talkGroup) stream(ctx context.Context, c *client.Client, message httpap
 	case <-heard: // there are no pushes
 	case <-ctx.Done():
 	}
-	thinks.show()
+	thinks.Show()
 	got, err := g.send(ctx, c, message)
 	stop()
 	<-heard
-	thinks.hide()
+	thinks.Hide()
 	if err != nil {
 		p.endLine()
 		return got, err
@@ -168,8 +168,8 @@ func (g *talkGroup) listen(ctx context.Context, c *client.Client, chat string, p
 	conn, err := c.Socket(ctx)
 	if errors.Is(err, client.ErrOtherSocket) && !g.socketTold {
 		g.socketTold = true
-		g.con.report("cli.other_socket", "url", c.Origin)
-		g.con.report("cli.other_socket_aws", "url", c.Origin)
+		g.con.Report("cli.other_socket", "url", c.Origin)
+		g.con.Report("cli.other_socket_aws", "url", c.Origin)
 	}
 	if err != nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/cmd/piloto/cli/console"
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/job"
@@ -21,7 +22,7 @@ import (
 
 // jobTale tells the progress of a job, and remembers its tools.
 type jobTale struct {
-	con     *console
+	con     *console.Console
 	machine *machine.Machine // of this command; nil: it has no workspace
 	shown   []string         // globs of its hidden files that are shown
 	id      string
@@ -30,8 +31,8 @@ type jobTale struct {
 	model   string       // that answered last
 	stop    func() error // asks the deployment to stop the job, once, and returns when it has answered
 
-	waits  sync.Once // says that the job waits for another machine
-	thinks *thinking // nil: the job is not followed yet
+	waits  sync.Once         // says that the job waits for another machine
+	thinks *console.Thinking // nil: the job is not followed yet
 
 	seen     httpapi.Job    // as it was read last
 	own      job.Job        // the record of this command's own calls
@@ -68,7 +69,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 	}
 	defer func() { // below the line of the round that called
 		for _, d := range data.Did {
-			t.line(iconOf(d), visible.Line(d.Phrase().In(t.con.tag)))
+			t.line(iconOf(d), visible.Line(d.Phrase().In(t.con.Tag)))
 		}
 	}()
 	icon := map[string]string{
@@ -87,12 +88,12 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 	}
 	what := strings.TrimSpace(data.Method + " " + data.URL + data.Tool)
 	if e.Type == job.EventAsked {
-		what = cut(data.Question, 200)
+		what = console.Cut(data.Question, 200)
 	}
 	if data.Goal == "" {
 		data.Goal = data.RunID
 	}
-	t.line(icon, t.con.text(key, "n", fmt.Sprint(data.Round), "what", visible.Line(what), "calls", visible.Line(strings.Join(calls, ", ")), "id", data.RunID, "goal", visible.Line(cut(data.Goal, 200))))
+	t.line(icon, t.con.Text(key, "n", fmt.Sprint(data.Round), "what", visible.Line(what), "calls", visible.Line(strings.Join(calls, ", ")), "id", data.RunID, "goal", visible.Line(console.Cut(data.Goal, 200))))
 }
 
 func iconOf(d job.Deed) string {
@@ -108,10 +109,10 @@ func iconOf(d job.Deed) string {
 }
 
 func (t *jobTale) line(icon, text string) {
-	if !t.con.colour {
+	if !t.con.Colour {
 		icon = "-"
 	}
-	t.con.say(icon + " " + text)
+	t.con.Say(icon + " " + text)
 }
 
 // use remembers a tool, once.

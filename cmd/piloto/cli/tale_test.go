@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"piloto/cmd/piloto/cli/console"
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/job"
@@ -70,7 +71,7 @@ func TestNoUndoForWhatWasMovedAway(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	called := &jobTale{con: &console{name: "bin/piloto"}}
+	called := &jobTale{con: &console.Console{Name: "bin/piloto"}}
 	if got := called.undo(job.ChangedFile{Name: "a b", Before: strings.Repeat("0f", 32)}); got != "bin/piloto workspace restore -- 'a b' 0f0f0f0f0f0f" {
 		t.Error(got)
 	}
@@ -93,7 +94,7 @@ func TestWhatAJobDoesAfterItsCommand(t *testing.T) {
 		{locale.English, nil, outcome{}, ""},
 	} {
 		a, _, said := newApp(nil, "")
-		a.con.tag = c.tag
+		a.con.Tag = c.tag
 		a.jobs.tellWait(j, c.o, &jobTale{machine: c.machine})
 		if got := said.String(); !strings.HasSuffix(got, c.want) || c.want == "" && got != "" || c.machine != nil && strings.Contains(got, "jobs watch") {
 			t.Error(got)

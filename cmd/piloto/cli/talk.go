@@ -11,6 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
@@ -23,8 +27,8 @@ import (
 
 // talkGroup are the commands that converse.
 type talkGroup struct {
-	con        *console
-	deployment *deployment
+	con        *console.Console
+	deployment *reach.Deployment
 	runs       *runGroup
 
 	noStream   bool
@@ -38,7 +42,7 @@ func (g *talkGroup) commands() []*cobra.Command {
 func (g *talkGroup) sendCommand() *cobra.Command {
 	var f conversationFlags
 	cmd := &cobra.Command{
-		Use: "send MESSAGE", Short: "Send one message and print what comes of it; a plan waits (exit 6)", Args: exactly("MESSAGE"),
+		Use: "send MESSAGE", Short: "Send one message and print what comes of it; a plan waits (exit 6)", Args: usage.Exactly("MESSAGE"),
 		Long: `Send one message and print what comes of it. "-" reads the message from stdin.
 
 The text does what it does on the page: a whole message such as «confirmo» confirms the plan that waits in the chat.
@@ -46,16 +50,16 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			message := args[0]
 			if message == "-" {
-				text, err := g.con.readInput("-", conversation.MaxMessage)
+				text, err := g.con.ReadInput("-", conversation.MaxMessage)
 				if err != nil {
 					return err
 				}
 				message = string(text)
 			}
 			if ref.Blank(message) {
-				return usage(refusal("cli.wrong.message"))
+				return ending.Miswritten(ending.Refusal("cli.wrong.message"))
 			}
-			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.Connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				chat, err := f.openChat(ctx, c)
 				if err != nil {
 					return err
@@ -88,19 +92,19 @@ func (g *talkGroup) send(ctx context.Context, c *client.Client, message httpapi.
 
 // finishSend prints the answer to a message, and returns how the command ends.
 func (g *talkGroup) finishSend(ctx context.Context, c *client.Client, got httpapi.SendAnswer, wait bool) error {
-	if g.con.json {
-		if err := g.con.printJSON(got); err != nil {
+	if g.con.JSON {
+		if err := g.con.PrintJSON(got); err != nil {
 			return err
 		}
 	} else if err := g.printAnswer(got); err != nil {
 		return err
 	}
 	g.tellWaiting(got)
-	g.con.report("cli.chat", "id", got.Chat.ID)
+	g.con.Report("cli.chat", "id", got.Chat.ID)
 	if got.Kind == turn.KindQueued && got.Run != nil && wait {
 		return g.runs.follow(ctx, c, got.Run.RunID)
 	}
-	return exit(codeOfTurn(got))
+	return ending.Exit(codeOfTurn(got))
 }
 
 // waiting returns the plan that waits after an answer: the one that was proposed, or the one beside a text; nil: none.
@@ -122,23 +126,23 @@ func (g *talkGroup) tellWaiting(got httpapi.SendAnswer) {
 // namePending names the plan that waits beside a text.
 func (g *talkGroup) namePending(got httpapi.SendAnswer) {
 	if got.Pending != nil {
-		g.con.report("cli.still_waits", "goal", visible.Line(got.Pending.Goal))
+		g.con.Report("cli.still_waits", "goal", visible.Line(got.Pending.Goal))
 	}
 }
 
 // codeOfTurn returns the exit code of a turn.
-func codeOfTurn(got httpapi.SendAnswer) Code {
+func codeOfTurn(got httpapi.SendAnswer) ending.Code {
 	switch {
 	case got.Block != nil:
-		return Blocked
+		return ending.Blocked
 	case got.Kind == turn.KindPlan:
-		return Waits
+		return ending.Waits
 	case got.Status == conversation.Partial:
-		return Partial
+		return ending.Partial
 	case got.Status == conversation.Failed:
-		return Failed
+		return ending.Failed
 	}
-	return Success
+	return ending.Success
 }
 
 // printAnswer prints the answer of a turn: the text, and the plan whole.
@@ -149,9 +153,9 @@ func (g *talkGroup) printAnswer(got httpapi.SendAnswer) error {
 		}
 	}
 	if got.Kind == turn.KindPlan && got.Run != nil {
-		w := g.con.writer(g.con.isTerm && g.con.colour)
+		w := g.con.Writer(g.con.IsTerm && g.con.Colour)
 		w.Plan(*got.Run)
-		if err := g.con.show(g.con.out, w); err != nil {
+		if err := g.con.Show(g.con.Out, w); err != nil {
 			return err
 		}
 		g.sayNotes(got.Message)
@@ -161,10 +165,10 @@ func (g *talkGroup) printAnswer(got httpapi.SendAnswer) error {
 		return err
 	}
 	if n := len(got.Message.Sources); n > 0 {
-		g.con.report("cli.sources", "n", fmt.Sprint(n))
+		g.con.Report("cli.sources", "n", fmt.Sprint(n))
 	}
 	if got.Block != nil {
-		g.con.say(visible.Line(got.Block.Action))
+		g.con.Say(visible.Line(got.Block.Action))
 	}
 	return nil
 }
@@ -179,10 +183,10 @@ func (g *talkGroup) printText(m conversation.Message) error {
 		return nil
 	}
 	text := m.Content
-	if !g.con.isTerm { // a letter that imitates another one is marked for a person only
+	if !g.con.IsTerm { // a letter that imitates another one is marked for a person only
 		text = visible.Screen(text)
 	}
-	if err := g.con.copyTo(g.con.out, text, g.con.isTerm); err != nil {
+	if err := g.con.CopyTo(g.con.Out, text, g.con.IsTerm); err != nil {
 		return err
 	}
 	g.sayNotes(m)
@@ -190,18 +194,18 @@ func (g *talkGroup) printText(m conversation.Message) error {
 }
 
 func (g *talkGroup) printWarnings(m conversation.Message) error {
-	w := g.con.writer(g.con.isTerm && g.con.colour)
+	w := g.con.Writer(g.con.IsTerm && g.con.Colour)
 	above, _ := m.SplitNotes()
 	for _, n := range above {
-		w.Warning(n.Warning().In(g.con.tag))
+		w.Warning(n.Warning().In(g.con.Tag))
 	}
-	return g.con.show(g.con.out, w)
+	return g.con.Show(g.con.Out, w)
 }
 
 func (g *talkGroup) sayNotes(m conversation.Message) {
 	_, below := m.SplitNotes()
 	for _, n := range below {
-		g.con.say("! " + visible.Line(n.Text))
+		g.con.Say("! " + visible.Line(n.Text))
 	}
 }
 
@@ -209,7 +213,7 @@ func (g *talkGroup) chatCommand() *cobra.Command {
 	var f conversationFlags
 	var prompt string
 	cmd := &cobra.Command{
-		Use: "chat", Short: "Converse; what would act is shown and asks first", Args: none,
+		Use: "chat", Short: "Converse; what would act is shown and asks first", Args: usage.None,
 		Long: `Converse in a terminal. Answers are written as they come. A plan is shown whole, and then:
 
   y  confirm it        n  reject it        e  edit it ($EDITOR)        d  show it as JSON
@@ -217,7 +221,7 @@ func (g *talkGroup) chatCommand() *cobra.Command {
 A question with choices shows them numbered: a number answers with that choice.
 Anything else is the next message. /quit or the end of the input ends the conversation; runs go on.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.deployment.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return g.deployment.Connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				chat, err := f.openChat(ctx, c)
 				if err != nil {
 					return err
@@ -235,18 +239,18 @@ Anything else is the next message. /quit or the end of the input ends the conver
 // converse sends messages until the input ends; the first one, unless its text is empty, is given. Without a person at the terminal each line is a message, and nothing
 // is asked.
 func (g *talkGroup) converse(ctx context.Context, c *client.Client, first httpapi.SendRequest) error {
-	g.con.report("cli.chat", "id", first.ChatID)
-	if g.con.asks {
-		g.con.report("cli.chat.leave")
+	g.con.Report("cli.chat", "id", first.ChatID)
+	if g.con.Asks {
+		g.con.Report("cli.chat.leave")
 	}
-	last := Success
+	last := ending.Success
 	prompt := first.Message
 	message, typed, err := prompt, "", error(nil)
 	var shown plan.Digest             // of the plan that was printed last
 	var options []conversation.Option // of the question that the next message answers
 	for begins := true; ; begins = false {
-		if !begins && prompt != "" && !g.con.asks {
-			return exit(last)
+		if !begins && prompt != "" && !g.con.Asks {
+			return ending.Exit(last)
 		}
 		switch {
 		case typed != "":
@@ -256,7 +260,7 @@ func (g *talkGroup) converse(ctx context.Context, c *client.Client, first httpap
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return exit(last)
+			return ending.Exit(last)
 		case err != nil:
 			return err
 		}
@@ -264,21 +268,21 @@ func (g *talkGroup) converse(ctx context.Context, c *client.Client, first httpap
 		case "":
 			continue
 		case "/quit", "/salir":
-			return exit(last)
+			return ending.Exit(last)
 		}
 		got, err := g.stream(ctx, c, httpapi.SendRequest{ChatID: first.ChatID, Message: conversation.Choose(options, message)})
 		if err != nil {
-			if ctx.Err() != nil || !g.con.asks {
+			if ctx.Err() != nil || !g.con.Asks {
 				return err
 			}
-			g.con.tell(ctx, err)
+			g.con.Tell(ctx, err)
 			continue
 		}
 		last, options = codeOfTurn(got), got.Message.Options
 		switch {
 		case got.Kind == turn.KindQueued && got.Run != nil:
-			last = codeOf(g.followTold(ctx, c, got.Run.RunID))
-		case waiting(got) != nil && g.con.asks && !got.Message.Asks: // the text typed now answers the question
+			last = ending.CodeOf(g.followTold(ctx, c, got.Run.RunID))
+		case waiting(got) != nil && g.con.Asks && !got.Message.Asks: // the text typed now answers the question
 			r := *waiting(got)
 			if g.namePending(got); got.Pending != nil && r.Digest != shown {
 				g.runs.showPlan(r)
@@ -295,10 +299,10 @@ func (g *talkGroup) converse(ctx context.Context, c *client.Client, first httpap
 
 // nextLine reads the next message, with a prompt when a person is there.
 func (g *talkGroup) nextLine(ctx context.Context) (string, error) {
-	if g.con.asks {
-		fmt.Fprint(g.con.errOut, "> ")
+	if g.con.Asks {
+		fmt.Fprint(g.con.ErrOut, "> ")
 	}
-	line, err := g.con.readLine(ctx)
+	line, err := g.con.ReadLine(ctx)
 	if err != nil && line != "" {
 		err = nil
 	}
@@ -306,11 +310,11 @@ func (g *talkGroup) nextLine(ctx context.Context) (string, error) {
 }
 
 // decideHere asks about a plan that was shown. It returns typed text that decides nothing.
-func (g *talkGroup) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (code Code, typed string, err error) {
+func (g *talkGroup) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (code ending.Code, typed string, err error) {
 	for {
-		answer, err := g.con.ask(ctx, g.con.text("cli.ask_plan"))
+		answer, err := g.con.Ask(ctx, g.con.Text("cli.ask_plan"))
 		if err != nil {
-			return Waits, "", ignoreEOF(err)
+			return ending.Waits, "", console.IgnoreEOF(err)
 		}
 		switch strings.ToLower(answer) {
 		case "y", "s", "yes", "sí", "si":
@@ -318,38 +322,38 @@ func (g *talkGroup) decideHere(ctx context.Context, c *client.Client, r httpapi.
 			if err == nil {
 				err = g.followTold(ctx, c, r.RunID)
 			}
-			g.con.tell(ctx, err)
-			return codeOf(err), "", ctx.Err()
+			g.con.Tell(ctx, err)
+			return ending.CodeOf(err), "", ctx.Err()
 		case "n", "no":
 			_, err := act(ctx, c, action{run: r.RunID, name: "cancel"}, httpapi.CancelRequest{Digest: r.Digest})
 			if err == nil {
-				g.con.report("cli.rejected")
+				g.con.Report("cli.rejected")
 			}
-			g.con.tell(ctx, err)
-			return codeOf(err), "", ctx.Err()
+			g.con.Tell(ctx, err)
+			return ending.CodeOf(err), "", ctx.Err()
 		case "e":
 			edited, err := g.runs.edit(ctx, c, r)
 			if err != nil {
-				g.con.tell(ctx, err)
+				g.con.Tell(ctx, err)
 				continue
 			}
 			r = edited
 			g.runs.showPlan(r)
 		case "d":
-			if err := g.con.printJSON(r); err != nil {
-				return Waits, "", err
+			if err := g.con.PrintJSON(r); err != nil {
+				return ending.Waits, "", err
 			}
 		default:
-			return Waits, answer, nil
+			return ending.Waits, answer, nil
 		}
 	}
 }
 
 func (g *talkGroup) chatsCommand() *cobra.Command {
 	var words string
-	var p page
-	list := g.deployment.request(&cobra.Command{Use: "list", Short: "List the chats, the newest first; with --q search titles and messages", Args: none}, func(ctx context.Context, c *client.Client, _ []string) error {
-		query := p.query()
+	var p usage.Page
+	list := g.deployment.Request(&cobra.Command{Use: "list", Short: "List the chats, the newest first; with --q search titles and messages", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+		query := p.Query()
 		if words != "" {
 			query.Set("q", words)
 		}
@@ -357,17 +361,17 @@ func (g *talkGroup) chatsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer g.con.tellNext(got.Cursor)
+		defer g.con.TellNext(got.Cursor)
 		var rows [][]string
 		for _, ch := range got.Chats {
-			rows = append(rows, []string{ch.ID, moment(ch.UpdatedAt), cut(ch.Title, 60), ch.LastRunStatus})
+			rows = append(rows, []string{ch.ID, console.Moment(ch.UpdatedAt), console.Cut(ch.Title, 60), ch.LastRunStatus})
 		}
-		return g.con.list(got, []string{"cli.id", "cli.changed", "cli.title", "cli.status"}, rows)
+		return g.con.List(got, []string{"cli.id", "cli.changed", "cli.title", "cli.status"}, rows)
 	})
-	p.register(list)
+	p.Register(list)
 	list.Flags().StringVar(&words, "q", "", "`words` to search for")
 	var format string
-	export := g.deployment.request(&cobra.Command{Use: "export ID", Short: "Write a chat, or last, to stdout as Markdown, JSON or PDF", Args: exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	export := g.deployment.Request(&cobra.Command{Use: "export ID", Short: "Write a chat, or last, to stdout as Markdown, JSON or PDF", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
 		chat, err := chatOf(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -378,9 +382,9 @@ func (g *talkGroup) chatsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = g.con.out.Write(raw)
+		_, err = g.con.Out.Write(raw)
 		return err
 	})
 	export.Flags().StringVar(&format, "format", "md", "md, json or pdf")
-	return group(&cobra.Command{Use: "chats", Short: "List the chats, or search them; export one"}, list, export)
+	return usage.Group(&cobra.Command{Use: "chats", Short: "List the chats, or search them; export one"}, list, export)
 }

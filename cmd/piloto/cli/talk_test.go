@@ -28,7 +28,7 @@ func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 	}
 	for _, coloured := range []bool{false, true} {
 		a, out, errOut := newApp(nil, "")
-		a.con.tag, a.con.colour, a.con.isTerm = locale.Spanish, coloured, coloured
+		a.con.Tag, a.con.Colour, a.con.IsTerm = locale.Spanish, coloured, coloured
 		if err := a.talk.printAnswer(answer); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 		}
 	}
 	a, out, _ := newApp(nil, "")
-	a.con.tag = locale.Spanish
+	a.con.Tag = locale.Spanish
 	answer.Message.Content, answer.Before = "", nil // it was streamed
 	if err := a.talk.printAnswer(answer); err != nil || out.String() != "! Aviso: No está: 7.\n! Aviso: No se sabe.\n" {
 		t.Errorf("%q, %v", out.String(), err)
@@ -109,7 +109,7 @@ func TestThePlanThatWaitsIsOfferedAfterAText(t *testing.T) {
 			}))
 			defer s.Close()
 			a, _, errOut := newApp(nil, "")
-			a.con.in, a.con.asks, a.con.tag = bufio.NewReader(&typist{c.typed}), true, locale.Spanish
+			a.con.In, a.con.Asks, a.con.Tag = bufio.NewReader(&typist{c.typed}), true, locale.Spanish
 			_ = a.talk.converse(t.Context(), client.New(client.Target{Origin: s.URL, Token: "token"}, "es"), httpapi.SendRequest{ChatID: "01C"})
 			told := errOut.String()
 			if got := strings.Join(sent, "|"); got != c.sent {

@@ -7,6 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/infra/local/process"
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
@@ -15,9 +19,9 @@ import (
 
 // tokenGroup are the commands about tokens.
 type tokenGroup struct {
-	con        *console
-	deployment *deployment
-	folders    *folders
+	con        *console.Console
+	deployment *reach.Deployment
+	folders    *reach.Folders
 }
 
 func (g *tokenGroup) commands() []*cobra.Command {
@@ -26,7 +30,7 @@ func (g *tokenGroup) commands() []*cobra.Command {
 
 func (g *tokenGroup) tokensCommand() *cobra.Command {
 	list := &cobra.Command{
-		Use: "list", Short: "List the tokens of the process that has the data folder", Args: none,
+		Use: "list", Short: "List the tokens of the process that has the data folder", Args: usage.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			data, err := g.tokensFolder()
 			if err != nil {
@@ -38,20 +42,20 @@ func (g *tokenGroup) tokensCommand() *cobra.Command {
 			}
 			var rows [][]string
 			for _, t := range all {
-				user, ends := t.User, g.con.text("cli.never")
+				user, ends := t.User, g.con.Text("cli.never")
 				if t.Owner {
-					user += " " + g.con.text("cli.tokens.owner")
+					user += " " + g.con.Text("cli.tokens.owner")
 				}
 				if !t.Ends.IsZero() {
-					ends = moment(t.Ends)
+					ends = console.Moment(t.Ends)
 				}
-				rows = append(rows, []string{t.ID, user, t.Scopes, moment(t.Made), ends})
+				rows = append(rows, []string{t.ID, user, t.Scopes, console.Moment(t.Made), ends})
 			}
-			return g.con.list(map[string]any{"tokens": all}, []string{"cli.id", "cli.user", "cli.scopes", "cli.made", "cli.due"}, rows)
+			return g.con.List(map[string]any{"tokens": all}, []string{"cli.id", "cli.user", "cli.scopes", "cli.made", "cli.due"}, rows)
 		},
 	}
 	revoke := &cobra.Command{
-		Use: "revoke ID", Short: "Take a token back, with everything that was signed in with it", Args: exactly("ID"),
+		Use: "revoke ID", Short: "Take a token back, with everything that was signed in with it", Args: usage.Exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := g.tokensFolder()
 			if err != nil {
@@ -61,20 +65,20 @@ func (g *tokenGroup) tokensCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.con.result(gone, g.con.text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
+			return g.con.Result(gone, g.con.Text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
 		},
 	}
-	return group(&cobra.Command{Use: "tokens", Short: "Tokens of people and programs"}, list, g.tokensMake(), revoke)
+	return usage.Group(&cobra.Command{Use: "tokens", Short: "Tokens of people and programs"}, list, g.tokensMake(), revoke)
 }
 
 // tokensFolder returns the data folder whose process has the tokens. Those of a deployment elsewhere are not reached from here.
 func (g *tokenGroup) tokensFolder() (string, error) {
-	if to, err := g.deployment.target(); err != nil {
+	if to, err := g.deployment.Target(); err != nil {
 		return "", err
-	} else if to.Origin != here {
-		return "", usage(refusal("cli.tokens_here", "url", to.Origin))
+	} else if to.Origin != reach.Here {
+		return "", ending.Miswritten(ending.Refusal("cli.tokens_here", "url", to.Origin))
 	}
-	return g.folders.dataFolder()
+	return g.folders.DataFolder()
 }
 
 // tokenFlags are the flags of a new token.
@@ -87,7 +91,7 @@ type tokenFlags struct {
 func (g *tokenGroup) tokensMake() *cobra.Command {
 	var t tokenFlags
 	cmd := &cobra.Command{
-		Use: "make", Short: "Make a token; it is printed once", Args: none,
+		Use: "make", Short: "Make a token; it is printed once", Args: usage.None,
 		Long: `Make a token in the process that has the data folder. With --table it is for a deployment on AWS, and the command prints
 what stores it there: the first token of a deployment is made so.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -95,7 +99,7 @@ what stores it there: the first token of a deployment is made so.`,
 			case t.table != "":
 				return g.tokenRow(t)
 			case given("account") || given("table"): // here there is one account, and the token would be of that
-				return usage(refusal("cli.tokens_account"))
+				return ending.Miswritten(ending.Refusal("cli.tokens_account"))
 			}
 			data, err := g.tokensFolder()
 			if err != nil {
@@ -103,12 +107,12 @@ what stores it there: the first token of a deployment is made so.`,
 			}
 			made, err := process.MakeToken(cmd.Context(), data, t.user, t.scopes, t.life)
 			if err != nil {
-				return usage(err)
+				return ending.Miswritten(err)
 			}
-			if g.con.json {
-				return g.con.printJSON(made)
+			if g.con.JSON {
+				return g.con.PrintJSON(made)
 			}
-			return g.con.printLines(made.Secret, "", g.con.text("cli.tokens.made", "user", made.User, "scopes", made.Scopes, "id", made.ID))
+			return g.con.PrintLines(made.Secret, "", g.con.Text("cli.tokens.made", "user", made.User, "scopes", made.Scopes, "id", made.ID))
 		},
 	}
 	f := cmd.Flags()
@@ -125,13 +129,13 @@ func (g *tokenGroup) tokenRow(t tokenFlags) error {
 	secret := ids.Secret()
 	token, err := auth.NewToken(secret, t.account, t.user, t.scopes, time.Now(), t.life)
 	if err != nil {
-		return usage(process.TokenError(err, t.scopes, t.life))
+		return ending.Miswritten(process.TokenError(err, t.scopes, t.life))
 	}
 	item, err := json.Marshal(tokenItem(token))
 	if err != nil {
 		return err
 	}
-	return g.con.printLines("token: "+secret, "", g.con.text("cli.tokens.store"), "",
+	return g.con.PrintLines("token: "+secret, "", g.con.Text("cli.tokens.store"), "",
 		"aws dynamodb put-item --table-name "+visible.Word(t.table)+" --item "+visible.Word(string(item)))
 }
 

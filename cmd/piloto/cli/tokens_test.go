@@ -17,6 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+
 	engine "localaws/dynamodb"
 
 	"piloto/internal/access/auth"
@@ -26,7 +29,7 @@ import (
 // makeToken runs tokens make.
 func makeToken(t *testing.T, out io.Writer, args ...string) error {
 	t.Helper()
-	a := assemble(&console{out: out, errOut: io.Discard, getenv: func(string) string { return "" }, tag: "es"})
+	a := assemble(&console.Console{Out: out, ErrOut: io.Discard, Getenv: func(string) string { return "" }, Tag: "es"})
 	root := a.root()
 	root.SetArgs(append([]string{"tokens", "make"}, args...))
 	return root.Execute()
@@ -113,7 +116,7 @@ func TestInvalidTokenIsRefused(t *testing.T) {
 		{"--account", "acme", "--table", "", "--user", "ana"},
 		{"--table", "", "--user", "ana"},
 	} {
-		if err := makeToken(t, io.Discard, args...); codeOf(err) != Usage {
+		if err := makeToken(t, io.Discard, args...); ending.CodeOf(err) != ending.Usage {
 			t.Errorf("%v was accepted", args)
 		}
 	}

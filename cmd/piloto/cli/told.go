@@ -15,7 +15,7 @@ const toldWithin = 30 * time.Second
 // followTold follows a run, and prints the model's text about its end. It returns the exit code of the run.
 func (g *talkGroup) followTold(ctx context.Context, c *client.Client, id string) error {
 	ended := g.runs.follow(ctx, c, id)
-	if g.con.json {
+	if g.con.JSON {
 		return ended
 	}
 	r, err := client.Get[httpapi.Run](ctx, c, runPath(id), nil)

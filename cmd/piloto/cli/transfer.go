@@ -13,6 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/text/unicode/norm"
 
+	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/cmd/piloto/mirror"
@@ -24,7 +27,7 @@ import (
 func (g *fileGroup) getFileCommand(f *fileFlags) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "get FILE [PATH]", Short: "Write a file of the deployment to this machine", Args: between(1, "FILE", "PATH"),
+		Use: "get FILE [PATH]", Short: "Write a file of the deployment to this machine", Args: usage.Between(1, "FILE", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to := path.Base(args[0])
 			if len(args) == 2 {
@@ -49,7 +52,7 @@ func (g *fileGroup) getFileCommand(f *fileFlags) *cobra.Command {
 // save writes a file of this machine, whole or not at all.
 func (g *fileGroup) save(name string, content []byte, force bool) error {
 	if _, err := os.Lstat(name); err == nil && !force {
-		return refusal("cli.files.exists", "name", name)
+		return ending.Refusal("cli.files.exists", "name", name)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -69,15 +72,15 @@ func (g *fileGroup) save(name string, content []byte, force bool) error {
 
 func (g *fileGroup) putFileCommand(f *fileFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "put PATH [FILE]", Short: "Write a file of this machine to the deployment; what was there is kept as an earlier version", Args: between(1, "PATH", "FILE"),
+		Use: "put PATH [FILE]", Short: "Write a file of this machine to the deployment; what was there is kept as an earlier version", Args: usage.Between(1, "PATH", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := filepath.Base(args[0])
 			if len(args) == 2 {
 				name = args[1]
 			}
-			content, err := readPlain(args[0], workspace.MaxFileBytes)
+			content, err := console.ReadPlain(args[0], workspace.MaxFileBytes)
 			if err != nil {
-				return usage(err)
+				return ending.Miswritten(err)
 			}
 			return g.withRemote(cmd.Context(), *f, func(ctx context.Context, files client.Files) error {
 				present, err := files.Stat(ctx, name)
@@ -88,10 +91,10 @@ func (g *fileGroup) putFileCommand(f *fileFlags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if g.con.json {
-					return g.con.printJSON(jsonFiles([]workspace.File{made})[0])
+				if g.con.JSON {
+					return g.con.PrintJSON(jsonFiles([]workspace.File{made})[0])
 				}
-				return g.con.table(fileTitles, [][]string{fileRow(made)})
+				return g.con.Table(fileTitles, [][]string{fileRow(made)})
 			})
 		},
 	}
@@ -120,7 +123,7 @@ func (g *fileGroup) pullCommand(f *fileFlags) *cobra.Command {
 
 func (g *fileGroup) transferCommand(t *transfer, use, about string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: about, Args: exactly("FOLDER"),
+		Use: use, Short: about, Args: usage.Exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.folder = args[0]
 			return g.transfer(cmd.Context(), t)
@@ -133,7 +136,7 @@ func (g *fileGroup) transferCommand(t *transfer, use, about string) *cobra.Comma
 
 func (g *fileGroup) transfer(ctx context.Context, t *transfer) error {
 	if _, err := os.Lstat(t.folder); !t.makes || err == nil {
-		if err := g.folders.keepDataApart(t.folder); err != nil {
+		if err := g.folders.KeepDataApart(t.folder); err != nil {
 			return err
 		}
 	}
@@ -172,7 +175,7 @@ func (g *fileGroup) transfer(ctx context.Context, t *transfer) error {
 		}
 		told := g.tellTransfer(t.folder, result, out, t.options.DryRun)
 		if err = errors.Join(err, here.Close()); err != nil && told != nil {
-			told = toldText(told.Error()) // the code is that of the error
+			told = console.ToldText(told.Error()) // the code is that of the error
 		}
 		return errors.Join(err, told)
 	})
@@ -187,16 +190,16 @@ func (g *fileGroup) makeFolder(ctx context.Context, t *transfer, there client.Fi
 		return err
 	}
 	if err := os.MkdirAll(t.folder, 0o750); err != nil {
-		return usage(err)
+		return ending.Miswritten(err)
 	}
-	return g.folders.keepDataApart(t.folder)
+	return g.folders.KeepDataApart(t.folder)
 }
 
 // keptFor returns the file that keeps the common state of a folder and a place.
 func keptFor(root string, there client.Files) (mirror.Kept, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", refusal("cli.wrong.no_cache", "why", err.Error())
+		return "", ending.Refusal("cli.wrong.no_cache", "why", err.Error())
 	}
 	origin, place := there.Place()
 	return mirror.KeptFor(filepath.Join(cache, "piloto", "copied"), mirror.Pair{Folder: root, Origin: origin, Place: place}), nil
@@ -212,7 +215,7 @@ type skipped struct {
 func (g *fileGroup) skipped(out []machine.LeftOut) []skipped {
 	list := make([]skipped, len(out))
 	for i, o := range out {
-		list[i] = skipped{o.Name, o.Why.Code, locale.OfFault(o.Why).In(g.con.tag)}
+		list[i] = skipped{o.Name, o.Why.Code, locale.OfFault(o.Why).In(g.con.Tag)}
 	}
 	return list
 }
@@ -222,43 +225,43 @@ func (g *fileGroup) skipped(out []machine.LeftOut) []skipped {
 func (g *fileGroup) tellTransfer(folder string, r mirror.Result, out []machine.LeftOut, dry bool) error {
 	var rows [][]string
 	for _, name := range r.Deleted {
-		rows = append(rows, []string{g.con.text("cli.files.deleted"), name})
+		rows = append(rows, []string{g.con.Text("cli.files.deleted"), name})
 	}
 	for _, name := range r.Written {
-		rows = append(rows, []string{g.con.text("cli.files.written"), name})
+		rows = append(rows, []string{g.con.Text("cli.files.written"), name})
 	}
 	left := g.skipped(out)
-	if g.con.json {
+	if g.con.JSON {
 		all := struct {
 			mirror.Result
 			Skipped []skipped `json:"skipped"`
 		}{r, left}
-		if err := g.con.printJSON(all); err != nil {
+		if err := g.con.PrintJSON(all); err != nil {
 			return err
 		}
 	} else if len(rows) > 0 {
-		if err := g.con.table([]string{"cli.files.what", "cli.name"}, rows); err != nil {
+		if err := g.con.Table([]string{"cli.files.what", "cli.name"}, rows); err != nil {
 			return err
 		}
 	}
-	g.con.report("cli.files.same", "n", strconv.Itoa(r.Same))
+	g.con.Report("cli.files.same", "n", strconv.Itoa(r.Same))
 	if dry {
-		g.con.report("cli.files.dry")
+		g.con.Report("cli.files.dry")
 	}
-	code, lines := Success, []string{}
+	code, lines := ending.Success, []string{}
 	if len(left) > 0 {
-		code, lines = Partial, append(lines, g.con.prose("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
+		code, lines = ending.Partial, append(lines, g.con.Prose("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
 	}
 	if len(r.Strange) > 0 {
-		code, lines = Partial, append(lines, g.con.text("cli.files.strange", "folder", folder, "names", strings.Join(r.Strange, ", ")))
+		code, lines = ending.Partial, append(lines, g.con.Text("cli.files.strange", "folder", folder, "names", strings.Join(r.Strange, ", ")))
 	}
 	if len(r.Conflicts) > 0 {
-		code, lines = Failed, append(lines, g.con.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", ")))
+		code, lines = ending.Failed, append(lines, g.con.Text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", ")))
 	}
-	if code == Success {
+	if code == ending.Success {
 		return nil
 	}
-	return &exitError{code: code, text: strings.Join(lines, "\n")}
+	return &ending.Error{Code: code, Text: strings.Join(lines, "\n")}
 }
 
 func sentencesOf(list []skipped) string {

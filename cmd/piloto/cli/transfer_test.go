@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
@@ -40,7 +41,7 @@ func (anyPlace) Chat(_ context.Context, _, id string) (conversation.Chat, error)
 }
 
 // deployment serves the files of a project, and returns a function that runs piloto workspace there.
-func deploymentFor(t *testing.T, store workspace.Store) func(args ...string) (code Code, out, errOut string) {
+func deploymentFor(t *testing.T, store workspace.Store) func(args ...string) (code ending.Code, out, errOut string) {
 	t.Helper()
 	service := serve.New(serve.Config{
 		Store: func(files.Place) workspace.Store { return store }, Objects: &memory.Objects{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -56,7 +57,7 @@ func deploymentFor(t *testing.T, store workspace.Store) func(args ...string) (co
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
-	return func(args ...string) (Code, string, string) {
+	return func(args ...string) (ending.Code, string, string) {
 		a, out, errOut := newApp(map[string]string{"PILOTO_TOKEN": "token-of-ana", "LANG": "es_ES.UTF-8"}, "")
 		code := a.run(append([]string{"workspace", "--at", s.URL}, args...))
 		return code, out.String(), errOut.String()
@@ -77,7 +78,7 @@ func TestFilesOfADeployment(t *testing.T) {
 	project := []string{"--project", someProject}
 	for _, c := range []struct {
 		args []string
-		code Code
+		code ending.Code
 		out  string // stdout has it; "=": it is exactly
 		err  string
 	}{
@@ -110,11 +111,11 @@ func TestFilesOfADeployment(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, args := range [][]string{{"pull", "x"}, {"get", "a"}, {"ls", "--project", someProject, "--chat", someProject}} {
-		if code, _, errOut := workspaceOf(args...); code != Usage {
+		if code, _, errOut := workspaceOf(args...); code != ending.Usage {
 			t.Errorf("%v: %d %s", args, code, errOut)
 		}
 	}
-	if code, _, errOut := workspaceOf("ls", "--project", "01K0000000000000000000000Z"); code != Failed || !strings.Contains(errOut, "No existe ese proyecto") {
+	if code, _, errOut := workspaceOf("ls", "--project", "01K0000000000000000000000Z"); code != ending.Failed || !strings.Contains(errOut, "No existe ese proyecto") {
 		t.Errorf("%d %s", code, errOut)
 	}
 	if code, out, _ := workspaceOf("ls", "--chat", someProject); code != 0 || !strings.Contains(out, "b.bin") {
@@ -153,7 +154,7 @@ func TestAVersionThatThereIsNotLeadsToThoseOfTheSameFile(t *testing.T) {
 		for _, command := range []string{"restore", "diff", "cat"} {
 			code, _, said := workspaceOf(slices.Concat([]string{command}, whose, []string{"--", "-a b", "zzzzzzzz"})...)
 			quoted := strings.NewReplacer("a folder", "'a folder'", "*.x", "'*.x'").Replace(strings.Join(whose, " "))
-			if code != Usage || !strings.Contains(said, " workspace log "+quoted+" -- '-a b' ") {
+			if code != ending.Usage || !strings.Contains(said, " workspace log "+quoted+" -- '-a b' ") {
 				t.Errorf("%s %v: %d %s", command, whose, code, said)
 			}
 		}
@@ -199,7 +200,7 @@ func (l longVersions) Versions(ctx context.Context, name string) ([]workspace.Fi
 func TestAFolderIsPushedAndPulled(t *testing.T) {
 	store := memory.With(map[string]string{"old.txt": "viejo\n"})
 	workspaceOf := deploymentFor(t, store)
-	run := func(want Code, args ...string) string {
+	run := func(want ending.Code, args ...string) string {
 		t.Helper()
 		code, out, errOut := workspaceOf(append(args, "--project", someProject, "--json")...)
 		if code != want {
@@ -278,7 +279,7 @@ func TestWhatIsNotSentIsNamed(t *testing.T) {
 	must(t, os.Symlink("src", "f/vendor"))
 
 	code, out, errOut := workspaceOf("push", "f", "--delete", "--json", "--quiet", "--project", someProject)
-	if code != Partial {
+	if code != ending.Partial {
 		t.Errorf("%d, %s", code, errOut)
 	}
 	var r struct {
@@ -309,7 +310,7 @@ func TestWhatIsNotSentIsNamed(t *testing.T) {
 	if !strings.Contains(errOut, "theirs.txt") {
 		t.Error(errOut)
 	}
-	if code, _, errOut := workspaceOf("push", "f", "--project", "01K0000000000000000000000Z"); code != Failed || !strings.Contains(errOut, "No existe ese proyecto") {
+	if code, _, errOut := workspaceOf("push", "f", "--project", "01K0000000000000000000000Z"); code != ending.Failed || !strings.Contains(errOut, "No existe ese proyecto") {
 		t.Errorf("a push that failed: %d, %s", code, errOut)
 	}
 }

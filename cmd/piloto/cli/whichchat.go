@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
@@ -55,7 +56,7 @@ func (f *conversationFlags) openChat(ctx context.Context, c *client.Client) (str
 // error the request may have been done, and the chat stays.
 func forgetRefused(ctx context.Context, c *client.Client, chat string, err error) {
 	refused, ok := errors.AsType[*client.Problem](err)
-	if !ok || errors.As(err, new(*client.DoubtError)) || codeOfProblem(refused) != Usage && !meaning.Missing(refused.Status) {
+	if !ok || errors.As(err, new(*client.DoubtError)) || ending.CodeOfProblem(refused) != ending.Usage && !meaning.Missing(refused.Status) {
 		return
 	}
 	_, _ = c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: client.Path("api", "chats", chat)}, "application/json")
@@ -71,7 +72,7 @@ func chatOf(ctx context.Context, c *client.Client, named string) (string, error)
 		return "", err
 	}
 	if len(page.Chats) == 0 {
-		return "", usage(refusal("cli.wrong.no_chat"))
+		return "", ending.Miswritten(ending.Refusal("cli.wrong.no_chat"))
 	}
 	last := slices.MaxFunc(page.Chats, func(a, b conversation.Found) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
 	return last.ID, nil

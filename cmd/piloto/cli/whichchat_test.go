@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
@@ -62,7 +63,7 @@ func TestLastIsTheChatThatChangedLast(t *testing.T) {
 		"GET /api/chats": chats, "GET /api/chats/" + oldChat + "/files": `{"files":[]}`,
 		"GET /api/agents/build": `{"name":"build"}`, "GET /ai/eligibility": `{"can":true}`, "GET /ai/providers": `{"providers":[]}`,
 	}
-	run := func(url, stdin string, args ...string) (Code, string) {
+	run := func(url, stdin string, args ...string) (ending.Code, string) {
 		a, _, errOut := newApp(map[string]string{"PILOTO_TOKEN": "t"}, stdin)
 		return a.run(append([]string{"--at", url}, args...)), errOut.String()
 	}
@@ -97,7 +98,7 @@ func TestLastIsTheChatThatChangedLast(t *testing.T) {
 	}
 	for _, args := range [][]string{{"send", "hola"}, {"chat"}, {"run", "hola"}, {"workspace", "ls"}} {
 		url, asked := recorder(t, map[string]string{"GET /api/chats": `{"chats":[]}`})
-		if code, errOut := run(url, "", append(args, "--chat", "last")...); code != Usage || !strings.Contains(errOut, "aún no hay ninguna conversación") || len(*asked) != 1 {
+		if code, errOut := run(url, "", append(args, "--chat", "last")...); code != ending.Usage || !strings.Contains(errOut, "aún no hay ninguna conversación") || len(*asked) != 1 {
 			t.Errorf("%v: %d, %v, %s", args, code, *asked, errOut)
 		}
 	}
@@ -124,7 +125,7 @@ func TestNoChatIsLeftOfARequestThatWasRefused(t *testing.T) {
 		url, asked := recorder(t, c.answers)
 		a, _, errOut := newApp(map[string]string{"PILOTO_TOKEN": "t"}, "")
 		code := a.run(append([]string{"--at", url}, c.args...))
-		if got := strings.Join(slices.Compact(*asked), ", "); code == Success || got != c.asked {
+		if got := strings.Join(slices.Compact(*asked), ", "); code == ending.Success || got != c.asked {
 			t.Errorf("%s: %d, %s: %s", name, code, got, errOut)
 		}
 	}
@@ -142,7 +143,7 @@ func TestAPullOfNothingMakesNoFolder(t *testing.T) {
 		{"pull", "d"},
 	} {
 		code, out, errOut := workspaceOf(args...)
-		if code == Success || out != "" || strings.Contains(errOut, "igual") {
+		if code == ending.Success || out != "" || strings.Contains(errOut, "igual") {
 			t.Errorf("%v: %d, %q, %q", args, code, out, errOut)
 		}
 		if _, err := os.Lstat("d"); err == nil {
@@ -150,10 +151,10 @@ func TestAPullOfNothingMakesNoFolder(t *testing.T) {
 		}
 	}
 	must(t, os.Mkdir("there", 0o700))
-	if code, out, errOut := workspaceOf("pull", "there", "--project", oldChat); code == Success || out != "" || strings.Contains(errOut, "igual") {
+	if code, out, errOut := workspaceOf("pull", "there", "--project", oldChat); code == ending.Success || out != "" || strings.Contains(errOut, "igual") {
 		t.Errorf("%d, %q, %q", code, out, errOut)
 	}
-	if code, _, errOut := workspaceOf("pull", "d/e", "--project", someProject); code != Success {
+	if code, _, errOut := workspaceOf("pull", "d/e", "--project", someProject); code != ending.Success {
 		t.Errorf("%d, %q", code, errOut)
 	}
 	if text, err := os.ReadFile("d/e/a.txt"); err != nil || string(text) != "uno" {
@@ -167,7 +168,7 @@ func TestAConversationSaysHowToLeaveIt(t *testing.T) {
 		for _, asks := range []bool{true, false} {
 			for _, word := range []string{"/quit", "/salir", " /salir "} {
 				a, _, errOut := newApp(nil, "")
-				a.con.in, a.con.asks, a.con.tag = bufio.NewReader(&typist{[]string{word, "y más"}}), asks, tag
+				a.con.In, a.con.Asks, a.con.Tag = bufio.NewReader(&typist{[]string{word, "y más"}}), asks, tag
 				if err := a.talk.converse(t.Context(), client.New(client.Target{Origin: "http://127.0.0.1:1", Token: "t"}, string(tag)), httpapi.SendRequest{ChatID: oldChat}); err != nil {
 					t.Errorf("%s %s: %v", tag, word, err)
 				}
@@ -199,7 +200,7 @@ func TestATakenPortNamesThePersonsOwnCommand(t *testing.T) {
 			_, rest, ok := strings.Cut(errOut.String(), "\n")
 			command, _, _ := strings.Cut(rest, "\n")
 			_, free, found := strings.Cut(command, c.command)
-			if code != Failed || !ok || !found || !strings.Contains(errOut.String(), says) {
+			if code != ending.Failed || !ok || !found || !strings.Contains(errOut.String(), says) {
 				t.Errorf("%s %s: %d, %q", tag, c.args, code, errOut)
 				continue
 			}

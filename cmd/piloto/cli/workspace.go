@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/cmd/piloto/sandbox"
@@ -64,22 +65,22 @@ func (g *jobGroup) openWorkspace(ctx context.Context, c *client.Client, w *work)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.folders.keepDataApart(f.root); err != nil {
+	if err := g.folders.KeepDataApart(f.root); err != nil {
 		return nil, err
 	}
 	o := machine.Options{
 		Root: f.root, History: history, Shown: f.showed, Mode: mode, AllowDelete: f.allowDelete,
 		Commands: commands, AllowedOnly: f.allowedOnly, Dev: f.dev, Unconfined: f.unconfined, Env: g.passed(f.env),
-		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: g.config.hooks, Tag: g.con.tag, Now: time.Now, Log: g.con.errOut,
+		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: g.config.hooks, Tag: g.con.Tag, Now: time.Now, Log: g.con.ErrOut,
 	}
 	o.During = func() func() { g.interrupts.underWay.Lock(); return g.interrupts.underWay.Unlock }
-	o.Tell = func(text string) { _ = g.con.copyTo(g.con.errOut, text, true) }
-	if g.con.asks {
+	o.Tell = func(text string) { _ = g.con.CopyTo(g.con.ErrOut, text, true) }
+	if g.con.Asks {
 		o.Ask = func(shown, question string) (bool, error) { return g.askShown(ctx, shown, question) }
 	}
 	m, err := machine.Open(o)
 	if err != nil {
-		return nil, usage(err)
+		return nil, ending.Miswritten(err)
 	}
 	if err := m.Claim(); err != nil {
 		return nil, errors.Join(err, m.Close())
@@ -100,20 +101,20 @@ func (g *jobGroup) mayRunCommands(ctx context.Context, f workspaceFlags) (bool, 
 	if err == nil {
 		return true, nil
 	}
-	err = g.con.worded(err)
+	err = g.con.Worded(err)
 	if f.allow {
-		return false, usage(err)
+		return false, ending.Miswritten(err)
 	}
-	g.con.report("cli.machine.no_commands", "why", err.Error())
+	g.con.Report("cli.machine.no_commands", "why", err.Error())
 	return false, nil
 }
 
 // askShown shows something to a person, and asks about it.
 func (g *jobGroup) askShown(ctx context.Context, shown, question string) (bool, error) {
-	if err := g.con.copyTo(g.con.errOut, shown, true); err != nil {
+	if err := g.con.CopyTo(g.con.ErrOut, shown, true); err != nil {
 		return false, err
 	}
-	answer, err := g.con.ask(ctx, question)
+	answer, err := g.con.Ask(ctx, question)
 	if err != nil {
 		return false, err
 	}
@@ -128,7 +129,7 @@ func (g *jobGroup) askShown(ctx context.Context, shown, question string) (bool, 
 func (g *jobGroup) passed(names []string) map[string]string {
 	env := map[string]string{}
 	for _, name := range names {
-		if value := g.con.getenv(name); value != "" {
+		if value := g.con.Getenv(name); value != "" {
 			env[name] = value
 		}
 	}

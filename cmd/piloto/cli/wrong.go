@@ -4,21 +4,23 @@ import (
 	"errors"
 
 	"github.com/spf13/pflag"
+
+	"piloto/cmd/piloto/cli/ending"
 )
 
 // flagError returns the error of the flags of a command, with a sentence in place of the text of pflag.
 func flagError(err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		return refusal("cli.wrong.flag", "name", flagName(e.GetSpecifiedName(), e.GetSpecifiedShortnames()))
+		return ending.Refusal("cli.wrong.flag", "name", flagName(e.GetSpecifiedName(), e.GetSpecifiedShortnames()))
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return refusal("cli.wrong.flag_empty", "name", flagName(e.GetSpecifiedName(), e.GetSpecifiedShortnames()))
+		return ending.Refusal("cli.wrong.flag_empty", "name", flagName(e.GetSpecifiedName(), e.GetSpecifiedShortnames()))
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return valueError("--"+e.GetFlag().Name, e.GetValue(), e.GetFlag().Value.Type())
 	}
 	if e, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
-		return refusal("cli.wrong.flag_written", "name", e.GetSpecifiedFlag())
+		return ending.Refusal("cli.wrong.flag_written", "name", e.GetSpecifiedFlag())
 	}
 	return err
 }
@@ -40,5 +42,5 @@ func valueError(name, value, kind string) error {
 	default:
 		kind = "other"
 	}
-	return refusal("cli.wrong.value."+kind, "name", name, "value", value)
+	return ending.Refusal("cli.wrong.value."+kind, "name", name, "value", value)
 }

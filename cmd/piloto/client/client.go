@@ -50,8 +50,7 @@ type Client struct {
 // A Target is the origin of a deployment, and the token of a person there; "" without one.
 type Target struct{ Origin, Token string }
 
-// New returns a client. lang is the language of sentences in answers: es or en. The client keeps no cookies and follows
-// no redirect, because the token must not go anywhere else.
+// New returns a client; lang is es or en. It keeps no cookies and follows no redirect: the token must not go anywhere else.
 func New(to Target, lang string) *Client {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,

@@ -1,4 +1,4 @@
-package cli
+package ending
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 		"malformed":        {problem(400), 3},
 		"invalid":          {problem(422), 3},
 		"too large":        {problem(413), 3},
-		"usage":            {usage(errors.New("x")), 3},
+		"usage":            {Miswritten(errors.New("x")), 3},
 		"no token":         {problem(401), 4},
 		"no right":         {problem(403), 4},
 		"a deadline":       {fmt.Errorf("x: %w", context.DeadlineExceeded), 5},
@@ -38,10 +38,10 @@ func TestExitCodes(t *testing.T) {
 		"no answer":        {&client.UnreachableError{Cause: errors.New("refused")}, 9},
 		"too many":         {problem(429), 9},
 		"unavailable":      {problem(503), 9},
-		"Ctrl-C":           {&signalError{os.Interrupt}, 130},
-		"a request to end": {&signalError{syscall.SIGTERM}, 143},
+		"Ctrl-C":           {&Signal{Signal: os.Interrupt}, 130},
+		"a request to end": {&Signal{Signal: syscall.SIGTERM}, 143},
 	} {
-		if got := codeOf(c.err); got != c.want {
+		if got := CodeOf(c.err); got != c.want {
 			t.Errorf("%s: %d, not %d", name, got, c.want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestExitCodesOfRunsAndJobs(t *testing.T) {
 		{plan.Expired, 0, Failed},
 		{plan.Superseded, 0, Failed},
 	} {
-		if got := codeOfRun(c.status, c.done); got != c.want {
+		if got := CodeOfRun(c.status, c.done); got != c.want {
 			t.Errorf("a run that is %s, with %d steps done: %d, not %d", c.status, c.done, got, c.want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestExitCodesOfRunsAndJobs(t *testing.T) {
 		{job.Failed, conversation.StopBlocked, false, Blocked},
 		{job.Partial, conversation.StopBudget, false, Partial},
 	} {
-		if got := codeOfJob(c.status, c.why, c.acted); got != c.want {
+		if got := CodeOfJob(c.status, c.why, c.acted); got != c.want {
 			t.Errorf("a job that is %s because of %q, acted %v: %d, not %d", c.status, c.why, c.acted, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"io"
@@ -15,9 +15,9 @@ var (
 	errFileTooBig = fault.New(fault.TooLarge, "cli.file.too_large") // Args["name"], Args["max"]: bytes
 )
 
-// readPlain reads a plain file of at most so many bytes. Anything else could keep the command waiting, such as a FIFO, or
+// ReadPlain reads a plain file of at most so many bytes. Anything else could keep the command waiting, such as a FIFO, or
 // has no end, such as a device.
-func readPlain(file string, most int64) ([]byte, error) {
+func ReadPlain(file string, most int64) ([]byte, error) {
 	if info, err := os.Stat(file); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() { // to open a device may already change it

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package reach
 
 import (
 	"io/fs"

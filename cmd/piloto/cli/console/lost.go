@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"fmt"
@@ -12,13 +12,13 @@ import (
 )
 
 // lost returns the sentences for a missing answer: they name its replacement.
-func (con *console) lost(e *client.UnreachableError) string {
-	said := []string{con.text("cli.lost."+string(e.Came), "url", e.Origin, "status", fmt.Sprint(e.Status), "why", con.whyLost(e))}
+func (con *Console) lost(e *client.UnreachableError) string {
+	said := []string{con.Text("cli.lost."+string(e.Came), "url", e.Origin, "status", fmt.Sprint(e.Status), "why", con.whyLost(e))}
 	switch {
 	case e.Wait > mostTold:
-		said = append(said, con.text("cli.lost.wait_long"))
+		said = append(said, con.Text("cli.lost.wait_long"))
 	case e.Wait > 0:
-		said = append(said, con.text("cli.lost.wait", "n", fmt.Sprint(int64((e.Wait+time.Minute-1)/time.Minute))))
+		said = append(said, con.Text("cli.lost.wait", "n", fmt.Sprint(int64((e.Wait+time.Minute-1)/time.Minute))))
 	}
 	return strings.Join(said, "\n")
 }
@@ -27,16 +27,16 @@ func (con *console) lost(e *client.UnreachableError) string {
 const mostTold = 24 * time.Hour
 
 // whyLost says why there was no answer.
-func (con *console) whyLost(e *client.UnreachableError) string {
+func (con *Console) whyLost(e *client.UnreachableError) string {
 	if e.Came != client.CameNothing || e.Cause == nil {
 		return ""
 	}
-	return con.text("cli.lost.why." + neterr.Reason(e.Cause))
+	return con.Text("cli.lost.why." + neterr.Reason(e.Cause))
 }
 
 // mayBeDone names the possible effect of a request whose last answer does not tell, by its path, and the command that
 // shows it before the request is sent once more.
-func (con *console) mayBeDone(path string) string {
+func (con *Console) mayBeDone(path string) string {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i := range parts {
 		if name, err := url.PathUnescape(parts[i]); err == nil {
@@ -48,17 +48,17 @@ func (con *console) mayBeDone(path string) string {
 	}
 	switch {
 	case is("api", "runs", "*", "confirm"):
-		return con.text("cli.acted.confirm", "id", parts[2])
+		return con.Text("cli.acted.confirm", "id", parts[2])
 	case is("api", "runs", "*", "retry"), is("api", "runs", "*", "undo"), is("api", "runs", "*", "repeat"):
-		return con.text("cli.acted.draft")
+		return con.Text("cli.acted.draft")
 	case len(parts) == 4 && is("api", "runs", "*", parts[3]):
-		return con.text("cli.acted.run", "id", parts[2])
+		return con.Text("cli.acted.run", "id", parts[2])
 	case is("api", "send"), is("api", "decisions"):
-		return con.text("cli.acted.send")
+		return con.Text("cli.acted.send")
 	case is("api", "agents", "*", "jobs"):
-		return con.text("cli.acted.job")
+		return con.Text("cli.acted.job")
 	case len(parts) == 4 && is("api", "jobs", "*", parts[3]):
-		return con.text("cli.acted.of_job", "id", parts[2])
+		return con.Text("cli.acted.of_job", "id", parts[2])
 	}
-	return con.text("cli.acted")
+	return con.Text("cli.acted")
 }

@@ -1,4 +1,4 @@
-package cli
+package reach
 
 import (
 	"encoding/json"
@@ -10,16 +10,18 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"piloto/cmd/piloto/cli/ending"
 )
 
-// profiles are the deployments that login stored, in credentials.json of the configuration folder of the person.
-type profiles struct {
+// Profiles are the deployments that login stored, in credentials.json of the configuration folder of the person.
+type Profiles struct {
 	Current string             `json:"current"`
-	Known   map[string]profile `json:"profiles"`
+	Known   map[string]Profile `json:"profiles"`
 }
 
-// profile is a deployment, and the token of the person there.
-type profile struct {
+// Profile is a deployment, and the token of the person there.
+type Profile struct {
 	Origin string `json:"url"`
 	Token  string `json:"token"`
 	Live   string `json:"live,omitempty"` // wss://host of its socket, when that is not at URL; see client.LiveOrigin
@@ -27,8 +29,8 @@ type profile struct {
 
 // configFolder returns the folder of this command in the configuration of the person. It is never in the current folder,
 // which may be somebody else's.
-func (f *folders) configFolder() (string, error) {
-	folder := f.con.getenv("XDG_CONFIG_HOME")
+func (f *Folders) configFolder() (string, error) {
+	folder := f.Con.Getenv("XDG_CONFIG_HOME")
 	if folder == "" {
 		var err error
 		if folder, err = os.UserConfigDir(); err != nil {
@@ -42,14 +44,14 @@ func (f *folders) configFolder() (string, error) {
 }
 
 // profileFile returns the path of the file.
-func (d *deployment) profileFile() (string, error) {
-	folder, err := d.folders.configFolder()
+func (d *Deployment) profileFile() (string, error) {
+	folder, err := d.Folders.configFolder()
 	return filepath.Join(folder, "credentials.json"), err
 }
 
-// readProfiles reads the stored deployments. A file that others can read is refused.
-func (d *deployment) readProfiles() (p profiles, err error) {
-	p.Known = map[string]profile{}
+// ReadProfiles reads the stored deployments. A file that others can read is refused.
+func (d *Deployment) ReadProfiles() (p Profiles, err error) {
+	p.Known = map[string]Profile{}
 	file, err := d.profileFile()
 	if err != nil {
 		return p, nil //nolint:nilerr // without a place for them there are none
@@ -66,16 +68,16 @@ func (d *deployment) readProfiles() (p profiles, err error) {
 	case err != nil:
 		return p, err
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return p, usage(refusal("cli.wrong.readable", "file", file))
+		return p, ending.Miswritten(ending.Refusal("cli.wrong.readable", "file", file))
 	}
 	if err := json.Unmarshal(text, &p); err != nil || p.Known == nil {
-		return p, usage(refusal("cli.wrong.damaged", "file", file))
+		return p, ending.Miswritten(ending.Refusal("cli.wrong.damaged", "file", file))
 	}
 	return p, nil
 }
 
-// write stores the deployments, whole or not at all, for their owner alone.
-func (d *deployment) writeProfiles(p profiles) error {
+// WriteProfiles stores the deployments, whole or not at all, for their owner alone.
+func (d *Deployment) WriteProfiles(p Profiles) error {
 	file, err := d.profileFile()
 	if err != nil {
 		return err
@@ -107,17 +109,17 @@ func writePrivate(file string, text []byte) error {
 	return os.Rename(tmp.Name(), file)
 }
 
-// originOf checks the address of a deployment. A token is sent there, so other machines are reached by TLS alone.
-func originOf(text string) (string, error) {
+// OriginOf checks the address of a deployment. A token is sent there, so other machines are reached by TLS alone.
+func OriginOf(text string) (string, error) {
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", usage(refusal("cli.wrong.address", "text", text))
+		return "", ending.Miswritten(ending.Refusal("cli.wrong.address", "text", text))
 	}
 	switch {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", usage(refusal("cli.wrong.plain_address"))
+		return "", ending.Miswritten(ending.Refusal("cli.wrong.plain_address"))
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return "", usage(refusal("cli.wrong.no_tls", "url", u.Redacted()))
+		return "", ending.Miswritten(ending.Refusal("cli.wrong.no_tls", "url", u.Redacted()))
 	}
 	return u.String(), nil
 }

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"cmp"
@@ -13,41 +13,42 @@ import (
 	"strings"
 	"syscall"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 )
 
-// told returns the sentence of an error for a person. An error without one is of the system, and its text is quoted.
-func (con *console) told(err error) string {
-	said := con.worded(err).Error()
-	ended, ok := errors.AsType[*exitError](err)
-	if said != err.Error() || ok && ended.cause == nil || errors.As(err, new(toldText)) || errors.As(err, new(*client.Problem)) {
+// Told returns the sentence of an error for a person. An error without one is of the system, and its text is quoted.
+func (con *Console) Told(err error) string {
+	said := con.Worded(err).Error()
+	ended, ok := errors.AsType[*ending.Error](err)
+	if said != err.Error() || ok && ended.Cause == nil || errors.As(err, new(ToldText)) || errors.As(err, new(*client.Problem)) {
 		return said
 	}
-	return con.prose("cli.system.other", "text", visible.Lines(said))
+	return con.Prose("cli.system.other", "text", visible.Lines(said))
 }
 
-// toldText is an error that is already a sentence for a person.
-type toldText string
+// ToldText is an error that is already a sentence for a person.
+type ToldText string
 
 // Error implements error.
-func (t toldText) Error() string { return string(t) }
+func (t ToldText) Error() string { return string(t) }
 
-// worded returns an error with its part of the domain, or of the system, as a sentence: with several, each of them.
-func (con *console) worded(err error) error {
+// Worded returns an error with its part of the domain, or of the system, as a sentence: with several, each of them.
+func (con *Console) Worded(err error) error {
 	if list, ok := errors.AsType[several](err); ok {
 		if parts := list.Unwrap(); len(parts) > 0 && errors.Join(parts...).Error() == err.Error() {
 			said := make([]string, len(parts))
 			for i, part := range parts {
-				said[i] = con.worded(part).Error()
+				said[i] = con.Worded(part).Error()
 			}
-			return toldText(strings.Join(said, "\n"))
+			return ToldText(strings.Join(said, "\n"))
 		}
 	}
 	if doubt, ok := errors.AsType[*client.DoubtError](err); ok {
-		return reworded(err, doubt, con.worded(doubt.Cause).Error()+"\n"+con.mayBeDone(doubt.Path))
+		return reworded(err, doubt, con.Worded(doubt.Cause).Error()+"\n"+con.mayBeDone(doubt.Path))
 	}
 	if lost, ok := errors.AsType[*client.UnreachableError](err); ok {
 		return reworded(err, lost, con.lost(lost))
@@ -63,10 +64,10 @@ func (con *console) worded(err error) error {
 		case !open.Plain:
 			key = "cli.system.not_file"
 		}
-		return reworded(err, open, con.text(key, "name", open.Path, "mode", fmt.Sprintf("%04o", open.Mode)))
+		return reworded(err, open, con.Text(key, "name", open.Path, "mode", fmt.Sprintf("%04o", open.Mode)))
 	}
 	if key, name, part := ofSystem(err); key != "" {
-		return reworded(err, part, con.text(key, "name", name))
+		return reworded(err, part, con.Text(key, "name", name))
 	}
 	return err
 }
@@ -77,10 +78,10 @@ type several interface {
 	Unwrap() []error
 }
 
-// text returns a sentence, on whose lines no value can begin another one: every character of a value is visible. A value that stands
-// in a command is as a shell takes it. Where a value has lines of its own, see prose.
-func (con *console) text(key string, pairs ...string) string {
-	sentence, known := locale.Lookup(con.tag, key)
+// Text returns a sentence, on whose lines no value can begin another one: every character of a value is visible. A value that stands
+// in a command is as a shell takes it. Where a value has lines of its own, see Prose.
+func (con *Console) Text(key string, pairs ...string) string {
+	sentence, known := locale.Lookup(con.Tag, key)
 	if !known { // such as that of a status of a newer deployment
 		return visible.ScreenLine(key)
 	}
@@ -90,37 +91,37 @@ func (con *console) text(key string, pairs ...string) string {
 			args[i] = valueIn(sentence, pairs[i-1], p)
 		}
 	}
-	return locale.Text(con.tag, key, append(args, con.itself()...)...)
+	return locale.Text(con.Tag, key, append(args, con.itself()...)...)
 }
 
-// prefix is the beginning of the keys of the words for the values of one type.
-type prefix string
+// Prefix is the beginning of the keys of the words for the values of one type.
+type Prefix string
 
-// word returns the word for a state or a kind: of a deployment of a later version, which has others, as it came.
-func (con *console) word(of prefix, value string) string {
+// Word returns the word for a state or a kind: of a deployment of a later version, which has others, as it came.
+func (con *Console) Word(of Prefix, value string) string {
 	key := string(of) + value
-	if _, known := locale.Lookup(con.tag, key); !known {
+	if _, known := locale.Lookup(con.Tag, key); !known {
 		return visible.ScreenLine(value)
 	}
-	return con.text(key)
+	return con.Text(key)
 }
 
 // itself returns the names that a sentence has for this command, as words of a shell: {program}, {piloto} for the same
 // deployment, and, behind the name of a command about files, {whose} for the same files.
-func (con *console) itself() []string {
-	program := cmp.Or(con.name, "piloto")
-	return []string{"program", program, "piloto", strings.Join(append([]string{program}, con.same...), " "), "whose", strings.Join(append([]string{""}, con.whose...), " ")}
+func (con *Console) itself() []string {
+	program := cmp.Or(con.Name, "piloto")
+	return []string{"program", program, "piloto", strings.Join(append([]string{program}, con.Same...), " "), "whose", strings.Join(append([]string{""}, con.Whose...), " ")}
 }
 
-// prose does the same with values that have lines, which the caller makes visible.
-func (con *console) prose(key string, pairs ...string) string {
-	return locale.Text(con.tag, key, append(pairs[:len(pairs):len(pairs)], con.itself()...)...)
+// Prose does the same as Text with values that have lines, which the caller makes visible.
+func (con *Console) Prose(key string, pairs ...string) string {
+	return locale.Text(con.Tag, key, append(pairs[:len(pairs):len(pairs)], con.itself()...)...)
 }
 
 // ofFault returns the sentence of a fault, with its values as in text.
-func (con *console) ofFault(f *fault.Error) string {
+func (con *Console) ofFault(f *fault.Error) string {
 	s := locale.OfFault(f)
-	sentence, _ := locale.Lookup(con.tag, s.Key)
+	sentence, _ := locale.Lookup(con.Tag, s.Key)
 	for name, value := range s.Args {
 		if text, ok := value.(string); ok {
 			s.Args[name] = valueIn(sentence, name, text)
@@ -130,9 +131,9 @@ func (con *console) ofFault(f *fault.Error) string {
 		s.Args[pair[0]] = pair[1]
 	}
 	if _, given := s.Args["why"]; !given && f.Cause != nil { // a sentence that tells its cause
-		s.Args["why"] = visible.Lines(con.worded(f.Cause).Error())
+		s.Args["why"] = visible.Lines(con.Worded(f.Cause).Error())
 	}
-	return s.In(con.tag)
+	return s.In(con.Tag)
 }
 
 // valueIn returns the value of a placeholder of a sentence.
@@ -154,7 +155,7 @@ func reworded(err, part error, sentence string) error {
 	if whole := err.Error(); strings.Contains(whole, part.Error()) {
 		sentence = strings.Replace(whole, part.Error(), sentence, 1)
 	}
-	return toldText(sentence)
+	return ToldText(sentence)
 }
 
 // ofSystem returns the part of an error that is about a path of this machine, with the key of its sentence and the

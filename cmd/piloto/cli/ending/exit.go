@@ -1,4 +1,5 @@
-package cli
+// Package ending owns the ends of a command: its exit codes, its refusals and its signals.
+package ending
 
 import (
 	"context"
@@ -32,43 +33,43 @@ const (
 	Interrupted     Code = 130 // by the first SIGINT
 )
 
-// exitError ends the command with a code. Its text is told on stderr; an empty one is not.
-type exitError struct {
-	code  Code
-	text  string
-	cause error // of the text; nil: the text is already a sentence for a person
+// Error ends the command with a code. Its text is told on stderr; an empty one is not.
+type Error struct {
+	Code  Code
+	Text  string
+	Cause error // of the text; nil: the text is already a sentence for a person
 }
 
-func (e *exitError) Error() string { return e.text }
+func (e *Error) Error() string { return e.Text }
 
-func (e *exitError) Unwrap() error { return e.cause }
+func (e *Error) Unwrap() error { return e.Cause }
 
-// exit returns the end with a code and without a text. Success is no error.
-func exit(code Code) error {
+// Exit returns the end with a code and without a text. Success is no error.
+func Exit(code Code) error {
 	if code == Success {
 		return nil
 	}
-	return &exitError{code: code}
+	return &Error{Code: code}
 }
 
-// usage returns the end of a command that was written wrong.
-func usage(err error) error { return &exitError{Usage, err.Error(), err} }
+// Miswritten returns the end of a command that was written wrong.
+func Miswritten(err error) error { return &Error{Usage, err.Error(), err} }
 
-// codeOf returns the exit code of an error.
-func codeOf(err error) Code {
-	var ended *exitError
+// CodeOf returns the exit code of an error.
+func CodeOf(err error) Code {
+	var ended *Error
 	var refused *client.Problem
 	var lost *client.UnreachableError
-	var signal *signalError
+	var signal *Signal
 	switch {
 	case err == nil:
 		return Success
 	case errors.As(err, &ended):
-		return ended.code
+		return ended.Code
 	case errors.As(err, &signal):
-		return signal.code()
+		return signal.Code()
 	case errors.As(err, &refused):
-		return codeOfProblem(refused)
+		return CodeOfProblem(refused)
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
 	case errors.As(err, &lost):
@@ -78,8 +79,8 @@ func codeOf(err error) Code {
 	}
 }
 
-// codeOfProblem returns the exit code of a refusal.
-func codeOfProblem(p *client.Problem) Code {
+// CodeOfProblem returns the exit code of a refusal.
+func CodeOfProblem(p *client.Problem) Code {
 	switch p.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return Unauthenticated
@@ -96,8 +97,8 @@ func codeOfProblem(p *client.Problem) Code {
 	}
 }
 
-// codeOfRun returns the exit code of the end of a run. done is the number of steps that were done.
-func codeOfRun(status plan.Status, done int) Code {
+// CodeOfRun returns the exit code of the end of a run. done is the number of steps that were done.
+func CodeOfRun(status plan.Status, done int) Code {
 	switch status {
 	case plan.Done, plan.Queued, plan.Running:
 		return Success
@@ -115,8 +116,8 @@ func codeOfRun(status plan.Status, done int) Code {
 	}
 }
 
-// codeOfJob returns the exit code of a job. acted says that something was changed, or may have been.
-func codeOfJob(status job.Status, why conversation.StopReason, acted bool) Code {
+// CodeOfJob returns the exit code of a job. acted says that something was changed, or may have been.
+func CodeOfJob(status job.Status, why conversation.StopReason, acted bool) Code {
 	switch {
 	case status == job.Waiting:
 		return Waits
@@ -135,21 +136,22 @@ func codeOfJob(status job.Status, why conversation.StopReason, acted bool) Code 
 	}
 }
 
-// signalError is the cause of a context that a signal ended.
-type signalError struct{ signal os.Signal }
+// Signal is the cause of a context that a signal ended.
+type Signal struct{ Signal os.Signal }
 
-func (e *signalError) Error() string { return e.signal.String() }
+func (e *Signal) Error() string { return e.Signal.String() }
 
-func (e *signalError) code() Code {
-	if number, ok := e.signal.(syscall.Signal); ok {
+// Code returns the exit code of the signal: 128 and its number.
+func (e *Signal) Code() Code {
+	if number, ok := e.Signal.(syscall.Signal); ok {
 		return Code(128 + int(number))
 	}
 	return Interrupted
 }
 
-// refusal returns an error with a sentence of this command: a key, and pairs of names and values. It is worded where it is
+// Refusal returns an error with a sentence of this command: a key, and pairs of names and values. It is worded where it is
 // printed.
-func refusal(key string, pairs ...string) *fault.Error {
+func Refusal(key string, pairs ...string) *fault.Error {
 	f := fault.New(fault.Invalid, key)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		f = f.With(pairs[i], pairs[i+1])

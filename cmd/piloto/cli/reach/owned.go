@@ -1,4 +1,4 @@
-package cli
+package reach
 
 import (
 	"crypto/sha256"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/djherbis/times"
 
+	"piloto/cmd/piloto/cli/ending"
 	"piloto/infra/local/process"
 )
 
@@ -24,7 +25,7 @@ import (
 type notes string
 
 // notes returns the notes of this person.
-func (f *folders) notes() notes {
+func (f *Folders) notes() notes {
 	folder, err := f.configFolder()
 	if err != nil {
 		return ""
@@ -124,7 +125,7 @@ func (n notes) placeOf(folder string) (string, error) {
 	return filepath.Join(string(n), hex.EncodeToString(sum[:16])), nil
 }
 
-var errNoPlace = refusal("cli.wrong.no_place")
+var errNoPlace = ending.Refusal("cli.wrong.no_place")
 
 // identity tells a file or a folder from every other that is, was or will be on this machine, also from a copy with the same
 // content, name, owner and times: by its number and the moment at which its system made it, which no program sets. One that

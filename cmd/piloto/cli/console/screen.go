@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"bytes"
@@ -15,24 +15,24 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// screen is stdout or stderr. Everything that a command writes goes through one, so that no text of a deployment, a model, a service or
+// Screen is stdout or stderr. Everything that a command writes goes through one, so that no text of a deployment, a model, a service or
 // a file reaches a terminal otherwise than visible. It remembers that something could not be written.
-type screen struct {
-	to    io.Writer
-	plain bool // a program or a file reads it: bytes are passed as they are
+type Screen struct {
+	To    io.Writer
+	Plain bool // a program or a file reads it: bytes are passed as they are
 
-	unread func() // called when the reader of the stream is gone; nil: nothing is called
+	Unread func() // called when the reader of the stream is gone; nil: nothing is called
 
 	mu   sync.Mutex // a log writes beside the command
 	rest []byte     // the beginning of a character that was not written to its end
-	err  error
+	Err  error
 }
 
 // Write writes a text of which every character is made visible.
-func (s *screen) Write(p []byte) (int, error) {
+func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.plain {
+	if s.Plain {
 		return len(p), s.put(string(p))
 	}
 	text := slices.Concat(s.rest, p)
@@ -43,10 +43,10 @@ func (s *screen) Write(p []byte) (int, error) {
 
 // styled writes a text with colours. It is only for the text of a show.Writer, which makes each value visible itself: of
 // all sequences the colours alone are passed.
-func (s *screen) styled(text string) error {
+func (s *Screen) styled(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.plain {
+	if s.Plain {
 		return s.put(text)
 	}
 	var b strings.Builder
@@ -61,32 +61,32 @@ func (s *screen) styled(text string) error {
 // colours are the sequences that show.Writer writes.
 var colours = regexp.MustCompile(`\x1b\[(0|1|2|31|32|33)m`)
 
-// end writes the beginning of a character whose end never came.
-func (s *screen) end() {
+// End writes the beginning of a character whose end never came.
+func (s *Screen) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.put(visible.Screen(string(s.rest)))
 	s.rest = nil
 }
 
-func (s *screen) put(text string) error {
+func (s *Screen) put(text string) error {
 	if text == "" {
 		return nil
 	}
-	_, err := io.WriteString(s.to, text)
+	_, err := io.WriteString(s.To, text)
 	if err != nil {
-		s.err = err
+		s.Err = err
 	}
-	if s.unread != nil && errors.Is(err, syscall.EPIPE) {
-		s.unread()
+	if s.Unread != nil && errors.Is(err, syscall.EPIPE) {
+		s.Unread()
 	}
 	return err
 }
 
-// unscreened returns the terminal itself, for a program that a person uses there.
-func unscreened(w io.Writer) io.Writer {
-	if s, ok := w.(*screen); ok {
-		return s.to
+// Unscreened returns the terminal itself, for a program that a person uses there.
+func Unscreened(w io.Writer) io.Writer {
+	if s, ok := w.(*Screen); ok {
+		return s.To
 	}
 	return w
 }
@@ -104,9 +104,9 @@ func wholeCharacters(text []byte) int {
 	return len(text)
 }
 
-// show writes the text of a show.Writer to stdout or stderr.
-func (con *console) show(to io.Writer, w *show.Writer) error {
-	if s, ok := to.(*screen); ok {
+// Show writes the text of a show.Writer to stdout or stderr.
+func (con *Console) Show(to io.Writer, w *show.Writer) error {
+	if s, ok := to.(*Screen); ok {
 		return s.styled(w.String())
 	}
 	_, err := io.WriteString(to, w.String())

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cli
+package console
 
 // flushTerminal does nothing: outside Linux, a line that the terminal kept before the question can answer it.
 func flushTerminal(int) {}
