@@ -7,7 +7,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -18,34 +17,32 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"piloto/cmd/piloto/cli/account"
 	"piloto/cmd/piloto/cli/console"
 	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/files"
+	"piloto/cmd/piloto/cli/jobs"
 	"piloto/cmd/piloto/cli/reach"
-	"piloto/internal/ground/locale"
+	"piloto/cmd/piloto/cli/runs"
+	"piloto/cmd/piloto/cli/settings"
+	"piloto/cmd/piloto/cli/talk"
 )
-
-// The sentences of the terminal.
-//
-//go:embed text
-var sentences embed.FS
-
-func init() { locale.Add(sentences) }
 
 // app is one run of the command: the console, the shared values, and one value for each group of commands.
 type app struct {
 	con        *console.Console
 	folders    *reach.Folders
 	deployment *reach.Deployment
-	config     *configuration
+	config     *settings.Configuration
 	interrupts *interruption
 
-	runs     *runGroup
-	talk     *talkGroup
-	jobs     *jobGroup
-	files    *fileGroup
-	account  *accountGroup
-	services *serviceGroup
-	rules    *ruleGroup
+	runs     *runs.Group
+	talk     *talk.Group
+	jobs     *jobs.Group
+	files    *files.Group
+	account  *account.Group
+	services *account.Services
+	rules    *account.Rules
 	tokens   *tokenGroup
 	machine  *machineGroup
 	doctor   *doctor
@@ -55,14 +52,16 @@ type app struct {
 func assemble(con *console.Console) *app {
 	a := &app{con: con, folders: &reach.Folders{Con: con}, interrupts: &interruption{con: con}}
 	a.deployment = &reach.Deployment{Con: con, Folders: a.folders}
-	a.config = &configuration{con: con, folders: a.folders}
-	a.runs = &runGroup{con, a.deployment}
-	a.talk = &talkGroup{con: con, deployment: a.deployment, runs: a.runs}
-	a.jobs = &jobGroup{con, a.deployment, a.folders, a.config, a.interrupts, a.runs, a.talk}
-	a.files = &fileGroup{con, a.deployment, a.folders}
-	a.account = &accountGroup{con, a.deployment}
-	a.services = &serviceGroup{con, a.deployment}
-	a.rules = &ruleGroup{con, a.deployment, a.runs}
+	a.config = &settings.Configuration{Con: con, Folders: a.folders}
+	a.runs = &runs.Group{Con: con, Deployment: a.deployment}
+	a.talk = &talk.Group{Con: con, Deployment: a.deployment, Runs: a.runs}
+	a.jobs = &jobs.Group{
+		Con: con, Deployment: a.deployment, Folders: a.folders, Config: a.config, UnderWay: &a.interrupts.underWay, Runs: a.runs, Talk: a.talk,
+	}
+	a.files = &files.Group{Con: con, Deployment: a.deployment, Folders: a.folders}
+	a.account = &account.Group{Con: con, Deployment: a.deployment}
+	a.services = &account.Services{Con: con, Deployment: a.deployment}
+	a.rules = &account.Rules{Con: con, Deployment: a.deployment, Runs: a.runs}
 	a.tokens = &tokenGroup{con, a.deployment, a.folders}
 	a.machine = &machineGroup{con, a.deployment, a.folders, a.config}
 	a.doctor = &doctor{con, a.deployment, a.folders}
@@ -107,7 +106,7 @@ func (a *app) run(args []string) ending.Code {
 		err, code = ending.Refusal("cli.wrong.not_written").Because(lost), ending.Failed
 	}
 	if err != nil {
-		_ = a.config.settle() // arguments are refused before the language is known
+		_ = a.config.Settle() // arguments are refused before the language is known
 		a.con.Tell(ctx, err)
 	}
 	if code == ending.Unauthenticated && err.Error() != "" {
@@ -121,7 +120,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "piloto", Short: "A chat that acts, and asks first",
 		SilenceErrors: true, SilenceUsage: true, Version: Version,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.config.configure(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.config.Configure(cmd) },
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return ending.Miswritten(ending.Refusal("cli.wrong.no_command", "name", args[0]))
@@ -132,24 +131,24 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetOut(a.con.Out)
 	root.SetErr(a.con.ErrOut)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return ending.Miswritten(flagError(err)) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return ending.Miswritten(settings.FlagError(err)) })
 	f := root.PersistentFlags()
 	f.StringVar(&a.deployment.At, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
 	f.StringVar(&a.deployment.Profile, "profile", "", "`name` of a deployment that login stored")
 	f.StringVar(&a.folders.Data, "data", reach.DataFolder, "`folder` of everything that lasts on this machine")
-	f.StringVarP(&a.config.config, "config", "c", "", "`file` with settings; piloto.yaml when there is one")
-	f.StringVar(&a.config.lang, "lang", "", "language of what you read: es or en")
+	f.StringVarP(&a.config.File, "config", "c", "", "`file` with settings; piloto.yaml when there is one")
+	f.StringVar(&a.config.Lang, "lang", "", "language of what you read: es or en")
 	f.BoolVar(&a.con.JSON, "json", false, "print the result as JSON")
 	f.BoolVar(&a.con.Quiet, "quiet", false, "say nothing on stderr but errors")
-	f.BoolVar(&a.config.noColour, "no-color", false, "write without colours")
+	f.BoolVar(&a.config.NoColour, "no-color", false, "write without colours")
 	f.CountVarP(&a.con.Verbose, "verbose", "v", "say more on stderr: -v, -vv, -vvv")
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"talk", "Talk and act:", slices.Concat(a.talk.commands(), a.jobs.commands(), a.files.commands())},
-		{"decide", "Decide:", a.runs.commands()},
-		{"account", "The account:", slices.Concat(a.account.commands(), a.services.commands(), a.rules.commands(), a.tokens.commands())},
+		{"talk", "Talk and act:", slices.Concat(a.talk.Commands(), a.jobs.Commands(), a.files.Commands())},
+		{"decide", "Decide:", a.runs.Commands()},
+		{"account", "The account:", slices.Concat(a.account.Commands(), a.services.Commands(), a.rules.Commands(), a.tokens.commands())},
 		{"machine", "This machine:", slices.Concat(a.machine.commands(), a.doctor.commands())},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
@@ -168,7 +167,7 @@ func normalise(root *cobra.Command, args []string) []string {
 	known := map[string]bool{}
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		for name := range flagNames(cmd) {
+		for name := range settings.FlagNames(cmd) {
 			known[name] = true
 		}
 		for _, c := range cmd.Commands() {

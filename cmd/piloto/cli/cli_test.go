@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,21 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/cmd/piloto/cli/console"
+	"piloto/cmd/piloto/cli/console/consoletest"
 	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/cli/reach"
-	"piloto/cmd/piloto/show"
-	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
-	"piloto/internal/runs/plan"
 )
 
 // newApp returns an app with an environment, and its stdout and stderr.
 func newApp(env map[string]string, in string) (a *app, out, errOut *strings.Builder) {
-	out, errOut = &strings.Builder{}, &strings.Builder{}
-	return assemble(&console.Console{
-		In: bufio.NewReader(strings.NewReader(in)), Out: out, ErrOut: errOut, Getenv: func(name string) string { return env[name] },
-	}), out, errOut
+	con, out, errOut := consoletest.New(env, in)
+	return assemble(con), out, errOut
 }
 
 func TestLongFlagsMayHaveOneDash(t *testing.T) {
@@ -74,7 +68,7 @@ func TestConfigurationIsStrict(t *testing.T) {
 		if err := os.WriteFile("f.yaml", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := readConfig(a.root(), "f.yaml", true)
+		err := a.config.Validate(a.root(), "f.yaml")
 		if (err == nil) != (says == "") || err != nil && !strings.Contains(a.con.Told(err), says) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -170,25 +164,5 @@ func TestEveryCommandSaysWhatItDoes(t *testing.T) {
 	root.SetOut(io.Discard)
 	if err := root.Execute(); ending.CodeOf(err) != ending.Usage {
 		t.Errorf("%v", err)
-	}
-}
-
-// TestEndOfInputAgreesToNothing: Ctrl-D at the question, an empty line and another digest decide nothing.
-func TestEndOfInputAgreesToNothing(t *testing.T) {
-	r := httpapi.Run{RunID: "01", Digest: plan.Digest(strings.Repeat("ab", 32))}
-	for _, c := range []struct {
-		in   string
-		want ending.Code
-	}{{"", ending.Waits}, {"\n", ending.Waits}, {"abababa\n", ending.Waits}, {"cdcdcdcd\n", ending.Waits}, {"abababab\n", ending.Success}, {" ABABABAB \n", ending.Success}} {
-		a, _, _ := newApp(nil, c.in)
-		a.con.Asks = true
-		if got := ending.CodeOf(a.runs.agreed(t.Context(), decision{}, r.Digest, &show.Writer{})); got != c.want {
-			t.Errorf("%q: %d, not %d", c.in, got, c.want)
-		}
-	}
-	a, _, _ := newApp(nil, "")
-	short := httpapi.Run{RunID: "01", Digest: "ab"}
-	if got := ending.CodeOf(a.runs.agreed(t.Context(), decision{digest: "abababab"}, short.Digest, &show.Writer{})); got != ending.Waits {
-		t.Errorf("a digest that is none: %d", got)
 	}
 }

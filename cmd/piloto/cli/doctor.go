@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/cli/account"
 	"piloto/cmd/piloto/cli/console"
 	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/cli/reach"
@@ -47,6 +48,7 @@ type doctor struct {
 	folders    *reach.Folders
 }
 
+// commands returns the commands of the group.
 func (g *doctor) commands() []*cobra.Command {
 	return []*cobra.Command{g.doctorCommand()}
 }
@@ -193,7 +195,7 @@ func (g *doctor) examineDeployment(ctx context.Context, c *client.Client) []find
 	if err != nil {
 		return []finding{{What: "health", Text: g.con.Worded(err).Error(), Do: g.con.Text("cli.doctor.reach")}}
 	}
-	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + healthText(g.con, health)}}
+	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + account.HealthText(g.con, health)}}
 	if health.Version != Version {
 		list = append(list, finding{What: "version", Text: g.con.Text("cli.doctor.versions", "url", c.Origin, "there", health.Version, "here", Version), Do: g.con.Text("cli.doctor.same_version")})
 	}

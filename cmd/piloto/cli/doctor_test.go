@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"piloto/cmd/piloto/cli/ending"
-	"piloto/cmd/piloto/cli/reach"
 	"piloto/cmd/piloto/client"
 )
 
@@ -44,24 +43,6 @@ func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 	a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
 	if got := a.doctor.examineStatus(t.Context(), served(t, nil)); got.OK || got.What != "provider" || got.Text == "" {
 		t.Errorf("a process that does not answer: %+v", got)
-	}
-}
-
-// TestAProcessOfThisMachineIsNoPlaceElsewhere: a prompt goes to the provider at once.
-func TestAProcessOfThisMachineIsNoPlaceElsewhere(t *testing.T) {
-	for lang, want := range map[string]string{
-		"es": "Lo que pides y los archivos que lea el agente van a openai (m, api.openai.com).",
-		"en": "go to openai (m, api.openai.com).",
-	} {
-		a, _, errOut := newApp(map[string]string{"PILOTO_LANG": lang, "XDG_CONFIG_HOME": t.TempDir()}, "")
-		a.con.Tag, a.deployment.At = a.con.Language(), reach.Here
-		c := served(t, map[string]string{
-			"/ai/eligibility": `{"provider":"openai","model":"m","providerOrder":["openai"]}`, "/api/agents/build": `{"name":"build"}`,
-			"/ai/providers": `{"providers":[{"provider":"openai","base_url":"https://api.openai.com/v1"}]}`,
-		})
-		if err := a.jobs.tellWhere(t.Context(), c, &work{agent: "build"}, nil); err != nil || !strings.Contains(errOut.String(), want) || strings.Contains(errOut.String(), "127.0.0.1") {
-			t.Errorf("%s: %q, %v", lang, errOut, err)
-		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"piloto/cmd/piloto/cli/console"
 	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/cli/reach"
+	"piloto/cmd/piloto/cli/settings"
 	"piloto/cmd/piloto/cli/usage"
 	"piloto/infra/local/process"
 	"piloto/internal/ground/version"
@@ -23,9 +24,10 @@ type machineGroup struct {
 	con        *console.Console
 	deployment *reach.Deployment
 	folders    *reach.Folders
-	config     *configuration
+	config     *settings.Configuration
 }
 
+// commands returns the commands of the group.
 func (g *machineGroup) commands() []*cobra.Command {
 	return []*cobra.Command{
 		g.upCommand(), g.backupCommand(), g.restoreCommand(), g.openCommand(), g.rotateCommand(), g.olderCommand(), g.enginesCommand(),
@@ -194,15 +196,15 @@ func (g *machineGroup) enginesCommand() *cobra.Command {
 func (g *machineGroup) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: usage.Between(0, "FILE"),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return g.config.settle() }, // the checked file is not in force
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.config.Settle() }, // the checked file is not in force
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := configFile
+			file := settings.DefaultFile
 			if len(args) == 1 {
 				file = args[0]
-			} else if g.config.config != "" {
-				file = g.config.config
+			} else if g.config.File != "" {
+				file = g.config.File
 			}
-			return g.config.validate(cmd.Root(), file)
+			return g.config.Validate(cmd.Root(), file)
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/settings"
 	"piloto/internal/edge/httpapi"
 )
 
@@ -26,16 +27,16 @@ func TestAFileThatNobodyNamedOnlyNarrows(t *testing.T) {
 	values := map[string]string{"bool": "true", "int": "1", "float64": "0.01", "duration": "1s", "count": "3", "stringSlice": "[x]", "string": "x"}
 	t.Chdir(t.TempDir())
 	configured := func(name, text string, args ...string) (a *app, cmd *cobra.Command, said string, err error) {
-		must(t, os.WriteFile(configFile, []byte(text), 0o600))
+		must(t, os.WriteFile(settings.DefaultFile, []byte(text), 0o600))
 		a, _, errOut := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
 		cmd, _, err = a.root().Find([]string{name})
 		must(t, err)
 		must(t, cmd.ParseFlags(args))
-		err = a.config.configure(cmd)
+		err = a.config.Configure(cmd)
 		return a, cmd, errOut.String(), err
 	}
 	a, _, _ := newApp(nil, "")
-	for key := range configurable(a.root()) {
+	for key := range settings.Keys(a.root()) {
 		for _, name := range []string{"run", "up"} {
 			_, cmd, _, err := configured(name, "")
 			must(t, err)
@@ -52,18 +53,18 @@ func TestAFileThatNobodyNamedOnlyNarrows(t *testing.T) {
 			if set, want := cmd.Flags().Changed(flag.Name), slices.Contains(counts, key); err != nil || set != want || told == want {
 				t.Errorf("%s of %s: set %v, told %q, %v", key, name, set, said, err)
 			}
-			_, cmd, said, err = configured(name, key+": "+value+"\n", "-c", configFile)
+			_, cmd, said, err = configured(name, key+": "+value+"\n", "-c", settings.DefaultFile)
 			if err != nil || !cmd.Flags().Changed(flag.Name) || said != "" {
 				t.Errorf("%s of a file that is named: %v %q", key, err, said)
 			}
 		}
 	}
 	hook := "post_edit:\n  - {name: x, command: touch hit, file_patterns: ['*']}\n"
-	if a, _, said, err := configured("run", hook); err != nil || a.config.hooks != nil || !strings.Contains(said, "Ignored: post_edit.") {
-		t.Errorf("hooks: %v %v %q", err, a.config.hooks, said)
+	if a, _, said, err := configured("run", hook); err != nil || a.config.Hooks != nil || !strings.Contains(said, "Ignored: post_edit.") {
+		t.Errorf("hooks: %v %v %q", err, a.config.Hooks, said)
 	}
-	if a, _, said, err := configured("run", hook, "-c", configFile); err != nil || len(a.config.hooks) != 1 || said != "" {
-		t.Errorf("hooks of a file that is named: %v %v %q", err, a.config.hooks, said)
+	if a, _, said, err := configured("run", hook, "-c", settings.DefaultFile); err != nil || len(a.config.Hooks) != 1 || said != "" {
+		t.Errorf("hooks of a file that is named: %v %v %q", err, a.config.Hooks, said)
 	}
 	for _, text := range []string{"agnet: x\n", "max_steps: x\n", "a: [\n"} { // a bound that is written wrong would not hold
 		if _, _, _, err := configured("run", text); ending.CodeOf(err) != ending.Usage {
@@ -97,7 +98,7 @@ func TestBoundsOfAFileThatNobodyNamedAreNeverAboveTheAgents(t *testing.T) {
 		},
 	} {
 		t.Chdir(t.TempDir())
-		must(t, os.WriteFile(configFile, []byte(c.file), 0o600))
+		must(t, os.WriteFile(settings.DefaultFile, []byte(c.file), 0o600))
 		var got httpapi.JobRequest
 		asked := ""
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/settings"
 )
 
 // TestAWrongValueIsNamedByItsOrigin: the line of a file, the variable, or the flag that somebody typed.
@@ -27,12 +28,12 @@ func TestAWrongValueIsNamedByItsOrigin(t *testing.T) {
 		{"", "", "PILOTO_MAX_STEPS", "PILOTO_MAX_STEPS 9999:"},
 		{"max_steps: 9999\n", "--max-steps=7777", "", "--max-steps 7777:"},
 	} {
-		must(t, os.WriteFile(configFile, []byte(c.file), 0o600))
+		must(t, os.WriteFile(settings.DefaultFile, []byte(c.file), 0o600))
 		a, _, _ := newApp(map[string]string{c.variable: "9999"}, "")
 		cmd, _, err := a.root().Find([]string{"run"})
 		must(t, err)
 		must(t, cmd.ParseFlags(strings.Fields(c.flag)))
-		err = a.config.configure(cmd)
+		err = a.config.Configure(cmd)
 		if err == nil {
 			err = cmd.RunE(cmd, []string{"hola"})
 		}

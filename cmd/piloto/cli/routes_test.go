@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -35,9 +36,11 @@ func TestEveryRequestHasARoute(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob("*.go")
-	if err != nil {
+	below, belowErr := filepath.Glob("*/*.go")
+	if err := errors.Join(err, belowErr); err != nil {
 		t.Fatal(err)
 	}
+	files = append(files, below...)
 	found := 0
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -80,7 +83,7 @@ func (r madeRequest) fits(route string) bool {
 	return true
 }
 
-// requestsOf returns the requests of a file: those of Get, Post, PostOnce and delete, and those of a client.Call.
+// requestsOf returns the requests of a file: those of Get, Post, PostOnce and Delete, and those of a client.Call.
 func requestsOf(file *ast.File) (list []madeRequest) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -88,7 +91,7 @@ func requestsOf(file *ast.File) (list []madeRequest) {
 			method, at := map[string]struct {
 				method string
 				at     int
-			}{"Get": {"GET", 2}, "Post": {"POST", 2}, "PostOnce": {"POST", 2}, "delete": {"DELETE", 2}}[calledName(n.Fun)], 0
+			}{"Get": {"GET", 2}, "Post": {"POST", 2}, "PostOnce": {"POST", 2}, "Delete": {"DELETE", 2}}[calledName(n.Fun)], 0
 			if at = method.at; at > 0 && len(n.Args) > at {
 				if path := pathOf(n.Args[at]); path != "" {
 					list = append(list, madeRequest{method.method, path, n.Pos()})
@@ -153,7 +156,7 @@ func pathOf(e ast.Expr) string {
 	path := ""
 	switch calledName(call.Fun) {
 	case "Path":
-	case "runPath":
+	case "RunPath":
 		path = "/api/runs"
 	default:
 		return ""

@@ -24,6 +24,7 @@ type tokenGroup struct {
 	folders    *reach.Folders
 }
 
+// commands returns the commands of the group.
 func (g *tokenGroup) commands() []*cobra.Command {
 	return []*cobra.Command{g.tokensCommand()}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,9 +13,6 @@ import (
 	"testing"
 
 	"piloto/cmd/piloto/cli/ending"
-	"piloto/cmd/piloto/client"
-	"piloto/internal/edge/httpapi"
-	"piloto/internal/ground/locale"
 	"piloto/internal/workspace/memory"
 )
 
@@ -159,24 +155,6 @@ func TestAPullOfNothingMakesNoFolder(t *testing.T) {
 	}
 	if text, err := os.ReadFile("d/e/a.txt"); err != nil || string(text) != "uno" {
 		t.Errorf("%q, %v", text, err)
-	}
-}
-
-// TestAConversationSaysHowToLeaveIt to a person at the terminal alone, in their language.
-func TestAConversationSaysHowToLeaveIt(t *testing.T) {
-	for tag, leave := range map[locale.Tag]string{locale.Spanish: "Para salir: /salir o Ctrl-D.", locale.English: "To leave: /quit or Ctrl-D."} {
-		for _, asks := range []bool{true, false} {
-			for _, word := range []string{"/quit", "/salir", " /salir "} {
-				a, _, errOut := newApp(nil, "")
-				a.con.In, a.con.Asks, a.con.Tag = bufio.NewReader(&typist{[]string{word, "y más"}}), asks, tag
-				if err := a.talk.converse(t.Context(), client.New(client.Target{Origin: "http://127.0.0.1:1", Token: "t"}, string(tag)), httpapi.SendRequest{ChatID: oldChat}); err != nil {
-					t.Errorf("%s %s: %v", tag, word, err)
-				}
-				if strings.Contains(errOut.String(), leave) != asks {
-					t.Errorf("%s, at a terminal %v: %q", tag, asks, errOut)
-				}
-			}
-		}
 	}
 }
 

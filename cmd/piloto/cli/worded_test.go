@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,25 +138,6 @@ func TestAValueInACommandIsOneWord(t *testing.T) {
 	for in, want := range map[string]string{"": "''", "a.txt": "a.txt", "año/é": "año/é", "a*": "'a*'", "~x": "'~x'", "a`": "'a`'", "#a": "'#a'", "a\\": `'a\'`, "a!": "'a!'", "=ls": "'=ls'"} {
 		if got := visible.Word(in); got != want {
 			t.Errorf("%q is %s, and not %s", in, got, want)
-		}
-	}
-}
-
-// TestNoTextOfAPlanSetsAnEditor: vim and emacs read settings in a file; and invisible characters are escaped. It is the
-// same plan.
-func TestNoTextOfAPlanSetsAnEditor(t *testing.T) {
-	raw, err := json.MarshalIndent(map[string]string{"goal": "x vim: set x:\n vi:a: ex:b Vim<900: -*- mode -*- Local Variables: https://x.example \u202e\u009b\x7f"}, "", "  ")
-	must(t, err)
-	text := forEditor(string(raw))
-	var was, is map[string]string
-	must(t, json.Unmarshal(raw, &was))
-	must(t, json.Unmarshal([]byte(text), &is))
-	if !maps.Equal(was, is) || !strings.Contains(text, "https://x.example") {
-		t.Errorf("%q became %q", was, is)
-	}
-	for _, acts := range []string{"vim:", "vi:", "ex:", "<900:", "-*-", "Variables:", "\u202e", "\u009b", "\x7f"} {
-		if strings.Contains(text, acts) {
-			t.Errorf("%q is in %q", acts, text)
 		}
 	}
 }

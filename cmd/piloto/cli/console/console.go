@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,13 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 )
+
+// The sentences of the terminal.
+//
+//go:embed text
+var sentences embed.FS
+
+func init() { locale.Add(sentences) }
 
 // Console is the streams of a command, the language and the form of its output, and how it was called.
 type Console struct {

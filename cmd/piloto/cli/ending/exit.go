@@ -40,8 +40,10 @@ type Error struct {
 	Cause error // of the text; nil: the text is already a sentence for a person
 }
 
+// Error implements error.
 func (e *Error) Error() string { return e.Text }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Exit returns the end with a code and without a text. Success is no error.
@@ -139,6 +141,7 @@ func CodeOfJob(status job.Status, why conversation.StopReason, acted bool) Code 
 // Signal is the cause of a context that a signal ended.
 type Signal struct{ Signal os.Signal }
 
+// Error implements error.
 func (e *Signal) Error() string { return e.Signal.String() }
 
 // Code returns the exit code of the signal: 128 and its number.
