@@ -26,14 +26,14 @@ type tokenGroup struct {
 
 // commands returns the commands of the group.
 func (g *tokenGroup) commands() []*cobra.Command {
-	return []*cobra.Command{g.tokensCommand()}
+	return []*cobra.Command{g.command()}
 }
 
-func (g *tokenGroup) tokensCommand() *cobra.Command {
+func (g *tokenGroup) command() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the tokens of the process that has the data folder", Args: usage.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			data, err := g.tokensFolder()
+			data, err := g.folder()
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (g *tokenGroup) tokensCommand() *cobra.Command {
 	revoke := &cobra.Command{
 		Use: "revoke ID", Short: "Take a token back, with everything that was signed in with it", Args: usage.Exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := g.tokensFolder()
+			data, err := g.folder()
 			if err != nil {
 				return err
 			}
@@ -69,11 +69,11 @@ func (g *tokenGroup) tokensCommand() *cobra.Command {
 			return g.con.Result(gone, g.con.Text("cli.tokens.revoked", "user", gone.User, "n", strconv.Itoa(gone.Opened)))
 		},
 	}
-	return usage.Group(&cobra.Command{Use: "tokens", Short: "Tokens of people and programs"}, list, g.tokensMake(), revoke)
+	return usage.Group(&cobra.Command{Use: "tokens", Short: "Tokens of people and programs"}, list, g.makeCommand(), revoke)
 }
 
-// tokensFolder returns the data folder whose process has the tokens. Those of a deployment elsewhere are not reached from here.
-func (g *tokenGroup) tokensFolder() (string, error) {
+// folder returns the data folder whose process has the tokens. Those of a deployment elsewhere are not reached from here.
+func (g *tokenGroup) folder() (string, error) {
 	if to, err := g.deployment.Target(); err != nil {
 		return "", err
 	} else if to.Origin != reach.Here {
@@ -89,7 +89,7 @@ type tokenFlags struct {
 	life           time.Duration
 }
 
-func (g *tokenGroup) tokensMake() *cobra.Command {
+func (g *tokenGroup) makeCommand() *cobra.Command {
 	var t tokenFlags
 	cmd := &cobra.Command{
 		Use: "make", Short: "Make a token; it is printed once", Args: usage.None,
@@ -102,7 +102,7 @@ what stores it there: the first token of a deployment is made so.`,
 			case given("account") || given("table"): // here there is one account, and the token would be of that
 				return ending.Miswritten(ending.Refusal("cli.tokens_account"))
 			}
-			data, err := g.tokensFolder()
+			data, err := g.folder()
 			if err != nil {
 				return err
 			}

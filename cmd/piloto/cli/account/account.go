@@ -35,7 +35,9 @@ func (g *Group) Commands() []*cobra.Command {
 }
 
 func (g *Group) agentsCommand() *cobra.Command {
-	list := g.Deployment.Request(&cobra.Command{Use: "list", Short: "List the agents", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.Deployment.Request(&cobra.Command{
+		Use: "list", Short: "List the agents", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.AgentList](ctx, c, "/api/agents", nil)
 		if err != nil {
 			return err
@@ -46,19 +48,25 @@ func (g *Group) agentsCommand() *cobra.Command {
 		}
 		return g.Con.List(got, []string{"cli.name", "cli.kind", "cli.mode", "cli.steps", "cli.about"}, rows)
 	})
-	show := g.Deployment.Request(&cobra.Command{Use: "show NAME", Short: "Show an agent as JSON, as apply takes it", Args: usage.Exactly("NAME")}, func(ctx context.Context, c *client.Client, args []string) error {
+	show := g.Deployment.Request(&cobra.Command{
+		Use: "show NAME", Short: "Show an agent as JSON, as apply takes it", Args: usage.Exactly("NAME"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[json.RawMessage](ctx, c, client.Path("api", "agents", args[0]), nil)
 		if err != nil {
 			return err
 		}
 		return g.Con.PrintJSON(got)
 	})
-	return usage.Group(&cobra.Command{Use: "agents", Short: "List, show, change and delete agents"}, list, show, g.agentsApply(), g.agentsDelete())
+	return usage.Group(&cobra.Command{
+		Use: "agents", Short: "List, show, change and delete agents",
+	}, list, show, g.agentsApply(), g.agentsDelete())
 }
 
 func (g *Group) agentsDelete() *cobra.Command {
 	var seen int
-	cmd := g.Deployment.Request(&cobra.Command{Use: "delete NAME", Short: "Delete an agent of your own, or put a shipped one back", Args: usage.Exactly("NAME")}, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "delete NAME", Short: "Delete an agent of your own, or put a shipped one back", Args: usage.Exactly("NAME"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		path, body := client.Path("api", "agents", args[0]), httpapi.AgentDelete{Version: &seen}
 		if seen < 0 {
 			got, err := client.Get[httpapi.AgentView](ctx, c, path, nil)
@@ -75,24 +83,27 @@ func (g *Group) agentsDelete() *cobra.Command {
 
 func (g *Group) agentsApply() *cobra.Command {
 	var file string
-	cmd := g.Deployment.Request(&cobra.Command{Use: "apply NAME -f FILE", Short: "Make or change an agent from a JSON file: a merge patch with the version that you read", Args: usage.Exactly("NAME")},
-		func(ctx context.Context, c *client.Client, args []string) error {
-			body, err := g.Con.JSONFile(file)
-			if err != nil {
-				return err
-			}
-			got, err := client.Send[httpapi.AgentView](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "agents", args[0]), Body: body})
-			if err != nil {
-				return err
-			}
-			return g.Con.PrintJSON(got)
-		})
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "apply NAME -f FILE", Short: "Make or change an agent from a JSON file: a merge patch with the version that you read", Args: usage.Exactly("NAME"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
+		body, err := g.Con.JSONFile(file)
+		if err != nil {
+			return err
+		}
+		got, err := client.Send[httpapi.AgentView](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "agents", args[0]), Body: body})
+		if err != nil {
+			return err
+		}
+		return g.Con.PrintJSON(got)
+	})
 	cmd.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	return cmd
 }
 
 func (g *Group) assistantsCommand() *cobra.Command {
-	show := g.Deployment.Request(&cobra.Command{Use: "show", Short: "Show the account's assistant", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	show := g.Deployment.Request(&cobra.Command{
+		Use: "show", Short: "Show the account's assistant", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[json.RawMessage](ctx, c, "/ai/assistant", nil)
 		if err != nil {
 			return err
@@ -100,7 +111,9 @@ func (g *Group) assistantsCommand() *cobra.Command {
 		return g.Con.PrintJSON(got)
 	})
 	var file string
-	set := g.Deployment.Request(&cobra.Command{Use: "set -f FILE", Short: "Set the account's assistant from a JSON file", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	set := g.Deployment.Request(&cobra.Command{
+		Use: "set -f FILE", Short: "Set the account's assistant from a JSON file", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		body, err := g.Con.JSONFile(file)
 		if err != nil {
 			return err
@@ -112,7 +125,9 @@ func (g *Group) assistantsCommand() *cobra.Command {
 		return g.Con.PrintJSON(got)
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
-	remove := g.Deployment.Request(&cobra.Command{Use: "delete", Short: "Go back to the deployment's assistant", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	remove := g.Deployment.Request(&cobra.Command{
+		Use: "delete", Short: "Go back to the deployment's assistant", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		return g.Deployment.Delete(ctx, c, "/ai/assistant", nil)
 	})
 	return usage.Group(&cobra.Command{Use: "assistants", Short: "Who answers: provider, model, persona"}, show, set, remove)
@@ -120,7 +135,9 @@ func (g *Group) assistantsCommand() *cobra.Command {
 
 func (g *Group) usageCommand() *cobra.Command {
 	var by, from, to string
-	cmd := g.Deployment.Request(&cobra.Command{Use: "usage", Short: "What models were used for, and what they cost", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "usage", Short: "What models were used for, and what they cost", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		query := url.Values{}
 		for name, value := range map[string]string{"by": by, "from": from, "to": to} {
 			if value != "" {
@@ -146,7 +163,9 @@ func (g *Group) usageCommand() *cobra.Command {
 }
 
 func (g *Group) creditsCommand() *cobra.Command {
-	show := g.Deployment.Request(&cobra.Command{Use: "show", Short: "The balance, sessions and limits", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	show := g.Deployment.Request(&cobra.Command{
+		Use: "show", Short: "The balance, sessions and limits", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.Credits](ctx, c, "/ai/credits", nil)
 		if err != nil {
 			return err
@@ -161,7 +180,9 @@ func (g *Group) creditsCommand() *cobra.Command {
 		return err
 	})
 	var p usage.Page
-	ledger := g.Deployment.Request(&cobra.Command{Use: "ledger", Short: "List the movements, the newest first", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	ledger := g.Deployment.Request(&cobra.Command{
+		Use: "ledger", Short: "List the movements, the newest first", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.LedgerPage](ctx, c, "/ai/ledger", p.Query())
 		if err != nil {
 			return err
@@ -178,7 +199,9 @@ func (g *Group) creditsCommand() *cobra.Command {
 }
 
 func (g *Group) hooksCommand() *cobra.Command {
-	list := g.Deployment.Request(&cobra.Command{Use: "list", Short: "List the addresses that are told what happens", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.Deployment.Request(&cobra.Command{
+		Use: "list", Short: "List the addresses that are told what happens", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.HookList](ctx, c, "/api/hooks", nil)
 		if err != nil {
 			return err
@@ -194,7 +217,9 @@ func (g *Group) hooksCommand() *cobra.Command {
 		return g.Con.List(got, []string{"cli.id", "cli.url", "cli.events", "cli.status"}, rows)
 	})
 	var events []string
-	add := g.Deployment.Request(&cobra.Command{Use: "add URL", Short: "Tell an address what happens; its secret is printed once", Args: usage.Exactly("URL")}, func(ctx context.Context, c *client.Client, args []string) error {
+	add := g.Deployment.Request(&cobra.Command{
+		Use: "add URL", Short: "Tell an address what happens; its secret is printed once", Args: usage.Exactly("URL"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.HookMade](ctx, c, "/api/hooks", httpapi.HookRequest{URL: args[0], Events: events})
 		if err != nil {
 			return err
@@ -206,10 +231,14 @@ func (g *Group) hooksCommand() *cobra.Command {
 		return g.Con.Print(got.ID + "  " + got.Secret)
 	})
 	add.Flags().StringSliceVar(&events, "events", []string{"run.waiting", "run.finished", "run.in_doubt"}, "what is told")
-	remove := g.Deployment.Request(&cobra.Command{Use: "remove ID", Short: "Tell an address nothing any more", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	remove := g.Deployment.Request(&cobra.Command{
+		Use: "remove ID", Short: "Tell an address nothing any more", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.Deployment.Delete(ctx, c, client.Path("api", "hooks", args[0]), nil)
 	})
-	deliveries := g.Deployment.Request(&cobra.Command{Use: "deliveries ID", Short: "List what was told to an address, and how it answered", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	deliveries := g.Deployment.Request(&cobra.Command{
+		Use: "deliveries ID", Short: "List what was told to an address, and how it answered", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.DeliveryList](ctx, c, client.Path("api", "hooks", args[0], "deliveries"), nil)
 		if err != nil {
 			return err
@@ -220,9 +249,13 @@ func (g *Group) hooksCommand() *cobra.Command {
 		}
 		return g.Con.List(got, []string{"cli.id", "cli.at", "cli.kind", "cli.status", "cli.attempts"}, rows)
 	})
-	resend := g.Deployment.Request(&cobra.Command{Use: "resend ID DELIVERY", Short: "Send a delivery again", Args: usage.Exactly("ID", "DELIVERY")}, func(ctx context.Context, c *client.Client, args []string) error {
+	resend := g.Deployment.Request(&cobra.Command{
+		Use: "resend ID DELIVERY", Short: "Send a delivery again", Args: usage.Exactly("ID", "DELIVERY"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		_, err := c.Raw(ctx, client.Call{Method: http.MethodPost, Path: client.Path("api", "hooks", args[0], "deliveries", args[1], "resend")}, "application/json")
 		return err
 	})
-	return usage.Group(&cobra.Command{Use: "hooks", Short: "Addresses that are told what happens"}, list, add, remove, deliveries, resend)
+	return usage.Group(&cobra.Command{
+		Use: "hooks", Short: "Addresses that are told what happens",
+	}, list, add, remove, deliveries, resend)
 }

@@ -29,11 +29,13 @@ type Rules struct {
 
 // Commands returns the commands of the group.
 func (g *Rules) Commands() []*cobra.Command {
-	return []*cobra.Command{g.rulesCommand()}
+	return []*cobra.Command{g.command()}
 }
 
-func (g *Rules) rulesCommand() *cobra.Command {
-	get := g.Deployment.Request(&cobra.Command{Use: "get", Short: "Print the account's rules as JSON, as set takes them", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+func (g *Rules) command() *cobra.Command {
+	get := g.Deployment.Request(&cobra.Command{
+		Use: "get", Short: "Print the account's rules as JSON, as set takes them", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.RuleSet](ctx, c, "/api/rules", nil)
 		if err != nil {
 			return err
@@ -41,7 +43,9 @@ func (g *Rules) rulesCommand() *cobra.Command {
 		return g.Con.PrintJSON(got)
 	})
 	var file string
-	set := g.Deployment.Request(&cobra.Command{Use: "set -f FILE", Short: "Set the account's rules from a JSON file, which names the version that you read", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	set := g.Deployment.Request(&cobra.Command{
+		Use: "set -f FILE", Short: "Set the account's rules from a JSON file, which names the version that you read", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		body, err := g.ruleFile(file)
 		if err != nil {
 			return err
@@ -53,7 +57,9 @@ func (g *Rules) rulesCommand() *cobra.Command {
 		return g.Con.PrintJSON(got)
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
-	return usage.Group(&cobra.Command{Use: "rules", Short: "What is denied, what asks for an approval, and what needs none"}, get, set, g.rulesTest())
+	return usage.Group(&cobra.Command{
+		Use: "rules", Short: "What is denied, what asks for an approval, and what needs none",
+	}, get, set, g.testCommand())
 }
 
 // ruleFile reads rules. Unknown members are refused by the deployment, so they are told here too.
@@ -84,35 +90,36 @@ type tried struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (g *Rules) rulesTest() *cobra.Command {
+func (g *Rules) testCommand() *cobra.Command {
 	var file string
 	var last int
-	cmd := g.Deployment.Request(&cobra.Command{Use: "test -f FILE", Short: "Try a file of rules on the last proposals: what would run, would ask, would be denied", Args: usage.None},
-		func(ctx context.Context, c *client.Client, _ []string) error {
-			body, err := g.ruleFile(file)
-			if err != nil {
-				return err
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "test -f FILE", Short: "Try a file of rules on the last proposals: what would run, would ask, would be denied", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
+		body, err := g.ruleFile(file)
+		if err != nil {
+			return err
+		}
+		set := rule.Set{}
+		for i, r := range body.Rules {
+			if r.ID == "" {
+				r.ID = fmt.Sprintf("#%d", i+1)
 			}
-			set := rule.Set{}
-			for i, r := range body.Rules {
-				if r.ID == "" {
-					r.ID = fmt.Sprintf("#%d", i+1)
-				}
-				set.Rules = append(set.Rules, rule.Rule(r))
-			}
-			if wrong := set.Check(); len(wrong) > 0 {
-				return rule.ErrRules.At(wrong...)
-			}
-			list, err := g.try(ctx, c, set, last)
-			if err != nil {
-				return err
-			}
-			var rows [][]string
-			for _, t := range list {
-				rows = append(rows, []string{g.Con.Text("cli.rule." + t.Effect), t.RunID, t.StepID, t.Call, t.Rule, t.Reason})
-			}
-			return g.Con.List(map[string]any{"steps": list}, []string{"cli.outcome", "cli.run", "cli.step", "cli.call", "cli.rule", "cli.reason"}, rows)
-		})
+			set.Rules = append(set.Rules, rule.Rule(r))
+		}
+		if wrong := set.Check(); len(wrong) > 0 {
+			return rule.ErrRules.At(wrong...)
+		}
+		list, err := g.try(ctx, c, set, last)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, t := range list {
+			rows = append(rows, []string{g.Con.Text("cli.rule." + t.Effect), t.RunID, t.StepID, t.Call, t.Rule, t.Reason})
+		}
+		return g.Con.List(map[string]any{"steps": list}, []string{"cli.outcome", "cli.run", "cli.step", "cli.call", "cli.rule", "cli.reason"}, rows)
+	})
 	cmd.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	cmd.Flags().IntVar(&last, "last", 20, "how many proposals, 1 to 200")
 	return cmd

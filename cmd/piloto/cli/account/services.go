@@ -27,11 +27,13 @@ type Services struct {
 
 // Commands returns the commands of the group.
 func (g *Services) Commands() []*cobra.Command {
-	return []*cobra.Command{g.servicesCommand()}
+	return []*cobra.Command{g.command()}
 }
 
-func (g *Services) servicesCommand() *cobra.Command {
-	list := g.Deployment.Request(&cobra.Command{Use: "list", Short: "List the registered services", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+func (g *Services) command() *cobra.Command {
+	list := g.Deployment.Request(&cobra.Command{
+		Use: "list", Short: "List the registered services", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.ServerList](ctx, c, "/api/mcps", nil)
 		if err != nil {
 			return err
@@ -46,7 +48,9 @@ func (g *Services) servicesCommand() *cobra.Command {
 		}
 		return g.Con.List(got, []string{"cli.id", "cli.name", "cli.kind", "cli.url", "cli.operations", "cli.reads", "cli.status"}, rows)
 	})
-	refresh := g.Deployment.Request(&cobra.Command{Use: "refresh ID", Short: "Read what a service offers again, and approve what changed", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	refresh := g.Deployment.Request(&cobra.Command{
+		Use: "refresh ID", Short: "Read what a service offers again, and approve what changed", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.ServerRefreshed](ctx, c, client.Path("api", "mcps", args[0], "refresh"), nil)
 		if err != nil {
 			return err
@@ -62,10 +66,14 @@ func (g *Services) servicesCommand() *cobra.Command {
 		g.sayRefused(got.Endpoints)
 		return nil
 	})
-	remove := g.Deployment.Request(&cobra.Command{Use: "remove ID", Short: "Remove a service; plans that call it can no longer be confirmed", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	remove := g.Deployment.Request(&cobra.Command{
+		Use: "remove ID", Short: "Remove a service; plans that call it can no longer be confirmed", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.Deployment.Delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
 	})
-	return usage.Group(&cobra.Command{Use: "services", Short: "Register and list services, what may be read of them, what their errors mean, and their keys"}, list, g.servicesShow(), g.servicesAdd(), refresh, g.servicesReads(), g.servicesErrors(), g.servicesKey(), remove)
+	return usage.Group(&cobra.Command{
+		Use: "services", Short: "Register and list services, what may be read of them, what their errors mean, and their keys",
+	}, list, g.showCommand(), g.addCommand(), refresh, g.readsCommand(), g.errorsCommand(), g.keyCommand(), remove)
 }
 
 // sayRefused lists the operations that cannot be called, with the reasons.
@@ -77,57 +85,59 @@ func (g *Services) sayRefused(list []httpapi.Endpoint) {
 	}
 }
 
-func (g *Services) servicesShow() *cobra.Command {
-	return g.Deployment.Request(&cobra.Command{Use: "show ID", Short: "Show the operations of a service, and why some of them cannot be called", Args: usage.Exactly("ID")},
-		func(ctx context.Context, c *client.Client, args []string) error {
-			got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
-			if err != nil {
-				return err
+func (g *Services) showCommand() *cobra.Command {
+	return g.Deployment.Request(&cobra.Command{
+		Use: "show ID", Short: "Show the operations of a service, and why some of them cannot be called", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, e := range got.Endpoints {
+			why := ""
+			if e.Refused != nil {
+				why = "✗ " + e.Refused.Message
 			}
-			var rows [][]string
-			for _, e := range got.Endpoints {
-				why := ""
-				if e.Refused != nil {
-					why = "✗ " + e.Refused.Message
-				}
-				rows = append(rows, []string{e.Method, e.Path, console.Cut(e.Summary, 60), why})
-			}
-			for _, t := range got.Tools {
-				rows = append(rows, []string{"", t.Name, console.Cut(t.Description, 60), ""})
-			}
-			return g.Con.List(got, []string{"cli.method", "cli.path", "cli.about", "cli.refused"}, rows)
-		})
+			rows = append(rows, []string{e.Method, e.Path, console.Cut(e.Summary, 60), why})
+		}
+		for _, t := range got.Tools {
+			rows = append(rows, []string{"", t.Name, console.Cut(t.Description, 60), ""})
+		}
+		return g.Con.List(got, []string{"cli.method", "cli.path", "cli.about", "cli.refused"}, rows)
+	})
 }
 
-func (g *Services) servicesAdd() *cobra.Command {
+func (g *Services) addCommand() *cobra.Command {
 	var body httpapi.RegisterRequest
 	var kind, reads, errors string
-	cmd := g.Deployment.Request(&cobra.Command{Use: "add URL", Short: "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", Args: usage.Exactly("URL")},
-		func(ctx context.Context, c *client.Client, args []string) error {
-			body.URL, body.Kind = args[0], tool.Kind(kind)
-			body.Errors = tool.Errors(errors)
-			if reads != "" {
-				body.Reads.Mode = tool.ReadMode(reads)
-			}
-			got, err := client.Post[httpapi.ServerDetail](ctx, c, "/api/mcps", body)
-			if err != nil {
-				return err
-			}
-			if g.Con.JSON {
-				return g.Con.PrintJSON(got)
-			}
-			if err := g.Con.Print(got.MCPID + "  " + got.Name + "  " + g.Con.Text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
-				return err
-			}
-			for _, w := range got.Warnings {
-				g.Con.Say("! " + visible.Line(w))
-			}
-			g.sayRefused(got.Endpoints)
-			if got.Reads.Mode == tool.ReadsOff {
-				g.Con.Report("cli.reads_off", "id", got.MCPID)
-			}
-			return nil
-		})
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "add URL", Short: "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", Args: usage.Exactly("URL"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
+		body.URL, body.Kind = args[0], tool.Kind(kind)
+		body.Errors = tool.Errors(errors)
+		if reads != "" {
+			body.Reads.Mode = tool.ReadMode(reads)
+		}
+		got, err := client.Post[httpapi.ServerDetail](ctx, c, "/api/mcps", body)
+		if err != nil {
+			return err
+		}
+		if g.Con.JSON {
+			return g.Con.PrintJSON(got)
+		}
+		if err := g.Con.Print(got.MCPID + "  " + got.Name + "  " + g.Con.Text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
+			return err
+		}
+		for _, w := range got.Warnings {
+			g.Con.Say("! " + visible.Line(w))
+		}
+		g.sayRefused(got.Endpoints)
+		if got.Reads.Mode == tool.ReadsOff {
+			g.Con.Report("cli.reads_off", "id", got.MCPID)
+		}
+		return nil
+	})
 	f := cmd.Flags()
 	f.StringVar(&body.Name, "name", "", "what people call it; the document's title when absent")
 	f.StringVar(&kind, "kind", "", "openapi, or mcp")
@@ -139,24 +149,25 @@ func (g *Services) servicesAdd() *cobra.Command {
 	return cmd
 }
 
-func (g *Services) servicesReads() *cobra.Command {
+func (g *Services) readsCommand() *cobra.Command {
 	var body httpapi.ReadsRequest
-	cmd := g.Deployment.Request(&cobra.Command{Use: "reads ID [off|preview|on]", Short: "Set what may be read of a service without a confirmation; without a mode, show it", Args: usage.Between(1, "ID", "MODE")},
-		func(ctx context.Context, c *client.Client, args []string) error {
-			if len(args) == 1 {
-				got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
-				if err != nil {
-					return err
-				}
-				return g.showReads(got)
-			}
-			body.Mode = tool.ReadMode(args[1])
-			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "reads"), Body: body})
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "reads ID [off|preview|on]", Short: "Set what may be read of a service without a confirmation; without a mode, show it", Args: usage.Between(1, "ID", "MODE"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
+		if len(args) == 1 {
+			got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
 			if err != nil {
 				return err
 			}
 			return g.showReads(got)
-		})
+		}
+		body.Mode = tool.ReadMode(args[1])
+		got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "reads"), Body: body})
+		if err != nil {
+			return err
+		}
+		return g.showReads(got)
+	})
 	cmd.Flags().StringVar(&body.Circle, "circle", "", "`name` of a circle: what was read of a service may go into a read of another of the same circle")
 	cmd.Flags().StringSliceVar(&body.Tools, "tools", nil, "of an MCP server: the tools that are read")
 	cmd.Flags().BoolVar(&body.Although, "although", false, "read them although their server says of one that it changes or destroys something")
@@ -186,48 +197,50 @@ func (g *Services) showReads(s httpapi.ServerDetail) error {
 	return g.Con.Table([]string{"cli.tool", "cli.reads", "cli.hints", "cli.about"}, rows)
 }
 
-func (g *Services) servicesErrors() *cobra.Command {
-	return g.Deployment.Request(&cobra.Command{Use: "errors ID doubt|rejected", Short: "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", Args: usage.Exactly("ID", "MEANING")},
-		func(ctx context.Context, c *client.Client, args []string) error {
-			body := httpapi.ErrorsRequest{Errors: tool.Errors(args[1])}
-			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "errors"), Body: body})
-			if err != nil {
-				return err
-			}
-			return g.Con.Result(got, got.MCPID+"  "+got.Name+"  "+string(got.Errors))
-		})
+func (g *Services) errorsCommand() *cobra.Command {
+	return g.Deployment.Request(&cobra.Command{
+		Use: "errors ID doubt|rejected", Short: "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", Args: usage.Exactly("ID", "MEANING"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
+		body := httpapi.ErrorsRequest{Errors: tool.Errors(args[1])}
+		got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "errors"), Body: body})
+		if err != nil {
+			return err
+		}
+		return g.Con.Result(got, got.MCPID+"  "+got.Name+"  "+string(got.Errors))
+	})
 }
 
-func (g *Services) servicesKey() *cobra.Command {
+func (g *Services) keyCommand() *cobra.Command {
 	var body httpapi.KeyRequest
 	var remove, list bool
-	cmd := g.Deployment.Request(&cobra.Command{Use: "key ID", Short: "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", Args: usage.Exactly("ID")},
-		func(ctx context.Context, c *client.Client, args []string) error {
-			path := client.Path("api", "mcps", args[0], "key")
-			if list {
-				return g.listKeys(ctx, c, path)
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "key ID", Short: "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
+		path := client.Path("api", "mcps", args[0], "key")
+		if list {
+			return g.listKeys(ctx, c, path)
+		}
+		if remove {
+			where := url.Values{"in": {body.In}}
+			if body.Name != "" {
+				where.Set("name", body.Name)
 			}
-			if remove {
-				where := url.Values{"in": {body.In}}
-				if body.Name != "" {
-					where.Set("name", body.Name)
-				}
-				_, err := c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: path, Query: where}, "application/json")
-				if err == nil {
-					g.Con.Report("cli.deleted")
-				}
-				return err
-			}
-			var err error
-			if body.Value, err = g.Con.Secret(g.Con.Text("cli.key")); err != nil {
-				return err
-			}
-			_, err = c.Raw(ctx, client.Call{Method: http.MethodPut, Path: path, Body: body}, "application/json")
+			_, err := c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: path, Query: where}, "application/json")
 			if err == nil {
-				g.Con.Report("cli.key_set")
+				g.Con.Report("cli.deleted")
 			}
 			return err
-		})
+		}
+		var err error
+		if body.Value, err = g.Con.Secret(g.Con.Text("cli.key")); err != nil {
+			return err
+		}
+		_, err = c.Raw(ctx, client.Call{Method: http.MethodPut, Path: path, Body: body}, "application/json")
+		if err == nil {
+			g.Con.Report("cli.key_set")
+		}
+		return err
+	})
 	f := cmd.Flags()
 	f.StringVar(&body.In, "in", "bearer", "where it goes: header, query, cookie, bearer, or oauth (then it is the client's secret)")
 	f.StringVar(&body.Name, "name", "", "`name` of the header, the cookie or the member of the query; of oauth, the client's id")

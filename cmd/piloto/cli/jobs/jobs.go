@@ -16,7 +16,9 @@ import (
 
 func (g *Group) jobsCommand() *cobra.Command {
 	var p usage.Page
-	list := g.Deployment.Request(&cobra.Command{Use: "list", Short: "List the jobs, the newest first", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.Deployment.Request(&cobra.Command{
+		Use: "list", Short: "List the jobs, the newest first", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.JobList](ctx, c, "/api/jobs", p.Query())
 		if err != nil {
 			return err
@@ -36,17 +38,23 @@ func (g *Group) jobsCommand() *cobra.Command {
 		return g.Con.List(got, []string{"cli.id", "cli.changed", "cli.agent", "cli.status", "cli.cost", "cli.prompt"}, rows)
 	})
 	p.Register(list)
-	show := g.Deployment.Request(&cobra.Command{Use: "show ID", Short: "Show a job as JSON", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	show := g.Deployment.Request(&cobra.Command{
+		Use: "show ID", Short: "Show a job as JSON", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0]), nil)
 		if err != nil {
 			return err
 		}
 		return g.Con.PrintJSON(got)
 	})
-	watch := g.Deployment.Request(&cobra.Command{Use: "watch ID", Short: "Follow a job to its end, or to what it waits for", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	watch := g.Deployment.Request(&cobra.Command{
+		Use: "watch ID", Short: "Follow a job to its end, or to what it waits for", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.watch(ctx, c, args[0])
 	})
-	events := g.Deployment.Request(&cobra.Command{Use: "events ID", Short: "List what happened in a job", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	events := g.Deployment.Request(&cobra.Command{
+		Use: "events ID", Short: "List what happened in a job", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.JobEventList](ctx, c, client.Path("api", "jobs", args[0], "events"), nil)
 		if err != nil {
 			return err
@@ -57,14 +65,18 @@ func (g *Group) jobsCommand() *cobra.Command {
 		}
 		return g.Con.List(got, []string{"cli.n", "cli.at", "cli.kind", "cli.what"}, rows)
 	})
-	stop := g.Deployment.Request(&cobra.Command{Use: "stop ID", Short: "Stop a job; a plan of it that waits or runs stays as it is", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	stop := g.Deployment.Request(&cobra.Command{
+		Use: "stop ID", Short: "Stop a job; a plan of it that waits or runs stays as it is", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0], "stop"), struct{}{})
 		if err != nil {
 			return err
 		}
 		return g.Con.Result(got, got.JobID+"  "+g.Con.Word("cli.job_state.", string(got.Status)))
 	})
-	return usage.Group(&cobra.Command{Use: "jobs", Short: "List, show, follow and stop the work of agents"}, list, show, watch, events, stop)
+	return usage.Group(&cobra.Command{
+		Use: "jobs", Short: "List, show, follow and stop the work of agents",
+	}, list, show, watch, events, stop)
 }
 
 // watch follows a job of another command. A signal ends only the watching.

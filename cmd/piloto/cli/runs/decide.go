@@ -27,7 +27,9 @@ import (
 
 func (g *Group) waitingCommand() *cobra.Command {
 	var p usage.Page
-	cmd := g.Deployment.Request(&cobra.Command{Use: "waiting", Short: "List what waits for a person: plans, approvals, doubts, jobs", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "waiting", Short: "List what waits for a person: plans, approvals, doubts, jobs", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", p.Query())
 		if err != nil {
 			return err

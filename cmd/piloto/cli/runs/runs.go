@@ -34,15 +34,15 @@ type Group struct {
 
 // Commands returns the commands of the group.
 func (g *Group) Commands() []*cobra.Command {
-	return []*cobra.Command{g.runsCommand(), g.waitingCommand(), g.decideCommand(), g.verifyCommand()}
+	return []*cobra.Command{g.command(), g.waitingCommand(), g.decideCommand(), g.verifyCommand()}
 }
 
-func (g *Group) runsCommand() *cobra.Command {
+func (g *Group) command() *cobra.Command {
 	return usage.Group(&cobra.Command{Use: "runs", Short: "List, show, watch, confirm, reject, cancel, approve, settle, retry, undo, repeat; receipts"},
-		g.runsList(), g.runsShow(), g.runsWatch(), g.runsConfirm(), g.runsCancel("reject", "Reject a plan that waits; nothing of it runs"),
-		g.runsCancel("cancel", "Stop a run: no further step begins"), g.runsApprove(), g.runsSettle(),
-		g.runsAgain("retry", "Propose what is left of a run that failed"), g.runsAgain("undo", "Propose to undo what a run did"),
-		g.runsAgain("repeat", "Propose the same plan again"), g.runsReceipt(),
+		g.listCommand(), g.showCommand(), g.watchCommand(), g.confirmCommand(), g.cancelCommand("reject", "Reject a plan that waits; nothing of it runs"),
+		g.cancelCommand("cancel", "Stop a run: no further step begins"), g.approveCommand(), g.settleCommand(),
+		g.againCommand("retry", "Propose what is left of a run that failed"), g.againCommand("undo", "Propose to undo what a run did"),
+		g.againCommand("repeat", "Propose the same plan again"), g.receiptCommand(),
 	)
 }
 
@@ -61,10 +61,12 @@ func (g *Group) ReadRun(ctx context.Context, c *client.Client, id string) (httpa
 	return r, err
 }
 
-func (g *Group) runsList() *cobra.Command {
+func (g *Group) listCommand() *cobra.Command {
 	var status []string
 	var p usage.Page
-	cmd := g.Deployment.Request(&cobra.Command{Use: "list", Short: "List the runs, the newest first", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "list", Short: "List the runs, the newest first", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		query := p.Query()
 		if len(status) > 0 {
 			query.Set("status", strings.Join(status, ","))
@@ -87,8 +89,10 @@ func (g *Group) runsList() *cobra.Command {
 	return cmd
 }
 
-func (g *Group) runsShow() *cobra.Command {
-	return g.Deployment.Request(&cobra.Command{Use: "show ID", Short: "Show a run: its plan whole, and the state and the answer of each step", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+func (g *Group) showCommand() *cobra.Command {
+	return g.Deployment.Request(&cobra.Command{
+		Use: "show ID", Short: "Show a run: its plan whole, and the state and the answer of each step", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.ReadRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -106,8 +110,10 @@ func (g *Group) runsShow() *cobra.Command {
 	})
 }
 
-func (g *Group) runsWatch() *cobra.Command {
-	return g.Deployment.Request(&cobra.Command{Use: "watch ID", Short: "Follow a run to its end, or until it waits for a person", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+func (g *Group) watchCommand() *cobra.Command {
+	return g.Deployment.Request(&cobra.Command{
+		Use: "watch ID", Short: "Follow a run to its end, or until it waits for a person", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		return g.Follow(ctx, c, args[0])
 	})
 }
@@ -146,7 +152,7 @@ func (g *Group) Follow(ctx context.Context, c *client.Client, id string) error {
 	}
 }
 
-// FollowPause is the time between two looks at a run.
+// FollowPause is the pause between two reads of a run.
 const FollowPause = 250 * time.Millisecond
 
 // tellEvent writes an event, if a person follows events of its type.
@@ -247,9 +253,11 @@ func (g *Group) agreed(ctx context.Context, d decision, digest plan.Digest, show
 	return nil
 }
 
-func (g *Group) runsConfirm() *cobra.Command {
+func (g *Group) confirmCommand() *cobra.Command {
 	var d decision
-	cmd := g.Deployment.Request(&cobra.Command{Use: "confirm ID", Short: "Confirm a plan exactly as it is printed, by its digest", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "confirm ID", Short: "Confirm a plan exactly as it is printed, by its digest", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.ReadRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -277,9 +285,11 @@ func (g *Group) Confirm(ctx context.Context, c *client.Client, r httpapi.Run) er
 	return err
 }
 
-func (g *Group) runsCancel(name, about string) *cobra.Command {
+func (g *Group) cancelCommand(name, about string) *cobra.Command {
 	var reason string
-	cmd := g.Deployment.Request(&cobra.Command{Use: name + " ID", Short: about, Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: name + " ID", Short: about, Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.ReadRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -307,10 +317,12 @@ func (g *Group) printRun(r httpapi.Run) error {
 	return g.Con.Result(r, fmt.Sprintf("%s  %s  %s", r.RunID, g.Con.Text("page.status."+string(r.Status)), r.Goal))
 }
 
-func (g *Group) runsApprove() *cobra.Command {
+func (g *Group) approveCommand() *cobra.Command {
 	var d decision
 	var refuse bool
-	cmd := g.Deployment.Request(&cobra.Command{Use: "approve ID", Short: "Approve, or refuse, exactly the request that waits in a run", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd := g.Deployment.Request(&cobra.Command{
+		Use: "approve ID", Short: "Approve, or refuse, exactly the request that waits in a run", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		r, err := g.ReadRun(ctx, c, args[0])
 		if err != nil {
 			return err
@@ -361,7 +373,7 @@ func (g *Group) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	return httpapi.Step{}, ending.Miswritten(ending.Refusal("cli.wrong.several", "steps", strings.Join(ids, ", ")))
 }
 
-func (g *Group) runsSettle() *cobra.Command {
+func (g *Group) settleCommand() *cobra.Command {
 	var outcome, note string
 	cmd := &cobra.Command{
 		Use: "settle ID STEP", Short: "Say what became of a request in doubt, once: done, not_done, or retry", Args: usage.Exactly("ID", "STEP"),
@@ -391,8 +403,10 @@ func (g *Group) runsSettle() *cobra.Command {
 	return cmd
 }
 
-func (g *Group) runsAgain(name, about string) *cobra.Command {
-	return g.Deployment.Request(&cobra.Command{Use: name + " ID", Short: about + "; it waits for its confirmation (exit 6)", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+func (g *Group) againCommand(name, about string) *cobra.Command {
+	return g.Deployment.Request(&cobra.Command{
+		Use: name + " ID", Short: about + "; it waits for its confirmation (exit 6)", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := Act(ctx, c, Action{Run: args[0], Name: name}, struct{}{}) // each makes a draft of its own
 		if err != nil {
 			return err

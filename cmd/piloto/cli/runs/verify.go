@@ -44,8 +44,10 @@ func (g *Group) verifyCommand() *cobra.Command {
 	return cmd
 }
 
-func (g *Group) runsReceipt() *cobra.Command {
-	return g.Deployment.Request(&cobra.Command{Use: "receipt ID", Short: "Write the signed receipt of a run to stdout; piloto verify checks it", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+func (g *Group) receiptCommand() *cobra.Command {
+	return g.Deployment.Request(&cobra.Command{
+		Use: "receipt ID", Short: "Write the signed receipt of a run to stdout; piloto verify checks it", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		call := client.Call{Method: http.MethodGet, Path: RunPath(args[0], "receipt")}
 		raw, err := c.Raw(ctx, call, "application/json")
 		if err == nil && !json.Valid(raw) {

@@ -239,8 +239,8 @@ Anything else is the next message. /quit or the end of the input ends the conver
 	return cmd
 }
 
-// converse sends messages until the input ends; the first one, unless its text is empty, is given. Without a person at the terminal each line is a message, and nothing
-// is asked.
+// converse sends messages until the input ends. It begins with first, unless that has no text. Without a person at the
+// terminal each line is a message, and nothing is asked.
 func (g *Group) converse(ctx context.Context, c *client.Client, first httpapi.SendRequest) error {
 	g.Con.Report("cli.chat", "id", first.ChatID)
 	if g.Con.Asks {
@@ -355,7 +355,9 @@ func (g *Group) DecideHere(ctx context.Context, c *client.Client, r httpapi.Run)
 func (g *Group) chatsCommand() *cobra.Command {
 	var words string
 	var p usage.Page
-	list := g.Deployment.Request(&cobra.Command{Use: "list", Short: "List the chats, the newest first; with --q search titles and messages", Args: usage.None}, func(ctx context.Context, c *client.Client, _ []string) error {
+	list := g.Deployment.Request(&cobra.Command{
+		Use: "list", Short: "List the chats, the newest first; with --q search titles and messages", Args: usage.None,
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		query := p.Query()
 		if words != "" {
 			query.Set("q", words)
@@ -374,7 +376,9 @@ func (g *Group) chatsCommand() *cobra.Command {
 	p.Register(list)
 	list.Flags().StringVar(&words, "q", "", "`words` to search for")
 	var format string
-	export := g.Deployment.Request(&cobra.Command{Use: "export ID", Short: "Write a chat, or last, to stdout as Markdown, JSON or PDF", Args: usage.Exactly("ID")}, func(ctx context.Context, c *client.Client, args []string) error {
+	export := g.Deployment.Request(&cobra.Command{
+		Use: "export ID", Short: "Write a chat, or last, to stdout as Markdown, JSON or PDF", Args: usage.Exactly("ID"),
+	}, func(ctx context.Context, c *client.Client, args []string) error {
 		chat, err := ChatOf(ctx, c, args[0])
 		if err != nil {
 			return err
