@@ -30,7 +30,7 @@ func (m *Machine) LeftOut(ctx context.Context) ([]LeftOut, error) {
 		return nil, err
 	}
 	l, err := m.files.List(ctx)
-	s := &search{Machine: m, ctx: ctx, tree: root.FS(), listed: map[string]bool{}}
+	s := &search{m: m, ctx: ctx, tree: root.FS(), listed: map[string]bool{}}
 	for _, f := range l.Files {
 		s.listed[f.Name] = true
 	}
@@ -42,7 +42,7 @@ func (m *Machine) LeftOut(ctx context.Context) ([]LeftOut, error) {
 
 // search looks for entries that are left out.
 type search struct {
-	*Machine
+	m      *Machine
 	ctx    context.Context
 	tree   fs.FS
 	listed map[string]bool
@@ -59,7 +59,7 @@ func (s *search) folder(name string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have gone meanwhile
 		return err
 	}
-	if rules, _, err := workspace.ReadAll(s.ctx, s.files, path.Join(name, ignore.File), ""); err == nil {
+	if rules, _, err := workspace.ReadAll(s.ctx, s.m.files, path.Join(name, ignore.File), ""); err == nil {
 		if name == "." {
 			s.rules.Add("", rules)
 		} else {
@@ -92,7 +92,7 @@ func (s *search) entry(name string, e fs.DirEntry) error {
 	if s.listed[name] {
 		return nil
 	}
-	_, err := s.files.Stat(s.ctx, name)
+	_, err := s.m.files.Stat(s.ctx, name)
 	if errors.Is(err, workspace.ErrNotFound) { // it went meanwhile
 		return nil
 	}
@@ -110,8 +110,8 @@ func (s *search) meant(name string, e fs.DirEntry) bool {
 	case strings.HasPrefix(e.Name(), workspace.Temporary):
 		return true
 	case e.IsDir():
-		return !s.shown.Enters(plain) || s.rules.FolderIgnored(plain) && !s.shown.NamesBelow(plain)
-	case s.shown.Hidden(plain) || s.rules.Ignored(plain) && !s.shown.Names(plain):
+		return !s.m.shown.Enters(plain) || s.rules.FolderIgnored(plain) && !s.m.shown.NamesBelow(plain)
+	case s.m.shown.Hidden(plain) || s.rules.Ignored(plain) && !s.m.shown.Names(plain):
 		return true
 	}
 	return !e.Type().IsRegular() && s.rules.FolderIgnored(plain) // a link that stands for a folder

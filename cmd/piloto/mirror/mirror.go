@@ -57,13 +57,13 @@ func (m *Mirror) Pull(ctx context.Context, o Options) (Result, error) {
 
 // side is a store, and the version that a Seen has of it.
 type side struct {
-	workspace.Store
-	of func(Seen) string
+	store workspace.Store
+	of    func(Seen) string
 }
 
 // present returns the files of a side by name.
 func (s side) present(ctx context.Context) ([]workspace.File, map[string]workspace.File, error) {
-	l, err := s.List(ctx)
+	l, err := s.store.List(ctx)
 	byName := map[string]workspace.File{}
 	for _, f := range l.Files {
 		byName[f.Name] = f
@@ -73,7 +73,7 @@ func (s side) present(ctx context.Context) ([]workspace.File, map[string]workspa
 
 // copying is a copy in one direction.
 type copying struct {
-	*Mirror
+	known    map[string]Seen
 	from, to side
 	seen     func(from, to string) Seen
 	options  Options
@@ -84,7 +84,7 @@ func (m *Mirror) copy(ctx context.Context, from, to side, seen func(from, to str
 	if m.Known == nil {
 		m.Known = map[string]Seen{}
 	}
-	c := &copying{m, from, to, seen, o, Result{Written: []string{}, Deleted: []string{}, Conflicts: []string{}, Strange: []string{}}}
+	c := &copying{m.Known, from, to, seen, o, Result{Written: []string{}, Deleted: []string{}, Conflicts: []string{}, Strange: []string{}}}
 	list, byName, err := from.present(ctx)
 	if err != nil {
 		return c.result, err
@@ -115,7 +115,7 @@ func (c *copying) writes(ctx context.Context, list []workspace.File, there map[s
 	var writes []workspace.File
 	for _, f := range list {
 		old, exists := there[f.Name]
-		known, copied := c.Known[f.Name]
+		known, copied := c.known[f.Name]
 		source, target := copied && c.from.of(known) == f.Version, copied && c.to.of(known) == old.Version
 		if !exists {
 			writes = append(writes, f)
@@ -142,15 +142,15 @@ func (c *copying) writes(ctx context.Context, list []workspace.File, there map[s
 
 // alike reports whether two files have the same content, and remembers it.
 func (c *copying) alike(ctx context.Context, f, old workspace.File) (bool, error) {
-	one, _, err := workspace.ReadAll(ctx, c.from, f.Name, f.Version)
+	one, _, err := workspace.ReadAll(ctx, c.from.store, f.Name, f.Version)
 	if err != nil {
 		return false, err
 	}
-	other, _, err := workspace.ReadAll(ctx, c.to, old.Name, old.Version)
+	other, _, err := workspace.ReadAll(ctx, c.to.store, old.Name, old.Version)
 	if err != nil || workspace.Sum(one) != workspace.Sum(other) {
 		return false, err
 	}
-	c.Known[f.Name] = c.seen(f.Version, old.Version)
+	c.known[f.Name] = c.seen(f.Version, old.Version)
 	return true, nil
 }
 
@@ -162,13 +162,13 @@ func (c *copying) deletes(ctx context.Context, olds []workspace.File, byName map
 		if _, here := byName[old.Name]; here || c.isPresent(old.Name) {
 			continue
 		}
-		if _, err := c.from.Stat(ctx, old.Name); err == nil || !errors.Is(err, workspace.ErrNotFound) {
+		if _, err := c.from.store.Stat(ctx, old.Name); err == nil || !errors.Is(err, workspace.ErrNotFound) {
 			if err == nil || errors.Is(err, workspace.ErrName) || errors.Is(err, workspace.ErrSpecial) {
 				continue
 			}
 			return nil, err
 		}
-		known, copied := c.Known[old.Name]
+		known, copied := c.known[old.Name]
 		switch {
 		case !copied:
 			c.result.Strange = append(c.result.Strange, old.Name)
@@ -191,24 +191,24 @@ func (c *copying) isPresent(name string) bool {
 func (c *copying) run(ctx context.Context, writes, deletes []workspace.File, there map[string]workspace.File) error {
 	for _, old := range deletes {
 		if !c.options.DryRun {
-			if err := c.to.Delete(ctx, old.Name, old.Version); err != nil && !errors.Is(err, workspace.ErrNotFound) {
+			if err := c.to.store.Delete(ctx, old.Name, old.Version); err != nil && !errors.Is(err, workspace.ErrNotFound) {
 				return err
 			}
-			delete(c.Known, old.Name)
+			delete(c.known, old.Name)
 		}
 		c.result.Deleted = append(c.result.Deleted, old.Name)
 	}
 	for _, f := range writes {
 		if !c.options.DryRun {
-			content, now, err := workspace.ReadAll(ctx, c.from, f.Name, f.Version)
+			content, now, err := workspace.ReadAll(ctx, c.from.store, f.Name, f.Version)
 			if err != nil {
 				return err
 			}
-			made, err := c.to.Write(ctx, f.Name, content, there[f.Name].Version)
+			made, err := c.to.store.Write(ctx, f.Name, content, there[f.Name].Version)
 			if err != nil {
 				return err
 			}
-			c.Known[f.Name] = c.seen(now.Version, made.Version)
+			c.known[f.Name] = c.seen(now.Version, made.Version)
 		}
 		c.result.Written = append(c.result.Written, f.Name)
 	}

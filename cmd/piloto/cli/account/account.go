@@ -51,11 +51,7 @@ func (g *Group) agentsCommand() *cobra.Command {
 	show := g.Deployment.Request(&cobra.Command{
 		Use: "show NAME", Short: "Show an agent as JSON, as apply takes it", Args: usage.Exactly("NAME"),
 	}, func(ctx context.Context, c *client.Client, args []string) error {
-		got, err := client.Get[json.RawMessage](ctx, c, client.Path("api", "agents", args[0]), nil)
-		if err != nil {
-			return err
-		}
-		return g.Con.PrintJSON(got)
+		return g.Con.PrintAnswer(client.Get[json.RawMessage](ctx, c, client.Path("api", "agents", args[0]), nil))
 	})
 	return usage.Group(&cobra.Command{
 		Use: "agents", Short: "List, show, change and delete agents",
@@ -90,11 +86,7 @@ func (g *Group) agentsApply() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		got, err := client.Send[httpapi.AgentView](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "agents", args[0]), Body: body})
-		if err != nil {
-			return err
-		}
-		return g.Con.PrintJSON(got)
+		return g.Con.PrintAnswer(client.Send[httpapi.AgentView](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "agents", args[0]), Body: body}))
 	})
 	cmd.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	return cmd
@@ -104,11 +96,7 @@ func (g *Group) assistantsCommand() *cobra.Command {
 	show := g.Deployment.Request(&cobra.Command{
 		Use: "show", Short: "Show the account's assistant", Args: usage.None,
 	}, func(ctx context.Context, c *client.Client, _ []string) error {
-		got, err := client.Get[json.RawMessage](ctx, c, "/ai/assistant", nil)
-		if err != nil {
-			return err
-		}
-		return g.Con.PrintJSON(got)
+		return g.Con.PrintAnswer(client.Get[json.RawMessage](ctx, c, "/ai/assistant", nil))
 	})
 	var file string
 	set := g.Deployment.Request(&cobra.Command{
@@ -118,11 +106,7 @@ func (g *Group) assistantsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		got, err := client.Send[json.RawMessage](ctx, c, client.Call{Method: http.MethodPut, Path: "/ai/assistant", Body: body})
-		if err != nil {
-			return err
-		}
-		return g.Con.PrintJSON(got)
+		return g.Con.PrintAnswer(client.Send[json.RawMessage](ctx, c, client.Call{Method: http.MethodPut, Path: "/ai/assistant", Body: body}))
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	remove := g.Deployment.Request(&cobra.Command{

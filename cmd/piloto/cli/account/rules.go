@@ -36,11 +36,7 @@ func (g *Rules) command() *cobra.Command {
 	get := g.Deployment.Request(&cobra.Command{
 		Use: "get", Short: "Print the account's rules as JSON, as set takes them", Args: usage.None,
 	}, func(ctx context.Context, c *client.Client, _ []string) error {
-		got, err := client.Get[httpapi.RuleSet](ctx, c, "/api/rules", nil)
-		if err != nil {
-			return err
-		}
-		return g.Con.PrintJSON(got)
+		return g.Con.PrintAnswer(client.Get[httpapi.RuleSet](ctx, c, "/api/rules", nil))
 	})
 	var file string
 	set := g.Deployment.Request(&cobra.Command{
@@ -50,11 +46,7 @@ func (g *Rules) command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		got, err := client.Send[httpapi.RuleSet](ctx, c, client.Call{Method: http.MethodPut, Path: "/api/rules", Body: body})
-		if err != nil {
-			return err
-		}
-		return g.Con.PrintJSON(got)
+		return g.Con.PrintAnswer(client.Send[httpapi.RuleSet](ctx, c, client.Call{Method: http.MethodPut, Path: "/api/rules", Body: body}))
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	return usage.Group(&cobra.Command{

@@ -26,6 +26,14 @@ func (con *Console) PrintJSON(v any) error {
 	return err
 }
 
+// PrintAnswer writes the answer of a request to stdout as JSON, or returns its error.
+func (con *Console) PrintAnswer(got any, err error) error {
+	if err != nil {
+		return err
+	}
+	return con.PrintJSON(got)
+}
+
 // Print writes one line to stdout, every character of which is visible.
 func (con *Console) Print(line string) error {
 	_, err := fmt.Fprintln(con.Out, visible.Line(line))

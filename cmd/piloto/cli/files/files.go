@@ -77,7 +77,7 @@ func (f fileFlags) remote() bool { return f.project != "" || f.chat != "" }
 
 // openFiles are files that a command works on, and how a change of them begins.
 type openFiles struct {
-	workspace.Store
+	store   workspace.Store
 	pending func() (*overlay.Overlay, error)
 }
 
@@ -160,7 +160,7 @@ func HistoryFolder() (string, error) {
 }
 
 func (g *Group) listFiles(ctx context.Context, files openFiles, _ []string) error {
-	all, err := files.List(ctx)
+	all, err := files.store.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func whole(ctx context.Context, files openFiles, name, typed string) (string, er
 	if typed == "" {
 		return "", nil
 	}
-	kept, err := files.Versions(ctx, name)
+	kept, err := files.store.Versions(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -234,7 +234,7 @@ func (g *Group) catFile(ctx context.Context, files openFiles, args []string) err
 			return err
 		}
 	}
-	content, _, err := workspace.ReadAll(ctx, files, args[0], version)
+	content, _, err := workspace.ReadAll(ctx, files.store, args[0], version)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (g *Group) catFile(ctx context.Context, files openFiles, args []string) err
 }
 
 func (g *Group) logFile(ctx context.Context, files openFiles, args []string) error {
-	kept, err := files.Versions(ctx, args[0])
+	kept, err := files.store.Versions(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (g *Group) restoring(ctx context.Context, files openFiles, name, typed stri
 	if err != nil {
 		return overlay.Set{}, err
 	}
-	content, _, err := workspace.ReadAll(ctx, files, name, version)
+	content, _, err := workspace.ReadAll(ctx, files.store, name, version)
 	if err != nil {
 		return overlay.Set{}, err
 	}
@@ -289,7 +289,7 @@ func (g *Group) diffFile(ctx context.Context, files openFiles, args []string) er
 	if err != nil {
 		return err
 	}
-	diff, err := overlay.Diff(ctx, files, set)
+	diff, err := overlay.Diff(ctx, files.store, set)
 	if err != nil || diff == "" {
 		return err
 	}
@@ -301,7 +301,7 @@ func (g *Group) restoreFile(ctx context.Context, files openFiles, args []string)
 	if err != nil {
 		return err
 	}
-	if _, err := overlay.Apply(ctx, files, set); err != nil {
+	if _, err := overlay.Apply(ctx, files.store, set); err != nil {
 		return err
 	}
 	for _, c := range set.Changes {

@@ -41,11 +41,7 @@ func (g *Group) jobsCommand() *cobra.Command {
 	show := g.Deployment.Request(&cobra.Command{
 		Use: "show ID", Short: "Show a job as JSON", Args: usage.Exactly("ID"),
 	}, func(ctx context.Context, c *client.Client, args []string) error {
-		got, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0]), nil)
-		if err != nil {
-			return err
-		}
-		return g.Con.PrintJSON(got)
+		return g.Con.PrintAnswer(client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0]), nil))
 	})
 	watch := g.Deployment.Request(&cobra.Command{
 		Use: "watch ID", Short: "Follow a job to its end, or to what it waits for", Args: usage.Exactly("ID"),
