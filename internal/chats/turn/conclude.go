@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
@@ -129,7 +130,7 @@ type conclusion struct {
 	lease    run.Conclusion
 	run      plan.Run
 	reads    []conversation.Source // what the model had read when it wrote the plan
-	facts    facts                 // what its claims are compared with, besides the run
+	facts    evidence.Facts        // what its claims are compared with, besides the run
 	asked    []string              // the person's messages, from the question to the end of the run
 	ended    time.Time             // of the final message
 	messages []conversation.Message

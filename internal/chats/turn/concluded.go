@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/figures"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
@@ -25,15 +26,15 @@ const (
 // time of that end. A question that is further back than a turn reads is not found; then the plan's goal stands for it.
 func (w *conclusion) read(messages []conversation.Message, older bool) {
 	w.reads = readsFor(w.run, messages)
-	w.facts = facts{account: w.lease.Account, chatID: w.chat.ID, named: namedRuns(messages), longer: older, message: conversation.Message{At: w.run.CreatedAt}}
+	w.facts = evidence.Facts{Account: w.lease.Account, ChatID: w.chat.ID, Named: evidence.Named(messages), Longer: older, Message: conversation.Message{At: w.run.CreatedAt}}
 	for _, m := range messages {
 		for _, s := range m.Sources {
-			w.facts.read = append(w.facts.read, s.Answer)
+			w.facts.Read = append(w.facts.Read, s.Answer)
 		}
 	}
 	at := slices.IndexFunc(messages, func(m conversation.Message) bool { return m.ID == w.run.Question })
 	if at >= 0 {
-		w.facts.message.At = messages[at].At
+		w.facts.Message.At = messages[at].At
 	}
 	size, card := 0, cardOf(w.run)
 	for i, m := range messages {
@@ -108,7 +109,7 @@ func (w *conclusion) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act
 	known := claim.NewRecord()
 	for _, st := range w.run.Steps {
 		if st.Status == plan.StepDone {
-			record(known, w.run, st)
+			evidence.Add(known, w.run, st)
 		}
 	}
 	for _, s := range w.reads {
@@ -116,8 +117,8 @@ func (w *conclusion) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act
 	}
 	acts = slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool { return !known.Lacks(a, false) })
 	f := w.facts
-	f.message.Content = w.question()
-	return w.service.lacking(ctx, f, acts)
+	f.Message.Content = w.question()
+	return w.service.evidence().Lacking(ctx, f, acts)
 }
 
 // inDoubt returns the titles of the steps of which nobody knows whether they took effect.

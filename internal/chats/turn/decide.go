@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -97,7 +98,7 @@ func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation
 		return Reply{}, false, nil
 	}
 	talks := chat.Company == 0 && st.answersText(req)
-	if talks && st.draft != nil && !stillWaits(*st.draft, s.Now()) {
+	if talks && st.draft != nil && !evidence.StillWaits(*st.draft, s.Now()) {
 		st.draft = nil
 	}
 	if yes.Meaning.Agrees() {
@@ -201,7 +202,7 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 	draft, bare, last := *st.draft, yes.Meaning == intent.Assent, st.cardIsLast(req)
 	ofCard := bare || yes.Names != consent.Itself && !yes.Confirms // it needs the card as the last message
 	after, shownAt, onScreen := st.card()
-	if expired := !stillWaits(draft, s.Now()); expired && ofCard && !last {
+	if expired := !evidence.StillWaits(draft, s.Now()); expired && ofCard && !last {
 		return Reply{}, false, nil // the yes refers to another message, and there is no draft to show
 	} else if expired {
 		return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -71,7 +72,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	if h.summary, err = s.summaryOf(ctx, req, chat.ID, messages); err != nil {
 		return chatHistory{}, err
 	}
-	h.named = namedRuns(messages)
+	h.named = evidence.Named(messages)
 	texts, messages := h.textsBefore(message, messages)
 	h.addReads(messages, message)
 	if h.runs, err = s.runsOf(ctx, req.Principal.Account, chat, messages); err != nil {

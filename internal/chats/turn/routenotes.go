@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/claim"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
@@ -65,7 +66,7 @@ func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string
 	}
 	var list []conversation.Note
 	if said.Asks {
-		waits, err := r.service.draftWaits(ctx, r.req.Principal.Account, r.chat.ID, "")
+		waits, err := r.service.evidence().Waits(ctx, r.req.Principal.Account, r.chat.ID, "")
 		if err != nil {
 			return nil, err
 		}
@@ -87,16 +88,16 @@ func (r *routing) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, e
 	if err != nil {
 		return nil, err
 	}
-	f := facts{account: account, chatID: r.chat.ID, named: namedRuns(messages), message: r.incoming, told: []string{r.business, r.req.customerPersona()}}
+	f := evidence.Facts{Account: account, ChatID: r.chat.ID, Named: evidence.Named(messages), Message: r.incoming, Told: []string{r.business, r.req.customerPersona()}}
 	for _, m := range messages {
 		for _, s := range m.Sources {
-			f.read = append(f.read, s.Answer)
+			f.Read = append(f.Read, s.Answer)
 		}
 	}
 	for _, e := range r.memory.Exchanges {
 		if e.Agent != "" {
-			f.told = append(f.told, e.Response)
+			f.Told = append(f.Told, e.Response)
 		}
 	}
-	return r.service.lacking(ctx, f, acts)
+	return r.service.evidence().Lacking(ctx, f, acts)
 }
