@@ -24,13 +24,13 @@ func (d *dialog) waits(ctx context.Context) (bool, error) {
 
 // lacking returns those of the acts that a text claims which the record of the chat lacks.
 func (d *dialog) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, error) {
-	f := evidence.Facts{Account: d.req.Principal.Account, ChatID: d.chat.ID, Named: d.named, Done: d.done, Longer: d.longer, Message: d.incoming}
+	f := evidence.Facts{Account: d.req.Principal.Account, ChatID: d.chat.ID, Named: d.past.Named, Done: d.done, Longer: d.past.Longer, Message: d.incoming}
 	f.Commands, f.Machine, f.Read = d.commands, d.job != nil && len(d.job.Tools) > 0, d.reported
 	f.Told = []string{d.persona, d.project.Context, d.workspace(), d.chat.Summary}
-	for _, s := range slices.Concat(d.sources, d.reads) {
+	for _, s := range slices.Concat(d.sources, d.past.Reads) {
 		f.Read = append(f.Read, s.Answer)
 	}
-	for _, m := range d.history {
+	for _, m := range d.past.Texts {
 		if m.Role == llm.User && len(claim.Orders(m.Content)) == 0 {
 			f.Told = append(f.Told, m.Content)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
@@ -231,7 +232,7 @@ func (s *Service) replyToJob(ctx context.Context, req Request, chat conversation
 	}
 	account, at := req.Principal.Account, s.Now()
 	if s.mayBeRepeat(req) {
-		messages, _, err := s.Store.Messages(ctx, account, chat.ID, "", historyMessages)
+		messages, _, err := s.Store.Messages(ctx, account, chat.ID, "", history.PageMessages)
 		if err != nil {
 			return Reply{}, false, err
 		}

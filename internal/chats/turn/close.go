@@ -190,7 +190,7 @@ func (d *dialog) statePhrases() (all []locale.Phrase) {
 	if goal := d.pendingGoal(); goal != "" {
 		say("turn.closed.waits", "goal", goal)
 	}
-	for _, r := range d.runs {
+	for _, r := range d.past.Runs {
 		key := "turn.closed.running"
 		if r.Status == plan.Waiting {
 			key = "turn.closed.approval"

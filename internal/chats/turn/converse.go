@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/claim"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
@@ -23,6 +24,8 @@ import (
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
 )
 
 // Bounds of one turn with the model.
@@ -31,6 +34,15 @@ const (
 	maxSearches = 4        // searches of the catalogue
 	maxText     = 64 << 10 // bytes of an answer
 )
+
+// turnData holds the data that a conversation needs for its answer.
+type turnData struct {
+	past    history.Past
+	watched bool // a client has the page open
+	project conversation.Project
+	listed  []tool.Listed
+	rules   rule.Set
+}
 
 // dialog is the strategy of a turn in which a model converses, and may propose plans.
 type dialog struct {
@@ -78,7 +90,7 @@ func (d *dialog) loaders(ctx context.Context, message conversation.Message) []fu
 	d.incoming = message
 	chat := d.chat // a copy: the parallel store of the message does not change the fields read here
 	return []func() error{
-		func() (err error) { d.chatHistory, err = d.service.loadHistory(ctx, d.req, chat, message); return },
+		func() (err error) { d.past, err = d.service.history().Load(ctx, d.req.history(chat, message)); return },
 		func() error { d.watched = d.service.Tell.Watched(ctx, d.req.Principal.Account); return nil },
 	}
 }
@@ -113,10 +125,10 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		return err
 	}
 	now, err := d.now()
-	before, message := d.history[:len(d.history)-1], d.history[len(d.history)-1]
+	before, message := d.past.Texts[:len(d.past.Texts)-1], d.past.Texts[len(d.past.Texts)-1]
 	begin := []llm.Message{{Role: llm.System, Content: always}}
-	if d.summary.Text != "" {
-		text := locale.Text(d.req.Locale, "prompt.summary") + "\n<summary>\n" + escapeTags(d.summary.Text) + "\n</summary>"
+	if d.past.Summary.Text != "" {
+		text := locale.Text(d.req.Locale, "prompt.summary") + "\n<summary>\n" + escapeTags(d.past.Summary.Text) + "\n</summary>"
 		begin = append(begin, llm.Message{Role: llm.System, Content: text})
 	}
 	d.messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})
@@ -405,14 +417,14 @@ func (d *dialog) read(ctx context.Context, list []reads.Asked, results []string,
 
 // newReads returns the reads of this turn, with what is known when it begins.
 func (d *dialog) newReads() *reads.Set {
-	from := d.readFrom
-	for _, r := range d.runs { // what runs came to is in the prompt, and so is the text of answers whose reads are not
+	from := d.past.ReadFrom
+	for _, r := range d.past.Runs { // what runs came to is in the prompt, and so is the text of answers whose reads are not
 		from = slices.Concat(from, r.DataFrom())
 	}
 	return reads.NewSet(reads.Turn{
 		Reader: d.service.Reads, Drafter: d.drafter(), Log: d.service.Log, Stopped: errStopped, Denied: d.noteDeniedRead,
 		For:  plan.Bound{Account: d.req.Principal.Account, ProjectID: d.chat.ProjectID, TraceID: d.req.TraceID, Key: d.incoming.ID},
-		Most: reads.Most, AskAll: d.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(d.listed, from), Before: d.reads,
+		Most: reads.Most, AskAll: d.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(d.listed, from), Before: d.past.Reads,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/chats/consent"
 	"piloto/internal/chats/evidence"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -88,7 +89,7 @@ func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation
 	if yes.Meaning == intent.Other {
 		return Reply{}, false, nil
 	}
-	if known := previousAnswer(st.messages, req); known.ID != "" {
+	if known := history.Answer(st.messages, req.MessageID); known.ID != "" {
 		return asHandled(s.previousReply(ctx, req, chat, known))
 	}
 	if chat.Company == 0 && st.openQuestion(req) && st.runConfirmedBy(req) == nil {
@@ -132,7 +133,7 @@ func (s *Service) loadState(ctx context.Context, req Request, chat conversation.
 	reads.Go(read(last, &st.ended, plan.Status.Terminal))
 	reads.Go(func() (err error) {
 		st.messages, _, err = s.Store.Messages(ctx, account, chat.ID, "", screenMessages+1)
-		st.messages = standing(st.messages)
+		st.messages = history.Standing(st.messages)
 		return err
 	})
 	err = reads.Wait()

@@ -10,6 +10,13 @@ import (
 	"piloto/internal/runs/plan"
 )
 
+// Bounds of what runs came to, in the prompt.
+const (
+	resultBytes  = 6 << 10  // of each step's answer
+	outcomeBytes = 48 << 10 // of all answers together
+	pathBytes    = 512      // of each step's path
+)
+
 // outcome is the form in which the model reads a run. It also describes a draft that ended
 // without a run, and the reason.
 type outcome struct {

@@ -72,7 +72,7 @@ func (d *dialog) workspace() string {
 // now writes what is true of this turn: the time, the draft that waits, what was read and run, the files, and the best matches
 // of a large catalogue. It stands before the person's message.
 func (d *dialog) now() (string, error) {
-	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool {
+	ended := slices.DeleteFunc(slices.Clone(d.past.Runs), func(r plan.Run) bool {
 		return d.pending != nil && r.ID == d.pending.ID || d.job != nil && r.JobID == d.job.ID // those of a job are results of its calls
 	})
 	runs, err := outcomes(ended, d.service.Now())
@@ -86,7 +86,7 @@ func (d *dialog) now() (string, error) {
 	return locale.Prompt(d.req.Locale, "now", map[string]any{
 		"Today":   today(d.req.Locale, d.service.Now()),
 		"Matches": catalogue(d.bestMatches()),
-		"Reads":   earlierReads(d.reads),
+		"Reads":   earlierReads(d.past.Reads),
 		"Runs":    strings.TrimSpace(runs),
 		"Draft":   draft,
 		"RunID":   d.draftID(),
@@ -110,7 +110,7 @@ func (d *dialog) draftID() string {
 
 // pendingGoal returns the goal of the pending draft; "" when there is none.
 func (d *dialog) pendingGoal() string {
-	for _, r := range d.runs {
+	for _, r := range d.past.Runs {
 		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.service.Now().Before(r.Plan.ExpiresAt) {
 			return toolcall.OneLine(r.Plan.Goal)
 		}

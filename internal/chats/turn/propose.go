@@ -180,7 +180,7 @@ func (d *dialog) replacedByCard(ctx context.Context) ([]conversation.Message, er
 
 // draftIn returns the draft that waits in a chat, if it was read for the prompt.
 func (d *dialog) draftIn(chat conversation.Chat) *plan.Run {
-	for _, r := range d.runs {
+	for _, r := range d.past.Runs {
 		if r.ID == chat.PendingRunID && r.Status == plan.Draft {
 			return &r
 		}

@@ -39,7 +39,7 @@ func (w *work) open(ctx context.Context) error {
 	var snapshot eligibility.Snapshot
 	var loads errgroup.Group
 	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.req, chat, &w.agent, w.equip); return })
-	loads.Go(func() (err error) { w.chatHistory, err = s.loadHistory(ctx, w.req, chat, w.incoming); return })
+	loads.Go(func() (err error) { w.past, err = s.history().Load(ctx, w.req.history(chat, w.incoming)); return })
 	if err := loads.Wait(); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (w *work) open(ctx context.Context) error {
 	if j.Context != "" { // the prompt has names of files of the client's machine
 		w.addCircles(job.MachineCircle)
 	}
-	w.readFrom = append(w.readFrom, w.job.ReadFrom...)
+	w.past.ReadFrom = append(w.past.ReadFrom, w.job.ReadFrom...)
 	if err := w.prepare(snapshot); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (w *work) addRounds() {
 				sum = ""
 			}
 			w.reading.Resume(sum, l.Source, w.readText(l.Source))
-			w.reads = append(w.reads, l.Source)
+			w.past.Reads = append(w.past.Reads, l.Source)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/setup"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
@@ -121,8 +122,8 @@ func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conve
 	if !r.service.mayBeRepeat(r.req) {
 		return conversation.Message{}, nil
 	}
-	messages, err := r.service.newestMessages(ctx, account, r.chat.ID)
-	return previousAnswer(messages, r.req), err
+	messages, err := r.service.history().Newest(ctx, account, r.chat.ID)
+	return history.Answer(messages, r.req.MessageID), err
 }
 
 // loadAgents returns the account's active agents, as they were approved.

@@ -84,7 +84,7 @@ func (r *routing) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, e
 		return nil, nil
 	}
 	account := r.req.Principal.Account
-	messages, err := r.service.newestMessages(ctx, account, r.chat.ID)
+	messages, err := r.service.history().Newest(ctx, account, r.chat.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/setup"
@@ -277,16 +278,12 @@ func withAnswerID(req Request, m conversation.Message) conversation.Message {
 	return m
 }
 
-// previousAnswer returns the stored answer to a request that was retried, or the zero Message.
-// The process that served the first attempt may have ended after it stored the answer and before
-// it responded.
-func previousAnswer(messages []conversation.Message, req Request) conversation.Message {
-	for _, m := range messages {
-		if req.MessageID != "" && m.ID == conversation.AnswerID(req.MessageID) {
-			return m
-		}
-	}
-	return conversation.Message{}
+// history reads the histories of chats.
+func (s *Service) history() history.Reader { return history.Reader{Store: s.Store, Now: s.Now} }
+
+// history says which history the answer to a message needs.
+func (r Request) history(chat conversation.Chat, message conversation.Message) history.Of {
+	return history.Of{Account: r.Principal.Account, Chat: chat, Message: message, RequestID: r.MessageID, Again: r.Again, Locale: r.Locale}
 }
 
 // previousReply returns the reply of an earlier attempt, with the current state of its draft.

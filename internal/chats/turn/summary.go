@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/claim"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/window"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -23,8 +24,6 @@ import (
 
 // Bounds of a summary.
 const (
-	summaryAfter  = 8 // exchanges of the history that are not summarised
-	summaryKeeps  = 4 // of them, the newest stay as they are
 	summaryWords  = 200
 	summaryBytes  = 4 << 10
 	summaryOutput = 500 // tokens
@@ -32,44 +31,13 @@ const (
 	summaryGrace  = time.Second // that a turn which is done waits for it
 )
 
-// older is the part of a chat's history that is to be summarised.
-type older struct {
-	until    string // position of its last message
-	messages []llm.Message
-	read     []string // ids of the servers whose data may be in it
-}
-
-// olderPart returns what a turn has to summarise; nothing until the history has grown by summaryKeeps exchanges, so that a
-// summary that failed is not tried at every turn. said is the history, the oldest first, without the message to answer.
-func olderPart(tag locale.Tag, said []saidText) older {
-	var begins []int // of the exchanges
-	for i, m := range said {
-		if m.Role == conversation.RoleUser && (i == 0 || said[i-1].Role != conversation.RoleUser) {
-			begins = append(begins, i)
-		}
-	}
-	n := len(begins)
-	if n <= summaryAfter || n%summaryKeeps != 1 {
-		return older{}
-	}
-	part := said[:begins[n-summaryKeeps]]
-	o := older{until: part[len(part)-1].Seq}
-	for _, m := range part {
-		o.messages = append(o.messages, llm.Message{Role: roleOf(m.Message), Content: m.Content})
-		if m.fate != "" && m.fate.settled() { // a summary is not written again
-			o.messages = append(o.messages, llm.Message{Role: llm.System, Content: m.line(tag)})
-		}
-	}
-	return o
-}
-
 // summarise begins to make the summary for later turns, when it is due. The function that it returns ends that.
 func (d *dialog) summarise(asking context.Context) (end func()) {
-	if len(d.older.messages) == 0 {
+	if len(d.past.Older.Messages) == 0 {
 		return func() {}
 	}
-	sum := &summariser{modelCaller: d.service.modelCaller(d.req, d.chat), service: d.service, before: d.summary, older: d.older}
-	sum.use, sum.meter, sum.older.read = d.use, d.service.besideMeter(d.req, d.chat, credit.SourceSummary), d.dataFrom()
+	sum := &summariser{modelCaller: d.service.modelCaller(d.req, d.chat), service: d.service, before: d.past.Summary, older: d.past.Older}
+	sum.use, sum.meter, sum.read = d.use, d.service.besideMeter(d.req, d.chat, credit.SourceSummary), d.dataFrom()
 	working, cancel := context.WithTimeout(asking, summaryTime)
 	done := make(chan struct{})
 	go func() {
@@ -88,8 +56,8 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 
 // dataFrom returns the ids of the servers whose data the prompt of this turn has by now, of reads and of runs.
 func (d *dialog) dataFrom() []string {
-	list := d.readFrom
-	for _, r := range d.runs {
+	list := d.past.ReadFrom
+	for _, r := range d.past.Runs {
 		list = union(list, r.DataFrom())
 	}
 	return union(list, d.reading.From())
@@ -107,7 +75,8 @@ type summariser struct {
 	modelCaller
 	service *Service
 	before  conversation.Summary
-	older   older
+	older   history.Older
+	read    []string // ids of the servers whose data may be in it
 }
 
 // make asks the model for the summary, and stores it. A failure leaves the messages as they are.
@@ -117,7 +86,7 @@ func (s *summariser) make(ctx context.Context) {
 	s.meter.settle(context.WithoutCancel(ctx), Reply{Kind: KindMessage}, err)
 	if text = usableSummary(text); err == nil && text != "" {
 		err = s.service.Store.PutSummary(context.WithoutCancel(ctx), account, s.chat.ID, conversation.Summary{
-			Until: s.older.until, Text: text, Read: s.older.read, At: s.service.Now(),
+			Until: s.older.Until, Text: text, Read: s.read, At: s.service.Now(),
 		})
 	}
 	if err != nil || text == "" {
@@ -132,7 +101,7 @@ func (s *summariser) write(ctx context.Context) (string, error) {
 		Text string   `json:"text"`
 	}
 	var lines strings.Builder
-	for _, m := range s.older.messages {
+	for _, m := range s.older.Messages {
 		text, err := json.Marshal(line{m.Role, m.Content}) // no character of it can end a tag
 		if err != nil {
 			return "", err

@@ -1,4 +1,4 @@
-package turn
+package history
 
 import (
 	"fmt"
@@ -14,18 +14,18 @@ import (
 func TestASummaryHasWhatBecameOfAPlan(t *testing.T) {
 	for f, told := range map[fate]bool{"": false, fateActive: false, fate(plan.Draft): false, fateWithdrawn: true, fateRefused: true, fate(plan.Done): true} {
 		var said []saidText
-		for i := range summaryAfter + 1 {
+		for i := range SummarisedAfter + 1 {
 			said = append(said,
 				saidText{Message: conversation.Message{Seq: fmt.Sprint(i), Role: conversation.RoleUser, Content: "pide"}},
 				saidText{Message: conversation.Message{Seq: fmt.Sprint(i), Role: conversation.RoleAssistant, Content: "dice"}, fate: f})
 		}
 		lines := 0
-		for _, m := range olderPart(locale.Spanish, said).messages {
+		for _, m := range olderPart(locale.Spanish, said).Messages {
 			if m.Role == llm.System && m.Content == f.line(locale.Spanish) {
 				lines++
 			}
 		}
-		if want := summaryAfter + 1 - summaryKeeps; lines != 0 && !told || lines != want && told {
+		if want := SummarisedAfter + 1 - summaryKeeps; lines != 0 && !told || lines != want && told {
 			t.Errorf("%q: %d lines", f, lines)
 		}
 	}

@@ -1,4 +1,4 @@
-package turn
+package history
 
 import (
 	"context"
@@ -79,7 +79,7 @@ func fateOf(r plan.Run, at time.Time) fate {
 
 // withFates returns texts, the oldest first, with the fates of the plans that they stand beside. messages are those of the chat
 // since the first text, and runs were read already.
-func (s *Service) withFates(ctx context.Context, account string, texts, messages []conversation.Message, runs []plan.Run) ([]saidText, error) {
+func (r Reader) withFates(ctx context.Context, account string, texts, messages []conversation.Message, runs []plan.Run) ([]saidText, error) {
 	var ids []string // the newest first
 	for _, m := range slices.Backward(texts) {
 		if m.RunID != "" && m.Kind == conversation.KindText && !slices.Contains(ids, m.RunID) && len(ids) < mostFates {
@@ -89,11 +89,11 @@ func (s *Service) withFates(ctx context.Context, account string, texts, messages
 	fates := make([]fate, len(ids))
 	var loads errgroup.Group
 	for i, id := range ids {
-		if at := slices.IndexFunc(runs, func(r plan.Run) bool { return r.ID == id }); at >= 0 {
-			fates[i] = fateOf(runs[at], s.Now())
+		if at := slices.IndexFunc(runs, func(one plan.Run) bool { return one.ID == id }); at >= 0 {
+			fates[i] = fateOf(runs[at], r.Now())
 			continue
 		}
-		loads.Go(func() (err error) { fates[i], err = s.readFate(ctx, account, id); return })
+		loads.Go(func() (err error) { fates[i], err = r.readFate(ctx, account, id); return })
 	}
 	if err := loads.Wait(); err != nil {
 		return nil, err
@@ -129,16 +129,16 @@ func changedAfter(text conversation.Message, messages []conversation.Message) bo
 }
 
 // readFate reads what became of a run. Only a draft and a run that was cancelled need more than their status.
-func (s *Service) readFate(ctx context.Context, account, id string) (fate, error) {
-	status, err := s.Store.Status(ctx, account, id)
-	r := plan.Run{Status: status}
+func (r Reader) readFate(ctx context.Context, account, id string) (fate, error) {
+	status, err := r.Store.Status(ctx, account, id)
+	of := plan.Run{Status: status}
 	if err == nil && (status == plan.Draft || status == plan.Cancelled) {
-		r, err = s.Store.Bare(ctx, account, id)
+		of, err = r.Store.Bare(ctx, account, id)
 	}
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return fateDeleted, nil
 	}
-	return fateOf(r, s.Now()), err
+	return fateOf(of, r.Now()), err
 }
 
 // roleOf returns the role in which the model reads a text.
