@@ -53,6 +53,25 @@ func TestDocsAreShortAndLinksHaveTargets(t *testing.T) {
 	}
 }
 
+// TestResultsHaveTheTotals: docs/results.md has the totals of the files that the measurements write.
+func TestResultsHaveTheTotals(t *testing.T) {
+	page := readPage(t, "docs/results.md")
+	total := regexp.MustCompile(`(?m)^(?:.* rounds failed\.|- .+: localaws \d+/\d+.*|\| (?:questions|orders|all) \|.*)$`)
+	for file, want := range map[string]int{
+		"infra/crash/matrix.md": 1, "infra/crash/matrix-functions.md": 1, "infra/localaws/conformance/results.md": 3, "infra/confirmations/results.md": 3,
+	} {
+		lines := total.FindAllString(readPage(t, file), -1)
+		if len(lines) != want {
+			t.Errorf("%s has %d lines with totals, and %d are known", file, len(lines), want)
+		}
+		for _, line := range lines {
+			if !strings.Contains(page, line) {
+				t.Errorf("docs/results.md lacks this line of %s:\n%s", file, line)
+			}
+		}
+	}
+}
+
 // linkProblem returns the reason why a link of a page has no target, or "".
 func linkProblem(page, link string) string {
 	file, part, _ := strings.Cut(link, "#")
