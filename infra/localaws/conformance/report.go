@@ -74,7 +74,7 @@ func (s suite) differences() string {
 			if names[reason] == nil {
 				reasons = append(reasons, reason)
 			}
-			names[reason] = append(names[reason], o.Name)
+			names[reason] = append(names[reason], code(o.Name))
 		}
 		if reasons == nil {
 			continue
@@ -82,8 +82,9 @@ func (s suite) differences() string {
 		fmt.Fprintf(&b, "\n#### %s · %s\n\n", s.title, subject)
 		for _, reason := range reasons {
 			fmt.Fprintf(&b, "- %s (%d):\n", reason, len(names[reason]))
+			slices.Sort(names[reason]) // some checks are in no order
 			for _, name := range names[reason] {
-				fmt.Fprintf(&b, "  - %s\n", code(name))
+				fmt.Fprintf(&b, "  - %s\n", name)
 			}
 		}
 	}
