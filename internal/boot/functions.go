@@ -174,12 +174,11 @@ func (s site) answeringLater(c Later) site {
 
 // turns returns the service that answers messages.
 func (s site) turns(c Answering, t Tools) *turn.Service {
-	eligible, models := s.eligibilityService(c.AI)
-	credits, limits := s.credits(), s.limits(c.Waits)
-	credits.Life = holdLife(limits, 0)
+	calls, limits := s.paid(c.AI), s.limits(c.Waits)
+	calls.Credit.Life = holdLife(limits, 0)
 	return &turn.Service{
-		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Reads: s.reads(t), Eligibility: eligible, Credit: credits, Models: models,
-		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
+		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Reads: s.reads(t), Paid: calls,
+		Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
 		Questions: s.jobs(Jobs{}), Files: s.filesClient(c.Workspace), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 }
@@ -188,7 +187,7 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 func (s site) routedTurns(c Routing, t Tools) *turn.Service {
 	turns := s.turns(c.Answering, t)
 	turns.Router = s.router(c.Business, c.Delegation, t)
-	turns.Credit.Life = holdLife(turns.Limits, seconds(c.Wait)+seconds(c.Timeout))
+	turns.Paid.Credit.Life = holdLife(turns.Limits, seconds(c.Wait)+seconds(c.Timeout))
 	return turns
 }
 

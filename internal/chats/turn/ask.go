@@ -155,7 +155,7 @@ func doAsk(_ context.Context, d *dialog, c toolCall) (string, error) {
 // wasCorrected reports whether the model was told what is wrong with a question, in an earlier reply of this turn or job.
 func (d *dialog) wasCorrected() bool {
 	asked := map[string]bool{}
-	for _, m := range d.messages {
+	for _, m := range d.query.messages {
 		for _, c := range m.Calls {
 			asked[c.ID] = c.Name == toolAsk
 		}

@@ -66,14 +66,14 @@ func (w *conclusion) message(ctx context.Context, text string) (conversation.Mes
 	}
 	m := w.newMessage(conversation.KindConclusion, locale.Verbatim(text))
 	notes, err := w.notes(ctx, text)
-	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), w.by(), resultsOf(w.run), notes
+	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), writtenBy(&w.exchange), resultsOf(w.run), notes
 	m.ReadFrom = union(w.run.DataFrom(), nil)
 	return m, err
 }
 
 // newMessage returns a message that stands after the final one, whatever the clocks of the processes say.
 func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conversation.Message {
-	at := w.now()
+	at := w.service.Now()
 	if !at.After(w.ended) {
 		at = w.ended.Add(time.Millisecond)
 	}
@@ -84,7 +84,7 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Note, error) {
 	var list []conversation.Note
 	counts, record := recordOf(w.run, w.reads)
-	record = append(record, today(w.req.Locale, w.now()))
+	record = append(record, today(w.req.Locale, w.service.Now()))
 	if missing := figures.Missing(text, counts, append(record, w.asked...)...); len(missing) > 0 {
 		key := "note.not_in_results"
 		if !isWhole(w.run) {

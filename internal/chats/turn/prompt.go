@@ -41,7 +41,7 @@ func (d *dialog) prompt() (string, error) {
 	} else {
 		shown = onlyServers(shown)
 	}
-	acting, err := d.agent.section(d.req.Locale, d.tools)
+	acting, err := d.agent.section(d.req.Locale, d.query.tools)
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ func (d *dialog) prompt() (string, error) {
 		"Total":     total,
 		"Named":     hasNamedTools(d.listed),
 		"Look":      mayLook(d.listed) && d.agent.MayUse(toolLook),
-		"Asks":      slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
+		"Asks":      slices.ContainsFunc(d.query.tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
 		"Files":     d.files.offered,
 		"Writes":    d.files.offered && d.mayWriteFiles(),
 	})

@@ -249,7 +249,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 		return reply, nil, err
 	}
 	if err == nil {
-		d.meter.settle(ctx, reply, nil)
+		d.settle(ctx, reply)
 	}
 	return reply, nil, err
 }

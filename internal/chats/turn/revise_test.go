@@ -294,7 +294,7 @@ func TestRevisionKeepsDraftThatChangedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	first := w.proposeDraft(t, bookNorth)
 	edit := w.edit(t, first, "", strings.ReplaceAll(bookNorth, "norte", "este"))
-	w.service.Models = providers{interruptingModel{w.model, func() {
+	w.service.Paid.Models = providers{interruptingModel{w.model, func() {
 		if _, err := w.service.Revise(context.Background(), edit); err != nil {
 			t.Error(err)
 		}

@@ -243,7 +243,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 		"a model that is down":  {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"a prompt without room": {job.Order{Prompt: strings.Repeat("áéíóú", 3200)}, func(w *jobWorld) {
 			d := smallWindow("gpt-3.5-turbo", "llama-3.1-8b-instant")
-			w.service.Eligibility = w.Eligibility(d, "openai", "groq")
+			w.service.Paid.Eligibility = w.Eligibility(d, "openai", "groq")
 		}, job.Partial, conversation.StopContext, 0, "ya no cabe en el modelo"},
 		"a text that nobody sees":   {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text("\u200b\u2060"), text("\u3164")} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"a model that says nothing": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text(""), text("")} }, job.Failed, conversation.StopModel, 2, "no responde"},
@@ -429,7 +429,7 @@ func TestJobThatIsStartedAgainIsTheSame(t *testing.T) {
 
 func TestBlockedJobSaysWhy(t *testing.T) {
 	w := newJobWorld(t)
-	w.service.Eligibility = w.Eligibility(eligibility.Deployment{Providers: []eligibility.Platform{{Name: "test"}}, Assistant: fixture.Assistant("test", "m")})
+	w.service.Paid.Eligibility = w.Eligibility(eligibility.Deployment{Providers: []eligibility.Platform{{Name: "test"}}, Assistant: fixture.Assistant("test", "m")})
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 	if j.Status != job.Failed || j.StopReason != conversation.StopBlocked || !strings.Contains(j.Output, "clave") {
 		t.Errorf("%+v", j)

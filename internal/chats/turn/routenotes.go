@@ -40,16 +40,16 @@ func (r *routing) reconsiders(ctx context.Context, d agent.Decision) bool {
 // decideAgain asks the model once more, and returns what it decides then. When that is no decision, the first one stands.
 func (r *routing) decideAgain(ctx context.Context, first agent.Decision) agent.Decision {
 	r.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", r.chat.ID)
-	r.messages = append(r.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.reconsider_router")})
-	use, preferred := r.use, r.first
-	answer, err := r.ask(ctx)
+	r.query.messages = append(r.query.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.reconsider_router")})
+	use, preferred := r.calls.Use, r.calls.First
+	answer, err := r.query.ask(ctx, r.calls)
 	if err == nil {
 		var again agent.Decision
 		if again, err = r.parseDecision(answer); err == nil {
 			return again
 		}
 	}
-	r.use, r.first = use, preferred // of the text that stands
+	r.calls.Use, r.calls.First = use, preferred // of the text that stands
 	r.service.Log.WarnContext(ctx, "router.not_asked_again", "session_id", r.req.ChatID, "error", err)
 	return first
 }

@@ -18,9 +18,8 @@ import (
 	"piloto/internal/ground/retry"
 	"piloto/internal/live/hook"
 	"piloto/internal/live/realtime"
-	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
-	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
@@ -109,20 +108,17 @@ type Deciders interface {
 
 // Service answers messages.
 type Service struct {
-	Store       Store
-	Runs        Deciders
-	Schemas     tool.Compiler // judges the arguments of calls
-	Eligibility *eligibility.Service
-	Credit      *credit.Service
-	Models      eligibility.Models
-	Retry       llm.Retry
-	Tell        Listeners       // notified of an answer while it is written
-	Usage       UsageCounters   // counts each turn
-	Previews    Previewer       // nil: drafts have no preview
-	Reads       reads.Reader    // nil: a turn reads nothing
-	Jobs        job.Store       // nil: it makes no rounds of jobs
-	Files       files.Workspace // nil: chats have no files
-	Questions   Questions       // nil: no job asks
+	Store     Store
+	Runs      Deciders
+	Schemas   tool.Compiler   // judges the arguments of calls
+	Paid      *paid.Service   // calls models
+	Tell      Listeners       // notified of an answer while it is written
+	Usage     UsageCounters   // counts each turn
+	Previews  Previewer       // nil: drafts have no preview
+	Reads     reads.Reader    // nil: a turn reads nothing
+	Jobs      job.Store       // nil: it makes no rounds of jobs
+	Files     files.Workspace // nil: chats have no files
+	Questions Questions       // nil: no job asks
 
 	Router Router
 	Limits Limits

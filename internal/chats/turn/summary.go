@@ -14,8 +14,8 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
 	"piloto/internal/models/credit"
-	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 )
 
 // The older messages of a long chat are summarised, so that a prompt does not grow with the chat. A turn makes the summary
@@ -36,8 +36,9 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 	if len(d.past.Older.Messages) == 0 {
 		return func() {}
 	}
-	sum := &summariser{modelCaller: d.service.modelCaller(d.req, d.chat), service: d.service, before: d.past.Summary, older: d.past.Older}
-	sum.use, sum.meter, sum.read = d.use, d.service.besideMeter(d.req, d.chat, credit.SourceSummary), d.dataFrom()
+	calls := d.calls.Apart(d.service.record(d.req, d.chat, credit.SourceSummary))
+	sum := &summariser{service: d.service, req: d.req, chat: d.chat, calls: calls, before: d.past.Summary, older: d.past.Older}
+	sum.read = d.dataFrom()
 	working, cancel := context.WithTimeout(asking, summaryTime)
 	done := make(chan struct{})
 	go func() {
@@ -72,8 +73,10 @@ func union(a, b []string) []string {
 
 // summariser makes the summary of one chat.
 type summariser struct {
-	modelCaller
 	service *Service
+	req     Request
+	chat    conversation.Chat
+	calls   *paid.Calls
 	before  conversation.Summary
 	older   history.Older
 	read    []string // ids of the servers whose data may be in it
@@ -83,14 +86,14 @@ type summariser struct {
 func (s *summariser) make(ctx context.Context) {
 	account := s.req.Principal.Account
 	text, err := s.write(ctx)
-	s.meter.settle(context.WithoutCancel(ctx), Reply{Kind: KindMessage}, err)
+	s.service.settle(ctx, s.calls, nil, Reply{Kind: KindMessage}, err)
 	if text = usableSummary(text); err == nil && text != "" {
 		err = s.service.Store.PutSummary(context.WithoutCancel(ctx), account, s.chat.ID, conversation.Summary{
 			Until: s.older.Until, Text: text, Read: s.read, At: s.service.Now(),
 		})
 	}
 	if err != nil || text == "" {
-		s.log.WarnContext(ctx, "turn.not_summarised", "chat_id", s.chat.ID, "error", err)
+		s.service.Log.WarnContext(ctx, "turn.not_summarised", "chat_id", s.chat.ID, "error", err)
 	}
 }
 
@@ -114,22 +117,14 @@ func (s *summariser) write(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.messages = []llm.Message{{Role: llm.User, Content: ask}}
-	r := s.request()
-	r.Temperature, r.MaxTokens = 0, min(summaryOutput, r.MaxTokens)
-	if _, fits := window.Fit(r, s.use.Window, 0); !fits {
+	use := s.calls.Use
+	r := llm.Request{Model: use.Model, Messages: []llm.Message{{Role: llm.User, Content: ask}}, MaxTokens: min(summaryOutput, use.Estimate.Output)}
+	if _, fits := window.Fit(r, use.Window, 0); !fits {
 		return "", errContextFull
 	}
-	refused, err := s.meter.cover(ctx, s.use, r)
-	if err != nil {
-		return "", err
-	}
-	if refused != "" {
-		return "", errBlocked{eligibility.Refuse(refused, s.use.Provider)}
-	}
-	answer, err := s.call(ctx, r)
-	if err != nil && answer.Usage == (llm.Usage{}) { // it may have been written, and nobody counted it
-		s.meter.Count(s.use, llm.Reply{Usage: llm.Usage{Input: r.Estimate(), Output: r.MaxTokens, Estimated: true}})
+	answer, err := s.calls.Once(ctx, r)
+	if err != nil && len(s.calls.Turn.Attempts) > 0 && answer.Usage == (llm.Usage{}) { // it may have been written, and nobody counted it
+		s.calls.Count(llm.Usage{Input: r.Estimate(), Output: r.MaxTokens, Estimated: true})
 	}
 	return answer.Text, err
 }

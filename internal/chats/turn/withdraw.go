@@ -87,7 +87,7 @@ func (d *dialog) takeBack(ctx context.Context, reason string) (result, why strin
 	draft := d.pending
 	decision, err := d.service.Runs.Withdraw(ctx, run.Retraction{
 		Account: draft.Account, RunID: draft.ID, Digest: draft.Digest, Locale: d.req.Locale,
-		As: plan.Withdrawal{Message: d.incoming.ID, Reason: reason, Provider: d.use.Provider, Model: d.use.Model},
+		As: plan.Withdrawal{Message: d.incoming.ID, Reason: reason, Provider: d.calls.Use.Provider, Model: d.calls.Use.Model},
 	})
 	switch kind := fault.KindOf(err); {
 	case err == nil:
@@ -137,5 +137,5 @@ func (d *dialog) forgetDraft(now plan.Run) {
 		}
 	}
 	d.pending = nil
-	d.tools = slices.DeleteFunc(slices.Clone(d.tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
+	d.query.tools = slices.DeleteFunc(slices.Clone(d.query.tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
 }

@@ -24,8 +24,8 @@ func (d *dialog) keep(text string) {
 		return
 	}
 	d.words = append(d.words, text)
-	if d.writing != nil {
-		d.writing.keep(text)
+	if d.query.writing != nil {
+		d.query.writing.keep(text)
 	}
 }
 
