@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +219,68 @@ func TestJobHearsOfEveryEndOfItsPlan(t *testing.T) {
 			want := map[bool]job.Status{true: job.Partial, false: job.Success}[name == "cancelled"] // a person refused it
 			if j = w.drive(t, j.ID); j.Status != want || !strings.Contains(w.model.lastTool(), `"status":"`+name+`"`) {
 				t.Errorf("%+v, told %s", j, w.model.lastTool())
+			}
+		})
+	}
+}
+
+// TestAPlanThatWasNotDoneWholeIsOnRecord: the job is no success, whatever its model says. When nothing of it was done, another plan may
+// take its place.
+func TestAPlanThatWasNotDoneWholeIsOnRecord(t *testing.T) {
+	const goal = "Reserva la n1"
+	for name, c := range map[string]struct {
+		statuses []int // of the answers to the steps
+		then     bool  // another plan is done after it
+		refused  string
+		unknown  []string
+	}{
+		"none of it":                {[]int{422}, false, goal + ": failed", nil},
+		"none of it, then another":  {[]int{422}, true, "", nil},
+		"a part of it":              {[]int{201, 422}, false, goal + ": unfinished", nil},
+		"a part of it, and another": {[]int{201, 422}, true, goal + ": unfinished", nil},
+		"nobody knows":              {[]int{500}, false, "", []string{goal}},
+		"nobody knows, and another": {[]int{500}, true, "", []string{goal}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			w.Store.RunStore.Jobs = w.jobs
+			propose := func(goal string, steps int) any {
+				var list []string
+				for i := range steps {
+					list = append(list, fmt.Sprintf(`{"id":"s%d","title":"Reserva","mcp_id":"%s","method":"POST","path":"/bookings","body":{"room":"%s %d"}}`, i+1, w.Server.ID, goal, i))
+				}
+				return calls("propose_plan", `{"goal":"`+goal+`","steps":[`+strings.Join(list, ",")+`]}`)
+			}
+			answers := slices.Clone(c.statuses)
+			w.model.answers = []any{propose(goal, len(answers)), text("Hecho."), text("Hecho.")}
+			if c.then {
+				w.model.answers = slices.Insert(w.model.answers, 1, propose("Otra", 1))
+				answers = append(answers, 201)
+			}
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				status := answers[0]
+				answers = answers[1:]
+				return tool.Answer{Status: status, Body: []byte(`{"id":"n1"}`)}, nil
+			})
+			j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+			for !j.Status.Terminal() {
+				r := w.Read(j.RunID)
+				if err := w.Confirm(r); err != nil {
+					t.Fatal(err)
+				}
+				w.Execute(r.ID)
+				j = w.drive(t, j.ID)
+			}
+			want := job.Partial
+			if c.refused == "" && c.unknown == nil {
+				want = job.Success
+			}
+			var got []string
+			for _, f := range j.Record.Refused {
+				got = append(got, f.What+": "+string(f.Code))
+			}
+			if j.Status != want || strings.Join(got, ", ") != c.refused || !slices.Equal(j.Record.Unknown, c.unknown) {
+				t.Errorf("%s, refused %q, unknown %q", j.Status, got, j.Record.Unknown)
 			}
 		})
 	}
