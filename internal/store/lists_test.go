@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -189,5 +190,23 @@ func TestRunsOfEarlierVersionsAreListed(t *testing.T) {
 	}
 	if r := w.Read(ids[0]); r.Status != plan.Draft || r.EventSeq != 1 {
 		t.Errorf("adding it to the lists changed it: %+v", r)
+	}
+}
+
+// TestListsCountWhatWasDoneHandedOut: the steps of a wave are done by writes that do not change the row of the run.
+func TestListsCountWhatWasDoneHandedOut(t *testing.T) {
+	w := fixture.NewWorld(t)
+	none := &[]string{}
+	book := plan.ProposedStep{Title: "POST /bookings", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"norte"}`), Needs: none}
+	r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{book, book, book}})
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	w.LoseProcess(r.ID, 1)
+	w.Pass(time.Hour)
+	w.Execute(r.ID)
+	heads, _, err := w.Store.Runs(ctx, fixture.Account, plan.Filter{}, "", 50)
+	if err != nil || len(heads) != 1 || heads[0].Done != w.Read(r.ID).DoneSteps() || heads[0].Done == 0 {
+		t.Errorf("%+v, %v; %d are done", heads, err, w.Read(r.ID).DoneSteps())
 	}
 }

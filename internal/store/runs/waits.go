@@ -59,9 +59,10 @@ func (t *transition) mirror() {
 	}
 }
 
-// count adds to the update of the run's row what lists show of it: how many steps are done, and when it ended.
+// count adds to the update of the run's row what lists show of it: how many steps are done, and when it ended. The row does
+// not count yet what was done while it was handed out.
 func (t *transition) count() {
-	if done := t.next.DoneSteps(); done != t.from.DoneSteps() {
+	if done := t.next.DoneSteps(); done != t.from.DoneSteps() || t.from.HandedOut() {
 		t.update("done = :done", kv.Item{":done": kv.N(int64(done))})
 	}
 	if t.next.Status.Terminal() && !t.from.Status.Terminal() {
