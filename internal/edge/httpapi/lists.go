@@ -60,9 +60,8 @@ type RunWait struct {
 
 // RunList is a page of runs.
 type RunList struct {
-	Runs       []RunSummary `json:"runs" nullable:"false"`
-	Cursor     string       `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
-	Incomplete bool         `json:"incomplete,omitempty" doc:"runs that an earlier version wrote are still being added to the lists"`
+	Runs   []RunSummary `json:"runs" nullable:"false"`
+	Cursor string       `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
 }
 
 // Wait is one thing that waits for a person, with what is needed to open it.
@@ -84,9 +83,8 @@ type Wait struct {
 
 // WaitList is a page of what waits.
 type WaitList struct {
-	Waiting    []Wait `json:"waiting" nullable:"false"`
-	Cursor     string `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
-	Incomplete bool   `json:"incomplete,omitempty" doc:"runs that an earlier version wrote are still being added to the lists"`
+	Waiting []Wait `json:"waiting" nullable:"false"`
+	Cursor  string `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
 }
 
 func (s records) listRuns(ctx context.Context, in *struct {
@@ -109,15 +107,11 @@ func (s records) listRuns(ctx context.Context, in *struct {
 	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
 		return nil, err
 	}
-	complete, err := s.store.Complete(ctx)
-	if err != nil {
-		return nil, err
-	}
 	heads, cursor, err := s.store.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: statuses, From: from, To: to}, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
-	v := RunList{Runs: make([]RunSummary, len(heads)), Cursor: cursor, Incomplete: !complete}
+	v := RunList{Runs: make([]RunSummary, len(heads)), Cursor: cursor}
 	for i, h := range heads {
 		v.Runs[i] = showHead(h)
 	}
@@ -133,15 +127,11 @@ func (s records) listWaiting(ctx context.Context, in *struct {
 	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
 		return nil, err
 	}
-	complete, err := s.store.Complete(ctx)
-	if err != nil {
-		return nil, err
-	}
 	waits, cursor, err := s.store.Waiting(ctx, account, in.ChatID, s.config.Now(), in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
-	v := WaitList{Waiting: make([]Wait, len(waits)), Cursor: cursor, Incomplete: !complete}
+	v := WaitList{Waiting: make([]Wait, len(waits)), Cursor: cursor}
 	for i, w := range waits {
 		v.Waiting[i] = showListedWait(w)
 	}

@@ -26,7 +26,6 @@ type runsView struct {
 	Filter   runFilter
 	Narrowed bool // the filter narrows something
 	Statuses []plan.Status
-	Partly   bool
 	Facts    Facts
 }
 
@@ -78,11 +77,6 @@ func (s *site) history(ctx context.Context, v visit) (*runsView, error) {
 	q := v.URL.Query()
 	view := &runsView{Only: q.Get("cursor") != "", Filter: filterOf(q), Statuses: plan.Statuses()}
 	view.Narrowed = view.Filter != runFilter{}
-	complete, err := s.Runs.Complete(ctx)
-	if err != nil {
-		return nil, err
-	}
-	view.Partly = !complete
 	list, err := s.runList(v, view.Filter)
 	if err != nil {
 		return nil, err

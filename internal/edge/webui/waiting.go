@@ -21,7 +21,6 @@ type waitingView struct {
 	Filter   waitFilter
 	Services []string // of what was read, for the filter
 	Agents   []string
-	Partly   bool // runs of an earlier version are still being added
 	Facts    Facts
 }
 
@@ -79,18 +78,14 @@ func (s *site) waiting(ctx context.Context, v visit) (*waitingView, error) {
 		Only:   q.Get("cursor") != "",
 		Filter: waitFilter{Kind: q.Get("kind"), Service: q.Get("service"), Agent: q.Get("agent"), Risk: q.Get("risk"), Money: q.Get("money") != ""},
 	}
-	complete, err := s.Runs.Complete(ctx)
-	if err != nil {
-		return nil, err
-	}
-	view.Partly = !complete
 	cursor := q.Get("cursor")
 	for range waitingReads {
-		var list []plan.ListedWait
-		if list, cursor, err = s.Runs.Waiting(ctx, v.who.Account, "", s.Now(), cursor, waitingPage); err != nil {
+		list, next, err := s.Runs.Waiting(ctx, v.who.Account, "", s.Now(), cursor, waitingPage)
+		if err != nil {
 			return nil, err
 		}
 		view.add(s.waitRows(v, list))
+		cursor = next
 		if cursor == "" || len(view.Rows) >= waitingPage {
 			break
 		}
@@ -100,7 +95,7 @@ func (s *site) waiting(ctx context.Context, v visit) (*waitingView, error) {
 		view.More = q.Encode()
 	}
 	var who responder
-	err = runAll(
+	err := runAll(
 		func() (err error) { who, err = s.responder(ctx, v, ""); return },
 		func() error { return s.nameChats(ctx, v, view.Rows) },
 	)

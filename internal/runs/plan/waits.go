@@ -127,9 +127,6 @@ type Lister interface {
 	// Waiting lists what waits for a person at a time, by the time at which it is due, the first one first. A
 	// chatID that is not empty narrows it to that chat.
 	Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]ListedWait, string, error)
-	// Complete reports whether the lists have every run. They do not yet have all while runs that an earlier
-	// version of the program wrote are being added.
-	Complete(ctx context.Context) (bool, error)
 }
 
 // DoneSteps counts the steps of the plan that are done.

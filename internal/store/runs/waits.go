@@ -2,7 +2,6 @@ package runs
 
 import (
 	"slices"
-	"time"
 
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
@@ -68,15 +67,4 @@ func (t *transition) count() {
 	if t.next.Status.Terminal() && !t.from.Status.Terminal() {
 		t.update("ended_at = :now", nil)
 	}
-}
-
-// endedAt is when a run ended; in rows of earlier versions it is the time of the last write.
-func (row runRow) endedAt() time.Time {
-	switch {
-	case !plan.Status(row.Status).Terminal():
-		return time.Time{}
-	case row.EndedAt == 0:
-		return kv.Time(row.UpdatedAt)
-	}
-	return kv.Time(row.EndedAt)
 }

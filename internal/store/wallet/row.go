@@ -12,7 +12,7 @@ import (
 
 // walletFormat is the format of the row of a wallet. In formats 1 and 2 sessions, holds and periods had rows of
 // their own.
-const walletFormat = 3
+const walletFormat = kv.Format
 
 // walletSK is the sort key of the row of a wallet.
 const walletSK = "WALLET"
