@@ -252,7 +252,7 @@ func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat
 	if req.Route != nil {
 		of.Routed, of.Company = true, req.Route.Persona.Company
 	}
-	set, err := s.Store.Setup(ctx, of, s.Now())
+	set, err := s.Store.Setup(ctx, of)
 	if err != nil {
 		return eligibility.Snapshot{}, err
 	}

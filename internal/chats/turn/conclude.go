@@ -161,7 +161,7 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 	w.exchange = s.exchange(Request{
 		Principal: auth.Principal{Account: account, User: w.run.User}, ChatID: chat.ID, Locale: locale.Tag(w.run.Locale), TraceID: w.run.TraceID,
 	}, chat)
-	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID}, s.Now())
+	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID})
 	if err != nil {
 		return "", err
 	}

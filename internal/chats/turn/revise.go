@@ -52,7 +52,7 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	}
 	began := s.Now()
 	d := s.drafter(account, e.Locale)
-	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID}, began)
+	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID})
 	if err != nil {
 		return plan.Run{}, err
 	}

@@ -36,7 +36,7 @@ type Store interface {
 	plan.BareReader
 	plan.StatusReader
 	// Setup returns what an account has set, as of a time that is not before the call.
-	Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error)
+	Setup(ctx context.Context, of setup.Of) (setup.Setup, error)
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
 	// AddTold is AddMessages of one message, with what the hooks of the account are told of it.
