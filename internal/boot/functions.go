@@ -292,11 +292,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		case in.StepID != "":
 			return executor.Execute(ctx, task)
 		}
-		done, err := executor.Drive(ctx, in.AccountID, in.RunID)
-		if done.Outcome == step.OutcomeConclude && !in.Concludes { // an execution of an earlier definition
-			done.Outcome = step.OutcomeDone
-		}
-		return done, err
+		return executor.Drive(ctx, in.AccountID, in.RunID)
 	}), nil
 }
 
@@ -315,7 +311,7 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 		return nil, err
 	}
 	return task(s, func(ctx context.Context, in statemachines.LifecycleInput) (statemachines.LifecycleOutput, error) {
-		out := statemachines.LifecycleOutput{Waves: [][]string{}, Undos: []string{}}
+		var out statemachines.LifecycleOutput
 		var err error
 		switch in.Action {
 		case statemachines.ActionSettle:
@@ -325,39 +321,18 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 			switch {
 			case undoing:
 				out.Outcome = statemachines.OutcomeNext
-			case in.Concludes && ended.Conclude == plan.ConcludeDue:
+			case ended.Conclude == plan.ConcludeDue:
 				out.Outcome = statemachines.OutcomeConclude
 			default:
 				out.Outcome = statemachines.OutcomeDone
 			}
 		case statemachines.ActionSeal:
 			err = runs.Seal(ctx, in.AccountID, in.RunID)
-		case statemachines.ActionStart:
-			var waves [][]plan.EffectID
-			waves, err = runs.Begin(ctx, in.AccountID, in.RunID)
-			for _, wave := range waves {
-				out.Waves = append(out.Waves, texts(wave))
-			}
-		case statemachines.ActionUndo:
-			var undos []plan.EffectID
-			undos, err = runs.Undo(ctx, in.AccountID, in.RunID, in.Cause())
-			out.Undos = texts(undos)
-		case statemachines.ActionFinish:
-			_, err = runs.Finish(ctx, in.AccountID, in.RunID, in.Cause())
 		default:
 			err = fmt.Errorf("lifecycle: no action %q", in.Action)
 		}
 		return out, err
 	}), nil
-}
-
-// texts returns the texts of ids: a list that is never null in JSON.
-func texts(ids []plan.EffectID) []string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = id.String()
-	}
-	return list
 }
 
 // Authorize builds functions/authorize.
