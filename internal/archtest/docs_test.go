@@ -33,7 +33,10 @@ func TestDocsAreShortAndLinksHaveTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	links := 0
-	for _, page := range append(append(pages, adrs...), filepath.Join(root, "README.md")) {
+	for _, name := range []string{"README.md", "CHANGELOG.md", "SECURITY.md"} {
+		pages = append(pages, filepath.Join(root, name))
+	}
+	for _, page := range append(pages, adrs...) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

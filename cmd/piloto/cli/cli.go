@@ -25,6 +25,7 @@ import (
 	"piloto/cmd/piloto/sandbox"
 	"piloto/cmd/piloto/show"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/version"
 	"piloto/internal/ground/visible"
 )
 
@@ -130,7 +131,7 @@ func (a *app) tell(ctx context.Context, err error) {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "piloto", Short: "A chat that acts, and asks first",
-		SilenceErrors: true, SilenceUsage: true, Version: Version,
+		SilenceErrors: true, SilenceUsage: true, Version: version.String(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -21,6 +21,7 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/neterr"
+	"piloto/internal/ground/version"
 	"piloto/internal/ground/visible"
 )
 
@@ -73,7 +74,7 @@ func (a *app) doctorCommand() *cobra.Command {
 
 // examine looks at everything.
 func (a *app) examine(ctx context.Context) []finding {
-	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	data, err := a.dataFolder()
 	running := false
 	if err != nil {
@@ -181,8 +182,8 @@ func (a *app) examineDeployment(ctx context.Context, c *client.Client) []finding
 		return []finding{{What: "health", Text: a.worded(err).Error(), Do: a.text("cli.doctor.reach")}}
 	}
 	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + a.healthText(health)}}
-	if health.Version != Version {
-		list = append(list, finding{What: "version", Text: a.text("cli.doctor.versions", "url", c.Origin, "there", health.Version, "here", Version), Do: a.text("cli.doctor.same_version")})
+	if here := version.String(); health.Version != here {
+		list = append(list, finding{What: "version", Text: a.text("cli.doctor.versions", "url", c.Origin, "there", health.Version, "here", here), Do: a.text("cli.doctor.same_version")})
 	}
 	if !date.IsZero() {
 		skew := time.Since(date).Round(time.Second)

@@ -14,9 +14,6 @@ import (
 	"piloto/internal/ground/version"
 )
 
-// Version is the version of the command.
-const Version = version.Version
-
 // addMachine adds the commands of this machine.
 func (a *app) addMachine(root *cobra.Command) {
 	for _, cmd := range []*cobra.Command{
@@ -234,7 +231,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Use: "version", Short: "Print the version", Args: none,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.out, Version)
+			_, err := fmt.Fprintln(a.out, version.String())
 			return err
 		},
 	}
