@@ -57,9 +57,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				if err := w.Confirm(r); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-					t.Fatal(err)
-				}
+				w.Begin(r.ID)
 				body := of(size)
 				st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: now, Approval: &plan.Approval{
 					Ask: plan.Ask{Minutes: 60}, Body: body, Token: "t", ExpiresAt: w.Clock().Add(time.Hour),
@@ -206,9 +204,7 @@ func begun(t *testing.T, w *fixture.World) plan.Run {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	return w.Read(r.ID)
 }
 
@@ -227,9 +223,7 @@ func TestLargestRunEnds(t *testing.T) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	body := texts["incompressible"](200 << 10)
 	next := w.Read(r.ID)
 	for _, s := range r.Plan.Steps {

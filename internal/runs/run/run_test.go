@@ -176,9 +176,7 @@ func TestSweepFinishesRunWhoseExecutionEnded(t *testing.T) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(context.Background(), fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	w.EndExecution(r.ID)
 	w.Pass(5 * time.Minute)
 	if swept := sweep(t, w); swept.Finished != 1 {
@@ -414,9 +412,7 @@ func TestCancel(t *testing.T) {
 		if err := w.Confirm(r); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-			t.Fatal(err)
-		}
+		w.Begin(r.ID)
 		if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.EffectOf("s1")}); err != nil {
 			t.Fatal(err)
 		}
@@ -564,9 +560,7 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	var all sync.WaitGroup
 	for i := range calls {
 		all.Go(func() {
