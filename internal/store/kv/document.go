@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"piloto/internal/ground/fault"
 )
 
 // Format is the number of the format in which everything is stored. A data folder says it in one row; the row of a run and
@@ -12,7 +14,7 @@ import (
 const Format = 6
 
 // ErrFormat is a row, or a table, of another format.
-var ErrFormat = errors.New("kv: another version of the program wrote this, in another format")
+var ErrFormat = fault.New(fault.Internal, "storage_format")
 
 // ErrUnreadable is a row that is there and cannot be read: it is damaged, or of another format (ErrFormat, too).
 var ErrUnreadable = errors.New("kv: the row cannot be read")
