@@ -292,7 +292,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		case in.StepID != "":
 			return executor.Execute(ctx, task)
 		}
-		return executor.Drive(ctx, in.AccountID, in.RunID)
+		return executor.Drive(ctx, task)
 	}), nil
 }
 

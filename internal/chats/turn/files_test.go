@@ -363,7 +363,7 @@ func TestChangesWhoseAnswerIsLostAreAppliedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		var failed *step.Error
-		if _, err := w.Steps.Drive(t.Context(), fixture.Account, r.ID); !errors.As(err, &failed) || failed.Name != step.Transient {
+		if _, err := w.Steps.Drive(t.Context(), step.Task{Account: fixture.Account, RunID: r.ID}); !errors.As(err, &failed) || failed.Name != step.Transient {
 			t.Fatalf("%v: %v", after, err)
 		}
 		w.Execute(r.ID)

@@ -22,10 +22,11 @@ const codeCommandFailed = "step.command_failed"
 // canReason reports whether the model is asked for a replacement before the next attempt. It is
 // asked once, before the last attempt of a failing command, if the plan has tokens for it. A
 // command that a person approved is not replaced.
-func (x *Executor) canReason(r plan.Run, step plan.Step, st plan.StepState) bool {
+func (a attempt) canReason() bool {
+	r, st := a.run, a.state
 	return st.Error != nil && st.Error.Code == codeCommandFailed && st.Attempts == maxCommandAttempts-1 && !st.Last.Open &&
-		st.Command == nil && st.Approval == nil && r.Plan.Ceiling > 0 && step.ID.Whole() && r.CancelAt == nil &&
-		x.Now().Before(st.UpdatedAt.Add(reasonTimeout))
+		st.Command == nil && st.Approval == nil && r.Plan.Ceiling > 0 && a.step.ID.Whole() && r.CancelAt == nil &&
+		a.now.Before(st.UpdatedAt.Add(reasonTimeout))
 }
 
 // substitute returns the command that replaces the failed one; nil when there is none. It is judged
@@ -43,7 +44,7 @@ func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
 // approvalReason returns the reason why a person must see a call before it is sent; empty when
 // there is none. The reasons are a substitute command, and a command that includes the result of an
 // earlier step.
-func (x *Executor) approvalReason(r plan.Run, call prepared) string {
+func (call prepared) approvalReason(r plan.Run) string {
 	switch {
 	case call.substitute != nil && call.substitute.Asks:
 		return r.Text(locale.Say("step.substitute"))
@@ -69,7 +70,7 @@ func withReason(ask *plan.Ask, why string) *plan.Ask {
 
 // approvalFailure returns the failure of a step whose approval was refused or expired. A substitute that
 // was not approved fails as the original command did. why is the reason of the refusal.
-func (x *Executor) approvalFailure(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
+func approvalFailure(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
 	if !st.Command.Replaces() {
 		return why
 	}
@@ -86,9 +87,9 @@ func escalates(step plan.Step, args tool.Arguments) bool {
 	return !step.ID.Undo() || !command.Destroys(step.Method, step.Path, step.Body)
 }
 
-// failedCommandEnding returns the ending of an attempt whose command reports failure; nil if the call is
+// failedCommand returns the ending of an attempt whose command reports failure; nil if the call is
 // not a command, or did not fail.
-func (x *Executor) failedCommandEnding(r plan.Run, step plan.Step, st plan.StepState, args tool.Arguments, result *plan.Result) *ending {
+func (a attempt) failedCommand(args tool.Arguments, result *plan.Result) *ending {
 	if _, is := command.Of(args.Method, args.Path, args.Body); !is {
 		return nil
 	}
@@ -96,11 +97,10 @@ func (x *Executor) failedCommandEnding(r plan.Run, step plan.Step, st plan.StepS
 	if !failed {
 		return nil
 	}
-	e := x.retryOrFail(r, st, maxCommandAttempts, Transient, result, failure(r, codeCommandFailed, "detail", why))
+	e := a.retryOrFail(maxCommandAttempts, Transient, result, failure(a.run, codeCommandFailed, "detail", why))
 	if e.status == plan.StepRunning {
-		after := st
-		after.Error, after.Last.Open, after.UpdatedAt = e.failure, false, x.Now()
-		if x.canReason(r, step, after) {
+		a.state.Error, a.state.Last.Open, a.state.UpdatedAt = e.failure, false, a.now
+		if a.canReason() {
 			e.outcome = OutcomeReason
 		}
 	}
