@@ -47,7 +47,6 @@ var (
 		"internal/ground/redact.scan":             90,
 		"internal/runs/command.call":              81,
 		"internal/runs/command.teller":            46,
-		"internal/runs/run.Service":               53,
 		"internal/store/announce.Chats":           55,
 		"internal/store/announce.Runs":            48,
 		"internal/store/chats.Store":              53,

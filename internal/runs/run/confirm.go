@@ -89,7 +89,7 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 			d = Decision{Run: r, Chat: chat, Message: c.answer(s.IDs, r, at)}
 			return nil
 		}
-		if err := s.checkConfirmation(ctx, r, chat, c); err != nil {
+		if err := (confirmable{s.Store, s.Catalogue, chat, at}).check(ctx, r, c.Digest); err != nil {
 			if denied, ok := errors.AsType[*deniedError](err); ok {
 				s.noteDenied(ctx, r, denied, c.Locale)
 			}

@@ -27,7 +27,7 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		if err != nil {
 			return err
 		}
-		closed := s.closingStates(r)
+		closed := closing{r, s.Now()}.states()
 		to, failure := endStatus(withStates(r, closed), cause)
 		ended, _, err = s.finish(ctx, ending{run: r, closed: closed, chat: chat, to: to, failure: failure, data: map[string]any{}})
 		if err == nil {
@@ -36,7 +36,7 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		return err
 	})
 	if err == nil && ended.Status.Terminal() {
-		err = s.seal(ctx, account, runID)
+		err = s.Seal(ctx, account, runID)
 	}
 	return ended, err
 }
@@ -61,9 +61,9 @@ func DoneMove(ids *ids.Source, r plan.Run, chat conversation.Chat, at time.Time)
 // sealWithin is how long Finish waits for the signature of the receipt.
 const sealWithin = 5 * time.Second
 
-// seal tries to sign the receipt of a run that ended; it is no error that a run did not. A failure does not change
-// the end of the run. It returns plan.ErrRunNotFound.
-func (s *Service) seal(ctx context.Context, account, runID string) error {
+// Seal has the receipt of a run that ended signed; it is no error that a run did not end. What prevents it is logged, and the
+// sweep does it again. It returns plan.ErrRunNotFound.
+func (s *Service) Seal(ctx context.Context, account, runID string) error {
 	if s.Sealer == nil {
 		return nil
 	}

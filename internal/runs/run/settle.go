@@ -44,7 +44,7 @@ func (s *Service) abandonUndo(ctx context.Context, account, runID string) error 
 				continue
 			}
 			at := s.Now()
-			st.Status, st.Error = s.closingStatus(r, st)
+			st.Status, st.Error = closing{r, at}.status(st)
 			st.Last.Open, st.UpdatedAt = false, at
 			step, _ := r.Plan.Step(id)
 			place, n := r.Plan.Place(id), len(r.Plan.Steps)
@@ -61,10 +61,4 @@ func (s *Service) abandonUndo(ctx context.Context, account, runID string) error 
 		}
 		return nil
 	})
-}
-
-// Seal has the receipt of a run that ended signed. What prevents it is logged, and the sweep does it
-// again.
-func (s *Service) Seal(ctx context.Context, account, runID string) error {
-	return s.seal(ctx, account, runID)
 }
