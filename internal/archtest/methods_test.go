@@ -45,8 +45,6 @@ var (
 		"internal/edge/webui.cardBuilder":         45,
 		"internal/edge/webui.site":                88,
 		"internal/ground/redact.scan":             90,
-		"internal/runs/command.call":              81,
-		"internal/runs/command.teller":            46,
 		"internal/store/announce.Chats":           55,
 		"internal/store/announce.Runs":            48,
 		"internal/store/chats.Store":              53,
