@@ -312,12 +312,13 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 	}
 	return task(s, func(ctx context.Context, in statemachines.LifecycleInput) (statemachines.LifecycleOutput, error) {
 		var out statemachines.LifecycleOutput
+		k := run.Key{Account: in.AccountID, RunID: in.RunID}
 		var err error
 		switch in.Action {
 		case statemachines.ActionSettle:
 			var ended plan.Run
 			var undoing bool
-			ended, undoing, err = runs.Settle(ctx, in.AccountID, in.RunID, in.Cause())
+			ended, undoing, err = runs.Settle(ctx, k, in.Cause())
 			switch {
 			case undoing:
 				out.Outcome = statemachines.OutcomeNext
@@ -327,7 +328,7 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 				out.Outcome = statemachines.OutcomeDone
 			}
 		case statemachines.ActionSeal:
-			err = runs.Seal(ctx, in.AccountID, in.RunID)
+			err = runs.Seal(ctx, k)
 		default:
 			err = fmt.Errorf("lifecycle: no action %q", in.Action)
 		}

@@ -49,7 +49,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	}}
 	return task(s, func(ctx context.Context, wake gateway.Wake) (Swept, error) {
 		if wake.Execution.Failed() {
-			_, err := runs.Finish(ctx, wake.Execution.Account, wake.Execution.Name, wake.Execution.Status)
+			_, err := runs.Finish(ctx, run.Key{Account: wake.Execution.Account, RunID: wake.Execution.Name}, wake.Execution.Status)
 			return Swept{Runs: run.Swept{Finished: 1}}, err
 		}
 		var swept Swept

@@ -88,7 +88,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				if err != nil || string(whole.Body) != string(body) || whole.Apart != 0 {
 					t.Errorf("%d bytes of %d, %v", len(whole.Body), len(body), err)
 				}
-				if ended, err := w.Runs.Finish(ctx, fixture.Account, r.ID, ""); err != nil || ended.Status != plan.Done {
+				if ended, err := w.Runs.Finish(ctx, fixture.Key(r.ID), ""); err != nil || ended.Status != plan.Done {
 					t.Errorf("%s, %v", ended.Status, err)
 				}
 			})
@@ -236,7 +236,7 @@ func TestLargestRunEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ended, err := w.Runs.Finish(ctx, fixture.Account, r.ID, "TIMED_OUT")
+	ended, err := w.Runs.Finish(ctx, fixture.Key(r.ID), "TIMED_OUT")
 	if err != nil || ended.Status != plan.InDoubt {
 		t.Fatalf("%s, %v", ended.Status, err)
 	}

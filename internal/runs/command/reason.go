@@ -76,8 +76,8 @@ var errReasoned = errors.New("command: it was thought of before")
 // gives no acceptable one. The event and the chat hold the reason. Reason does nothing if the
 // command did not fail, or if the model was already asked. An error is internal, and the call may
 // be repeated.
-func (s *Service) Reason(ctx context.Context, account, runID string, id plan.EffectID) error {
-	r, err := s.Store.Run(ctx, account, runID)
+func (s *Service) Reason(ctx context.Context, k run.Key, id plan.EffectID) error {
+	r, err := s.Store.Run(ctx, k.Account, k.RunID)
 	if err != nil {
 		return err
 	}
@@ -86,10 +86,10 @@ func (s *Service) Reason(ctx context.Context, account, runID string, id plan.Eff
 		return nil
 	}
 	a := &reasoning{service: s, run: r, step: step, state: r.State(id), tag: locale.Tag(r.Locale)}
-	a.was, _ = Of(step.Method, step.Path, a.state.Last.Body)
-	a.confirmed, _ = Of(step.Method, step.Path, step.Body)
-	a.calls = s.Paid.New(account, locale.Text(a.tag, "command.session"))
-	a.calls.Begin(credit.Turn{ID: runID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand, Source: credit.SourceReason})
+	a.was, _ = Of(withBody(step.Arguments(), a.state.Last.Body))
+	a.confirmed, _ = Of(step.Arguments())
+	a.calls = s.Paid.New(k.Account, locale.Text(a.tag, "command.session"))
+	a.calls.Begin(credit.Turn{ID: k.RunID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand, Source: credit.SourceReason})
 	a.calls.Alone = a.checkDue
 	result, err := a.decide(ctx)
 	if err != nil { // no model was called: the hold is released, and the next invocation holds again
@@ -269,7 +269,7 @@ func (a *reasoning) parse(answer llm.Reply) outcome {
 		return a.keepCommand("unusable", sentence("unusable"))
 	}
 	now := strings.TrimSpace(*parsed.Command)
-	if why := Accept(a.confirmed, a.was, now); why != "" {
+	if why := (Replacement{a.confirmed, a.was, now}).Refused(); why != "" {
 		return a.keepCommand(why, sentence(why))
 	}
 	if because := oneLine(parsed.Because, 300); because != "" {
@@ -290,7 +290,7 @@ func (s *Service) write(ctx context.Context, a *reasoning, result outcome) error
 		}
 		at, st := s.Now(), r.State(a.step.ID)
 		tokens, because := a.calls.Turn.Input+a.calls.Turn.Output, r.Text(result.because)
-		asks := result.refused == "" && Asks(a.was, result.now)
+		asks := result.refused == "" && Replacement{Failed: a.was, Other: result.now}.Asks()
 		st.Command = &plan.Command{Was: a.was, Now: result.now, Because: because, Tokens: tokens, Asked: true, Asks: asks}
 		st.UpdatedAt = at
 		data := map[string]any{"was": a.was, "now": result.now, "because": because, "provider": a.calls.Turn.Provider, "model": a.calls.Turn.Model, "tokens": tokens, "asks": asks}

@@ -157,7 +157,7 @@ func (w *world) writeFailure(t *testing.T, was string) plan.Run {
 
 func (w *world) reason(t *testing.T) plan.StepState {
 	t.Helper()
-	must(t, w.service.Reason(context.Background(), fixture.Account, w.run.ID, plan.EffectOf("s1")))
+	must(t, w.service.Reason(context.Background(), fixture.Key(w.run.ID), plan.EffectOf("s1")))
 	return w.Read(w.run.ID).State(plan.EffectOf("s1"))
 }
 
@@ -314,12 +314,12 @@ func TestReasonNeedsCeiling(t *testing.T) {
 func TestReasonSkipsStepThatDidNotFail(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	for _, id := range []string{"s2", "undo:s1", "s1[0]", ""} {
-		must(t, w.service.Reason(context.Background(), fixture.Account, w.run.ID, plan.ParseEffect(id)))
+		must(t, w.service.Reason(context.Background(), fixture.Key(w.run.ID), plan.ParseEffect(id)))
 	}
 	if w.model.times() != 0 {
 		t.Errorf("asked %d times", w.model.times())
 	}
-	if err := w.service.Reason(context.Background(), "other", w.run.ID, plan.EffectOf("s1")); !errors.Is(err, plan.ErrRunNotFound) {
+	if err := w.service.Reason(context.Background(), run.Key{Account: "other", RunID: w.run.ID}, plan.EffectOf("s1")); !errors.Is(err, plan.ErrRunNotFound) {
 		t.Errorf("another account: %v", err)
 	}
 }
@@ -333,7 +333,7 @@ func TestConcurrentReasonsAskModelOnce(t *testing.T) {
 	for i := range errs {
 		all.Go(func() {
 			<-start
-			errs[i] = w.service.Reason(context.Background(), fixture.Account, w.run.ID, plan.EffectOf("s1"))
+			errs[i] = w.service.Reason(context.Background(), fixture.Key(w.run.ID), plan.EffectOf("s1"))
 			if errs[i] != nil { // the others gave up: the call in flight may end now
 				w.model.mu.Lock()
 				defer w.model.mu.Unlock()
@@ -367,7 +367,7 @@ func TestCrashDuringReasonCostsTheAttempt(t *testing.T) {
 	ctx := context.Background()
 	_, err := w.service.Paid.Credit.Cover(ctx, credit.Hold{ID: w.run.ID + ":s1", Account: fixture.Account}, credit.Need{Policy: credit.DefaultPolicy()})
 	must(t, err)
-	if err := w.service.Reason(ctx, fixture.Account, w.run.ID, plan.EffectOf("s1")); err == nil {
+	if err := w.service.Reason(ctx, fixture.Key(w.run.ID), plan.EffectOf("s1")); err == nil {
 		t.Fatal("while another may be asking it must be called again")
 	}
 	if w.Read(w.run.ID).State(plan.EffectOf("s1")).Command != nil {
@@ -386,7 +386,7 @@ func TestReasonRetriesInternalError(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	broken := errors.New("no secrets today")
 	w.service.Paid.Models = keyless{broken}
-	if err := w.service.Reason(context.Background(), fixture.Account, w.run.ID, plan.EffectOf("s1")); !errors.Is(err, broken) {
+	if err := w.service.Reason(context.Background(), fixture.Key(w.run.ID), plan.EffectOf("s1")); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	w.service.Paid.Models = w.model

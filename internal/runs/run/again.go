@@ -82,7 +82,7 @@ func (s *Service) Repeat(ctx context.Context, a Again) (Decision, error) {
 // again proposes the plan that make returns for a run, with the effects of the run that it undoes.
 func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.Plan, []plan.EffectID, error)) (Decision, error) {
 	var d Decision
-	err := s.decide(ctx, a.Account, a.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{a.Account, a.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		if chat.ID == "" {
 			return conversation.ErrChatNotFound
 		}

@@ -70,7 +70,7 @@ func (o *OtherRequest) Unwrap() error { return plan.ErrOtherRequest }
 // counts as this one, because the response to the first write was lost.
 func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decision, error) {
 	var d Decision
-	err := s.decide(ctx, a.Account, a.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{a.Account, a.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		st, err := waitingStep(r, a.StepID)
 		if err != nil {
 			return err

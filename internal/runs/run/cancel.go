@@ -20,7 +20,7 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 	c.Reason = shorten(c.Reason)
 	var d Decision
 	asked := false
-	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{c.Account, c.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		at := s.Now()
 		asked = false
 		switch {

@@ -40,7 +40,7 @@ func (s *Service) Resolve(ctx context.Context, c Resolution) (Decision, error) {
 	var d Decision
 	resolved := map[plan.EffectID]bool{}
 	for more := true; more; {
-		err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
+		err := s.decide(ctx, Key{c.Account, c.RunID}, func(r plan.Run, chat conversation.Chat) error {
 			left, err := c.stepsInDoubt(r, resolved)
 			if err != nil || len(left) == 0 {
 				more = false

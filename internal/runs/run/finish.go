@@ -16,9 +16,9 @@ import (
 // Finish moves a run to its final status, which follows from its steps. It posts the final message
 // once and frees the chat. cause is the reason why the execution ended, empty when it ended well. A
 // run that already ended is not changed.
-func (s *Service) Finish(ctx context.Context, account, runID, cause string) (plan.Run, error) {
+func (s *Service) Finish(ctx context.Context, k Key, cause string) (plan.Run, error) {
 	var ended plan.Run
-	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
+	err := s.decideRun(ctx, k, func(r plan.Run) error {
 		ended = r
 		if !r.Status.Active() {
 			return nil
@@ -36,7 +36,7 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		return err
 	})
 	if err == nil && ended.Status.Terminal() {
-		err = s.Seal(ctx, account, runID)
+		err = s.Seal(ctx, k)
 	}
 	return ended, err
 }
@@ -63,19 +63,19 @@ const sealWithin = 5 * time.Second
 
 // Seal has the receipt of a run that ended signed; it is no error that a run did not end. What prevents it is logged, and the
 // sweep does it again. It returns plan.ErrRunNotFound.
-func (s *Service) Seal(ctx context.Context, account, runID string) error {
+func (s *Service) Seal(ctx context.Context, k Key) error {
 	if s.Sealer == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, sealWithin)
 	defer cancel()
-	err := s.Sealer.Seal(ctx, account, runID)
+	err := s.Sealer.Seal(ctx, k)
 	switch {
 	case err == nil, errors.Is(err, plan.ErrAlreadyRunning):
 	case errors.Is(err, plan.ErrRunNotFound):
 		return err
 	default:
-		s.Log.WarnContext(ctx, "run.unsealed", "account", account, "run_id", runID, "error", err)
+		s.Log.WarnContext(ctx, "run.unsealed", "account", k.Account, "run_id", k.RunID, "error", err)
 	}
 	return nil
 }

@@ -335,7 +335,7 @@ func (m *model) doUndo(t *rapid.T) {
 		l.undoing, l.events = true, l.events+1
 	}
 	for range 2 { // delivered again
-		got, err := m.Runs.Undo(context.Background(), fixture.Account, l.id, cause)
+		got, err := m.Runs.Undo(context.Background(), fixture.Key(l.id), cause)
 		if err != nil || !slices.Equal(texts(got), want) {
 			t.Fatalf("to undo of a %s run: %v, %v; want %v", l.status, got, err, want)
 		}
@@ -369,7 +369,7 @@ func (m *model) doFinish(t *rapid.T) {
 		l.events++
 	}
 	for range 2 { // delivered again
-		if _, err := m.Runs.Finish(context.Background(), fixture.Account, l.id, "tried"); err != nil {
+		if _, err := m.Runs.Finish(context.Background(), fixture.Key(l.id), "tried"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -183,7 +183,7 @@ func TestSweepFinishesRunWhoseExecutionEnded(t *testing.T) {
 		t.Fatalf("swept %+v", swept)
 	}
 	checkEnded(t, w, r.ID, plan.Failed)
-	if _, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, "again"); err != nil {
+	if _, err := w.Runs.Finish(context.Background(), fixture.Key(r.ID), "again"); err != nil {
 		t.Fatal(err)
 	}
 	checkEnded(t, w, r.ID, plan.Failed)
@@ -423,7 +423,7 @@ func TestCancel(t *testing.T) {
 		if !errors.As(err, &e) || e.Name != step.Cancelled {
 			t.Fatalf("the next step ended with %v", err)
 		}
-		if _, err := w.Runs.Finish(ctx, fixture.Account, r.ID, "Run.StepFailed"); err != nil {
+		if _, err := w.Runs.Finish(ctx, fixture.Key(r.ID), "Run.StepFailed"); err != nil {
 			t.Fatal(err)
 		}
 		checkEnded(t, w, r.ID, plan.Cancelled)
@@ -570,7 +570,7 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if _, err := w.Runs.Finish(ctx, fixture.Account, r.ID, ""); err != nil {
+	if _, err := w.Runs.Finish(ctx, fixture.Key(r.ID), ""); err != nil {
 		t.Fatal(err)
 	}
 	checkEnded(t, w, r.ID, plan.Done)

@@ -61,7 +61,7 @@ func (h healing) run(ctx context.Context, k Key) error {
 // expire moves a draft to expired when its time is over.
 func (h healing) expire(ctx context.Context, k Key) error {
 	s := h.service
-	return s.decide(ctx, k.Account, k.RunID, func(r plan.Run, chat conversation.Chat) error {
+	return s.decide(ctx, k, func(r plan.Run, chat conversation.Chat) error {
 		at := s.Now()
 		if r.Status != plan.Draft || at.Before(r.Plan.ExpiresAt) {
 			return nil
@@ -88,12 +88,12 @@ func (h healing) resume(ctx context.Context, r plan.Run) error {
 	}
 	switch execution {
 	case ExecutionNone:
-		if err := s.Executions.StartExecution(ctx, r.Account, r.ID); err != nil {
+		if err := s.Executions.StartExecution(ctx, Key{r.Account, r.ID}); err != nil {
 			return err
 		}
 		h.swept.Restarted++
 	case ExecutionEnded:
-		if _, err := s.Finish(ctx, r.Account, r.ID, string(ExecutionEnded)); err != nil {
+		if _, err := s.Finish(ctx, Key{r.Account, r.ID}, string(ExecutionEnded)); err != nil {
 			return err
 		}
 		h.swept.Finished++

@@ -17,9 +17,9 @@ import (
 // undone. It is not undone while one of its changes is in doubt or in flight, because the data that
 // this change depends on must stay until the outcome is known. Effects of an earlier run whose
 // results this run reuses are not undone.
-func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]plan.EffectID, error) {
+func (s *Service) Undo(ctx context.Context, k Key, cause string) ([]plan.EffectID, error) {
 	var left []plan.EffectID
-	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
+	err := s.decideRun(ctx, k, func(r plan.Run) error {
 		left = []plan.EffectID{}
 		if !r.Status.Active() || r.Status == plan.Queued || !isStopped(r, cause) || hasUncertainChange(r) {
 			return nil

@@ -26,7 +26,7 @@ type Retraction struct {
 // plan.ErrNotPending when it ended otherwise, and plan.ErrRunNotFound. An error changes nothing.
 func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) {
 	var d Decision
-	err := s.decide(ctx, t.Account, t.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{t.Account, t.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		if r.Withdrawn != nil && r.Withdrawn.Message == t.As.Message { // by an earlier attempt, whose answer was lost
 			d = Decision{Run: r, Chat: chat, Message: t.message(s.IDs, r, s.Now())}
 			return nil

@@ -33,12 +33,12 @@ func (a attempt) canReason() bool {
 // again here: it must not destroy, nor be more dangerous than the failed one. An element and an
 // undo have no substitute, because no person could approve it.
 func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
-	was, is := command.Of(args.Method, args.Path, args.Body)
+	was, is := command.Of(args)
 	c := st.Command
-	if !is || !c.Replaces() || !st.StepID.Whole() || command.Accept(was, was, c.Now) != "" {
+	if !is || !c.Replaces() || !st.StepID.Whole() || (command.Replacement{Confirmed: was, Failed: was, Other: c.Now}).Refused() != "" {
 		return nil
 	}
-	return &plan.Command{Was: was, Now: c.Now, Because: c.Because, Asks: c.Asks || command.Asks(was, c.Now)}
+	return &plan.Command{Was: was, Now: c.Now, Because: c.Because, Asks: c.Asks || command.Replacement{Failed: was, Other: c.Now}.Asks()}
 }
 
 // approvalReason returns the reason why a person must see a call before it is sent; empty when
@@ -81,16 +81,16 @@ func approvalFailure(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Fai
 // result must not make a command more dangerous than the confirmed one. The risk of an undo comes
 // from its method alone, so an undo that was shown as destructive is accepted.
 func escalates(step plan.Step, args tool.Arguments) bool {
-	if step.Risk == plan.Destructive || !command.Destroys(args.Method, args.Path, args.Body) {
+	if step.Risk == plan.Destructive || !command.Destroys(args) {
 		return false
 	}
-	return !step.ID.Undo() || !command.Destroys(step.Method, step.Path, step.Body)
+	return !step.ID.Undo() || !command.Destroys(step.Arguments())
 }
 
 // failedCommand returns the ending of an attempt whose command reports failure; nil if the call is
 // not a command, or did not fail.
 func (a attempt) failedCommand(args tool.Arguments, result *plan.Result) *ending {
-	if _, is := command.Of(args.Method, args.Path, args.Body); !is {
+	if _, is := command.Of(args); !is {
 		return nil
 	}
 	failed, why := command.Failed(result.Body)

@@ -154,7 +154,7 @@ func changedByResult(step plan.Step, args tool.Arguments, look ref.Lookup) (bool
 	if step.ID.Undo() {
 		judge = command.UndoChangedByResult
 	}
-	return judge(args.Method, args.Path, step.Body, args.Body, values), nil
+	return judge(args, step.Body, values), nil
 }
 
 // skipped returns the ending of a step that is skipped before its first attempt: its condition is false, or a step

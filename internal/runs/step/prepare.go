@@ -265,7 +265,7 @@ func keysFor(ctx context.Context, store tool.KeyReader, account string, server t
 // reported failure is complete, so the next attempt has another key.
 func (call *prepared) identify(r plan.Run, step plan.Step) error {
 	st := r.State(step.ID)
-	_, isCommand := command.Of(call.args.Method, call.args.Path, call.args.Body)
+	_, isCommand := command.Of(call.args)
 	switch {
 	case isCommand && st.Result != nil && meaning.Of(st.Result.Status, false) == meaning.Done:
 		call.idempotency = fmt.Sprintf("%s:%s:%d", r.ID, step.ID, st.Attempts+1)
