@@ -3,7 +3,6 @@ package webui
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"time"
 
 	"piloto/internal/access/auth"
@@ -117,18 +116,19 @@ func (c *card) setPermissions(who auth.Principal, run plan.Run, speaksFor string
 	}
 }
 
-// approvalView returns the conversation of a run, at the step that a link refers to. It changes nothing; the viewer
-// decides on the card. A card that is only on older pages is added at the end. request is the digest of the request for
-// which the link was made; "" names none.
-func (s *site) approvalView(ctx context.Context, v visit, runID, stepID, request string) (*chatView, error) {
+// asked returns the conversation of a run, at the step that a link refers to. It changes nothing; the viewer
+// decides on the card. A card that is only on older pages is added at the end. ?step= names the step; ?request_digest= is
+// the digest of the request for which the link was made, or "".
+func (r chatReader) asked(ctx context.Context, v visit, runID string) (*chatView, error) {
+	stepID, request := v.URL.Query().Get("step"), v.URL.Query().Get("request_digest")
 	if !ids.Valid(runID) {
 		return nil, plan.ErrRunNotFound
 	}
-	run, err := s.Runs.Run(ctx, v.who.Account, runID)
+	run, err := r.cards.runs.Run(ctx, v.who.Account, runID)
 	if err != nil {
 		return nil, err
 	}
-	view, err := s.chat(ctx, v, run.ChatID, "")
+	view, err := r.one(ctx, v, run.ChatID, "")
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *site) approvalView(ctx context.Context, v visit, runID, stepID, request
 			return view, nil
 		}
 	}
-	c, err := s.card(ctx, v, runID)
+	c, err := r.cards.card(ctx, v, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -160,13 +160,4 @@ func (c *card) linked(stepID, request string) string {
 		}
 	}
 	return "run-" + c.ID
-}
-
-func (s *site) approveFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.approvalView(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("step"), v.URL.Query().Get("request_digest"))
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "chat", view)
-	return nil
 }

@@ -64,20 +64,17 @@ const (
 
 var errNoFilter = fault.New(fault.Invalid, "request.invalid")
 
-func (s *site) runsFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.history(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "runs", view)
-	return nil
+// historyReader reads the list of runs.
+type historyReader struct {
+	runs    plan.Lister
+	answers responders
 }
 
-func (s *site) history(ctx context.Context, v visit) (*runsView, error) {
+func (r historyReader) all(ctx context.Context, v visit) (*runsView, error) {
 	q := v.URL.Query()
 	view := &runsView{Only: q.Get("cursor") != "", Filter: filterOf(q), Statuses: plan.Statuses()}
 	view.Narrowed = view.Filter != runFilter{}
-	list, err := s.runList(v, view.Filter)
+	list, err := newRunList(r.runs, v, view.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +99,7 @@ func (s *site) history(ctx context.Context, v visit) (*runsView, error) {
 		q.Set("cursor", cursor)
 		view.More = q.Encode()
 	}
-	who, err := s.responder(ctx, v, "")
+	who, err := r.answers.of(ctx, v, "")
 	view.Facts = who.Facts
 	return view, err
 }
@@ -113,15 +110,15 @@ func filterOf(q url.Values) runFilter {
 
 // runList is a list of runs that is read by pages.
 type runList struct {
-	site   *site
+	runs   plan.Lister
 	visit  visit
 	of     plan.Filter
 	text   string // folded
 	undone map[string]bool
 }
 
-func (s *site) runList(v visit, f runFilter) (*runList, error) {
-	l := &runList{site: s, visit: v, text: fold.Text(f.Text), undone: map[string]bool{}}
+func newRunList(runs plan.Lister, v visit, f runFilter) (*runList, error) {
+	l := &runList{runs: runs, visit: v, text: fold.Text(f.Text), undone: map[string]bool{}}
 	var errFrom, errTo error
 	if f.Status != "" {
 		l.of.Statuses = []plan.Status{plan.Status(f.Status)}
@@ -142,13 +139,13 @@ func (s *site) runList(v visit, f runFilter) (*runList, error) {
 // page reads a page of runs, and leaves those that the filter lets through. What undoes a run is newer than it, so that
 // it was read before.
 func (l *runList) page(ctx context.Context, cursor string) ([]runRow, string, error) {
-	heads, next, err := l.site.Runs.Runs(ctx, l.visit.who.Account, l.of, cursor, runsPage)
+	heads, next, err := l.runs.Runs(ctx, l.visit.who.Account, l.of, cursor, runsPage)
 	var kept []runRow
 	for _, h := range heads {
 		if h.Plan.Undoes != "" && h.Status == plan.Done {
 			l.undone[h.Plan.Undoes] = true
 		}
-		if r := l.site.historyRow(l.visit, h); strings.Contains(r.words, l.text) {
+		if r := historyRow(l.visit, h); strings.Contains(r.words, l.text) {
 			r.Undone = l.undone[r.ID]
 			kept = append(kept, r)
 		}
@@ -156,7 +153,7 @@ func (l *runList) page(ctx context.Context, cursor string) ([]runRow, string, er
 	return kept, next, err
 }
 
-func (s *site) historyRow(v visit, h plan.Head) runRow {
+func historyRow(v visit, h plan.Head) runRow {
 	run := h.Run
 	r := runRow{
 		ID: run.ID, ChatID: run.ChatID, Goal: display(run.Plan.Goal), Status: run.Status, Withdrawn: run.Withdrawn != nil, Who: run.Confirmer, At: run.CreatedAt,
@@ -166,12 +163,12 @@ func (s *site) historyRow(v visit, h plan.Head) runRow {
 	if r.Who == "" {
 		r.Who = run.User
 	}
-	w := words{tag: v.tag, now: s.Now}
+	w := v.words()
 	if run.Confirmer != "" && !h.EndedAt.IsZero() {
 		r.Took = w.took(h.EndedAt.Sub(run.CreatedAt))
 	}
 	said := []string{run.Plan.Goal}
-	a := cardBuilder{run: run, card: &card{}, words: w, now: s.Now()}
+	a := cardBuilder{run: run, card: &card{}, words: w, now: v.now}
 	for _, step := range run.Plan.Steps {
 		b, ok := run.Plan.Binding(step.ID)
 		if !ok || plan.RiskOf(step.Method) == plan.Read {
@@ -190,9 +187,9 @@ func (s *site) historyRow(v visit, h plan.Head) runRow {
 	return r
 }
 
-// runsFile serves the list as a CSV file (RFC 4180), of at most csvRows runs.
-func (s *site) runsFile(w http.ResponseWriter, v visit) error {
-	list, err := s.runList(v, filterOf(v.URL.Query()))
+// file serves the list as a CSV file (RFC 4180), of at most csvRows runs.
+func (r historyReader) file(w http.ResponseWriter, v visit) error {
+	list, err := newRunList(r.runs, v, filterOf(v.URL.Query()))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package webui
 
 import (
 	"cmp"
-	"net/http"
+	"context"
 	"time"
 
 	"piloto/internal/ground/ids"
@@ -98,13 +98,18 @@ const (
 	receiptFields = 12      // of an answer
 )
 
-func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
+// receiptReader reads receipts.
+type receiptReader struct{ runs Runs }
+
+// read reads the printable receipt of the run that ?run= names.
+func (r receiptReader) read(ctx context.Context, v visit) (*receiptView, error) {
+	runID := v.URL.Query().Get("run")
 	if !ids.Valid(runID) {
-		return plan.ErrRunNotFound
+		return nil, plan.ErrRunNotFound
 	}
-	run, err := s.Runs.Run(v.Context(), v.who.Account, runID)
+	run, err := r.runs.Run(ctx, v.who.Account, runID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var events []plan.Event
 	var revisions []plan.Revision
@@ -113,19 +118,18 @@ func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
 	err = runAll(
 		func() (err error) {
 			if run.Link > 0 {
-				link, err = s.Runs.Link(v.Context(), v.who.Account, run.Link)
+				link, err = r.runs.Link(ctx, v.who.Account, run.Link)
 			}
 			return
 		},
-		func() (err error) { keys, err = s.Runs.SigningKeys(v.Context()); return },
-		func() (err error) { events, err = s.events(v.Context(), v, runID, receiptEvents); return },
-		func() (err error) { revisions, err = s.Runs.Revisions(v.Context(), run); return },
+		func() (err error) { keys, err = r.runs.SigningKeys(ctx); return },
+		func() (err error) { events, err = readEvents(ctx, r.runs, v.who.Account, runID, receiptEvents); return },
+		func() (err error) { revisions, err = r.runs.Revisions(ctx, run); return },
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.write(w, v, http.StatusOK, "receipt-page", newReceipt(run, receipt.New(run, revisions, events).In(link), keys, revisions, v))
-	return nil
+	return newReceipt(run, receipt.New(run, revisions, events).In(link), keys, revisions, v), nil
 }
 
 // newReceipt builds the printable receipt of a run. If the run changed between the reads, the receipt is marked as

@@ -38,7 +38,7 @@ const mostReversals = 20
 
 // reversals reads the runs that undo effects of a run, by its events, in their order. It returns the run with the undos
 // that they did as if they were its own.
-func (s *site) reversals(ctx context.Context, v visit, run plan.Run, events []plan.Event) (plan.Run, []reversing, error) {
+func (k cardReader) reversals(ctx context.Context, v visit, run plan.Run, events []plan.Event) (plan.Run, []reversing, error) {
 	var all []plan.Reversal
 	for _, e := range events {
 		if r, ok := plan.ReversalOf(e); ok {
@@ -51,11 +51,11 @@ func (s *site) reversals(ctx context.Context, v visit, run plan.Run, events []pl
 		ids[i] = r.RunID
 	}
 	found, err := readAll(ids, func(id string) (*plan.Run, error) {
-		r, err := s.Runs.Run(ctx, v.who.Account, id)
+		r, err := k.runs.Run(ctx, v.who.Account, id)
 		if err != nil {
 			return nil, err
 		}
-		r, err = plan.Newest(ctx, s.Runs, r) // it may have been retried
+		r, err = plan.Newest(ctx, k.runs, r) // it may have been retried
 		return &r, err
 	})
 	if err != nil {
@@ -111,19 +111,22 @@ type reversed struct {
 const mostRetries = 5
 
 // undone adds to the steps of a card what they undo, when its run undoes another.
-func (s *site) undone(ctx context.Context, v visit, run plan.Run, c *card) error {
+func (k cardReader) undone(ctx context.Context, v visit, run plan.Run, c *card) error {
 	if run.Plan.Undoes == "" {
 		return nil
 	}
 	var old plan.Run
 	var events []plan.Event
 	err := runAll(
-		func() (err error) { old, err = s.Runs.Run(ctx, v.who.Account, run.Plan.Undoes); return },
-		func() (err error) { events, err = s.events(ctx, v, run.Plan.Undoes, cardEvents); return },
+		func() (err error) { old, err = k.runs.Run(ctx, v.who.Account, run.Plan.Undoes); return },
+		func() (err error) {
+			events, err = readEvents(ctx, k.runs, v.who.Account, run.Plan.Undoes, cardEvents)
+			return
+		},
 	)
 	first := run
 	for n := 0; err == nil && first.Retries != "" && n < mostRetries; n++ { // the event names the run that was retried
-		first, err = s.Runs.Run(ctx, v.who.Account, first.Retries)
+		first, err = k.runs.Run(ctx, v.who.Account, first.Retries)
 	}
 	if isMissing(err) {
 		return nil

@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"context"
 	"net/http"
 
 	"piloto/internal/ground/locale"
@@ -24,36 +25,31 @@ type settingsView struct {
 	Themes   []string
 }
 
-func (s *site) settings(v visit) settingsView {
-	view := settingsView{Facts: s.Facts, Theme: theme(v.Request), Themes: []string{"", "light", "dark"}}
+func (s *site) settings(_ context.Context, v visit) (settingsView, error) {
+	view := settingsView{Facts: s.print.facts, Theme: theme(v.Request), Themes: []string{"", "light", "dark"}}
 	if c, err := v.Cookie(langCookie); err == nil {
 		view.Language = locale.Match(c.Value)
 	}
-	return view
-}
-
-func (s *site) settingsFragment(w http.ResponseWriter, v visit) error {
-	s.write(w, v, http.StatusOK, "settings", s.settings(v))
-	return nil
+	return view, nil
 }
 
 // chooseLanguage stores the language, or forgets it when the browser's is to be used, and returns to the page of the form.
-func (s *site) chooseLanguage(w http.ResponseWriter, v visit) error {
+func chooseLanguage(w http.ResponseWriter, v visit) error {
 	lang := chosen(w, v, "lang")
 	if lang != "" {
 		lang = string(locale.Match(lang))
 	}
-	s.remember(w, v, langCookie, lang)
+	remember(w, v, langCookie, lang)
 	return nil
 }
 
 // chooseTheme stores the theme, or forgets it when the system's is to be used, and returns to the page of the form.
-func (s *site) chooseTheme(w http.ResponseWriter, v visit) error {
+func chooseTheme(w http.ResponseWriter, v visit) error {
 	theme := chosen(w, v, "theme")
 	if theme != "light" && theme != "dark" {
 		theme = ""
 	}
-	s.remember(w, v, themeCookie, theme)
+	remember(w, v, themeCookie, theme)
 	return nil
 }
 
@@ -64,7 +60,7 @@ func chosen(w http.ResponseWriter, v visit, name string) string {
 }
 
 // remember stores a choice in this browser for a year; "" deletes it.
-func (s *site) remember(w http.ResponseWriter, v visit, name, value string) {
+func remember(w http.ResponseWriter, v visit, name, value string) {
 	age := 365 * 24 * 3600
 	if value == "" {
 		age = -1

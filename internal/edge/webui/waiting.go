@@ -2,11 +2,11 @@ package webui
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
 	"piloto/internal/live/hook"
@@ -63,16 +63,14 @@ const (
 	waitingReads = 6 // pages that are read to fill one, when a filter leaves few
 )
 
-func (s *site) waitingFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.waiting(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "waiting", view)
-	return nil
+// waitReader reads what waits for the viewer.
+type waitReader struct {
+	runs    plan.Lister
+	chats   conversation.ChatReader
+	answers responders
 }
 
-func (s *site) waiting(ctx context.Context, v visit) (*waitingView, error) {
+func (r waitReader) all(ctx context.Context, v visit) (*waitingView, error) {
 	q := v.URL.Query()
 	view := &waitingView{
 		Only:   q.Get("cursor") != "",
@@ -80,11 +78,11 @@ func (s *site) waiting(ctx context.Context, v visit) (*waitingView, error) {
 	}
 	cursor := q.Get("cursor")
 	for range waitingReads {
-		list, next, err := s.Runs.Waiting(ctx, v.who.Account, "", s.Now(), cursor, waitingPage)
+		list, next, err := r.runs.Waiting(ctx, v.who.Account, "", v.now, cursor, waitingPage)
 		if err != nil {
 			return nil, err
 		}
-		view.add(s.waitRows(v, list))
+		view.add(waitRows(v, list))
 		cursor = next
 		if cursor == "" || len(view.Rows) >= waitingPage {
 			break
@@ -96,8 +94,8 @@ func (s *site) waiting(ctx context.Context, v visit) (*waitingView, error) {
 	}
 	var who responder
 	err := runAll(
-		func() (err error) { who, err = s.responder(ctx, v, ""); return },
-		func() error { return s.nameChats(ctx, v, view.Rows) },
+		func() (err error) { who, err = r.answers.of(ctx, v, ""); return },
+		func() error { return r.nameChats(ctx, v, view.Rows) },
 	)
 	view.Facts = who.Facts
 	return view, err
@@ -183,8 +181,8 @@ type waitNow struct {
 // mostCounted is how many of what waits are counted.
 const mostCounted = 100
 
-func (s *site) waitingNow(ctx context.Context, v visit) (*waitingNow, error) {
-	list, cursor, err := s.Runs.Waiting(ctx, v.who.Account, "", s.Now(), "", mostCounted)
+func (r waitReader) now(ctx context.Context, v visit) (*waitingNow, error) {
+	list, cursor, err := r.runs.Waiting(ctx, v.who.Account, "", v.now, "", mostCounted)
 	now := &waitingNow{Waits: []waitNow{}, More: cursor != ""}
 	own, _ := ownWaits(list)
 	for _, w := range own {
@@ -194,7 +192,7 @@ func (s *site) waitingNow(ctx context.Context, v visit) (*waitingNow, error) {
 }
 
 // waitRows returns the rows of what waits.
-func (s *site) waitRows(v visit, list []plan.ListedWait) []waitRow {
+func waitRows(v visit, list []plan.ListedWait) []waitRow {
 	own, agents := ownWaits(list)
 	var rows []waitRow
 	for _, w := range own {
@@ -205,17 +203,17 @@ func (s *site) waitRows(v visit, list []plan.ListedWait) []waitRow {
 			})
 			continue
 		}
-		r := s.runRow(v, w)
+		r := runWaitRow(v, w)
 		r.Agent = agents[w.Run.ID]
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-// runRow returns the row of a plan, or of a step of one.
-func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
+// runWaitRow returns the row of a plan, or of a step of one.
+func runWaitRow(v visit, w plan.ListedWait) waitRow {
 	run := w.Run.Run
-	a := cardBuilder{run: run, card: &card{}, words: words{tag: v.tag, now: s.Now}, now: s.Now()}
+	a := cardBuilder{run: run, card: &card{}, words: v.words(), now: v.now}
 	r := waitRow{
 		Key: keyOfWait(w), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(titleOfWait(w, v.tag)),
 		Risk: plan.Read, Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
@@ -249,16 +247,16 @@ func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
 }
 
 // nameChats reads the titles of the chats of rows.
-func (s *site) nameChats(ctx context.Context, v visit, rows []waitRow) error {
+func (r waitReader) nameChats(ctx context.Context, v visit, rows []waitRow) error {
 	titles := map[string]string{}
-	for _, r := range rows {
-		titles[r.ChatID] = ""
+	for _, row := range rows {
+		titles[row.ChatID] = ""
 	}
 	var reads []func() error
 	found := make(chan [2]string, len(titles))
 	for id := range titles {
 		reads = append(reads, func() error {
-			c, err := s.Chats.Chat(ctx, v.who.Account, id)
+			c, err := r.chats.Chat(ctx, v.who.Account, id)
 			if isMissing(err) { // it was deleted meanwhile
 				return nil
 			}
@@ -271,8 +269,8 @@ func (s *site) nameChats(ctx context.Context, v visit, rows []waitRow) error {
 	for pair := range found {
 		titles[pair[0]] = pair[1]
 	}
-	for i, r := range rows {
-		if rows[i].Chat = titles[r.ChatID]; rows[i].Chat == "" {
+	for i, row := range rows {
+		if rows[i].Chat = titles[row.ChatID]; rows[i].Chat == "" {
 			rows[i].Chat = locale.Text(v.tag, "page.chat.untitled")
 		}
 	}
