@@ -53,16 +53,26 @@ func (r Run) openApprovals() []Wait {
 
 func (r Run) openDoubts() []Wait {
 	var list []Wait
-	for _, st := range r.Steps {
-		if st.Status != StepInDoubt || st.Resolved != nil || st.Expanded && st.StepID.Item() < 0 { // its elements are in doubt
-			continue
-		}
-		w := Wait{Kind: WaitDoubt, StepID: st.StepID, Asked: st.UpdatedAt}
+	for _, id := range r.Doubts() {
+		st := r.State(id)
+		w := Wait{Kind: WaitDoubt, StepID: id, Asked: st.UpdatedAt}
 		if !st.StepID.Undo() {
 			w.StepID = EffectOf(st.StepID.Step())
 		}
 		if !slices.ContainsFunc(list, func(other Wait) bool { return other.Slot() == w.Slot() }) {
 			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Doubts returns the effects in doubt of which no person said what became of them. A step that is done for each element
+// has none: its elements do.
+func (r Run) Doubts() []EffectID {
+	var list []EffectID
+	for _, st := range r.Steps {
+		if st.Status == StepInDoubt && st.Resolved == nil && !(st.Expanded && st.StepID.Item() < 0) {
+			list = append(list, st.StepID)
 		}
 	}
 	return list

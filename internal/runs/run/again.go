@@ -54,8 +54,8 @@ type Again struct {
 // conversation.ErrChatNotFound.
 func (s *Service) Reverse(ctx context.Context, a Again) (Decision, error) {
 	return s.again(ctx, a, func(r plan.Run) (plan.Plan, []plan.EffectID, error) {
-		if id := unresolvedStep(r); !id.IsZero() {
-			step, _ := r.Plan.Step(id)
+		if doubts := r.Doubts(); len(doubts) > 0 {
+			step, _ := r.Plan.Step(doubts[0])
 			return plan.Plan{}, nil, ErrUnresolved.With("step", step.Title)
 		}
 		back := reversal{s.Store, s.Catalogue, s.Drafts, r}

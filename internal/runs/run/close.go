@@ -45,7 +45,7 @@ func (c closing) states() []plan.StepState {
 	if c.run.UndoAt == nil {
 		return closed
 	}
-	for _, id := range UndoIDs(c.run) {
+	for _, id := range c.run.Undos() {
 		if st := c.run.State(id); !st.Status.Terminal() {
 			status, failure := c.status(st)
 			end(st, status, failure)

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // Finish moves a run to its final status, which follows from its steps. It posts the final message
@@ -109,15 +110,7 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 // move returns the move that ends the run, and its final message.
 func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message) {
 	r := withStates(e.run, e.closed)
-	done, skipped := 0, 0
-	for _, step := range r.Plan.Steps {
-		switch r.State(step.ID).Status {
-		case plan.StepDone:
-			done++
-		case plan.StepSkipped:
-			skipped++
-		}
-	}
+	seen := view.Of(r, at)
 	reason := ""
 	if e.failure != nil {
 		reason = e.failure.Message
@@ -126,20 +119,20 @@ func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message)
 	if closed := idsByStatus(e.closed); len(closed) > 0 {
 		e.data["closed"] = closed
 	}
-	e.data["status"], e.data["done"], e.data["skipped"], e.data["steps"] = e.to, done, skipped, len(r.Plan.Steps)
+	e.data["status"], e.data["done"], e.data["skipped"], e.data["steps"] = e.to, seen.Done, seen.Skipped, seen.Total
 	steps := locale.Phrase(locale.Verbatim(""))
-	if len(r.Plan.Steps) > 1 {
-		steps = locale.Say("run.finished_steps", "done", done, "n", len(r.Plan.Steps))
+	if seen.Total > 1 {
+		steps = locale.Say("run.finished_steps", "done", seen.Done, "n", seen.Total)
 	}
 	lines := []locale.Phrase{locale.Say("run.finished_"+string(e.to), "goal", r.Plan.Goal, "steps", steps, "reason", reason)}
-	if skipped > 0 {
-		lines = append(lines, locale.Say("run.skipped", "n", skipped))
+	if seen.Skipped > 0 {
+		lines = append(lines, locale.Say("run.skipped", "n", seen.Skipped))
 	}
 	var result locale.Phrase
 	if e.to == plan.Done {
 		result = summary(r)
 	} else {
-		lines = append(lines, reportUndos(r, e.data)...)
+		lines = append(lines, reportUndos(r, seen, e.data)...)
 	}
 	parts := append([]locale.Phrase{locale.Lines(lines...), result}, reportRoom(r)...)
 	text := locale.Joined{Phrases: parts, Between: "\n\n"} // a table begins a paragraph
@@ -160,23 +153,12 @@ func idsByStatus(closed []plan.StepState) map[plan.StepStatus][]plan.EffectID {
 
 // reportUndos returns the lines of the final message about the effects that were undone, those that
 // could not be undone, and those that stay. It adds the same to the data of the event.
-func reportUndos(r plan.Run, data map[string]any) []locale.Phrase {
-	var undone, not, stays []plan.EffectID
-	for _, st := range changesOf(r) {
-		switch undo := r.State(plan.UndoOf(st.StepID)); {
-		case r.UndoAt == nil || undo.Status == plan.StepPending:
-			stays = append(stays, st.StepID)
-		case undo.Status == plan.StepDone:
-			undone = append(undone, st.StepID)
-		default:
-			not = append(not, st.StepID)
-		}
-	}
+func reportUndos(r plan.Run, seen view.View, data map[string]any) []locale.Phrase {
 	var lines []locale.Phrase
 	for _, group := range []struct {
 		name, key string
 		ids       []plan.EffectID
-	}{{"undone", "run.undone", undone}, {"not_undone", "run.not_undone", not}, {"stays", "run.stays", stays}} {
+	}{{"undone", "run.undone", seen.Undone}, {"not_undone", "run.not_undone", seen.NotUndone}, {"stays", "run.stays", seen.Stays}} {
 		if len(group.ids) > 0 {
 			data[group.name] = group.ids
 			lines = append(lines, locale.Say(group.key, "list", titles(r, group.ids)))

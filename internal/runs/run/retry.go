@@ -65,8 +65,8 @@ func checkRetriable(r plan.Run) error {
 	case r.ConfirmBy == "" || r.Status == plan.Done:
 		return plan.ErrNothingToRetry
 	}
-	if id := unresolvedStep(r); !id.IsZero() {
-		step, _ := r.Plan.Step(id)
+	if doubts := r.Doubts(); len(doubts) > 0 {
+		step, _ := r.Plan.Step(doubts[0])
 		return ErrUnresolved.With("step", step.Title)
 	}
 	return nil

@@ -101,7 +101,7 @@ func (v reversal) left(ctx context.Context) ([]plan.EffectID, error) {
 			break
 		}
 	}
-	return slices.DeleteFunc(UndoIDs(r), func(id plan.EffectID) bool { return over[id] }), nil
+	return slices.DeleteFunc(r.Undos(), func(id plan.EffectID) bool { return over[id] }), nil
 }
 
 // eventsPage is the number of events that are read at once.
@@ -121,8 +121,8 @@ func (v reversal) addReversed(ctx context.Context, of plan.Reversal, over map[pl
 	case before.Status.Active():
 		return plan.OtherRunning("other", before)
 	}
-	if id := unresolvedStep(before); !id.IsZero() {
-		step, _ := before.Plan.Step(id)
+	if doubts := before.Doubts(); len(doubts) > 0 {
+		step, _ := before.Plan.Step(doubts[0])
 		return ErrUnresolved.With("step", step.Title)
 	}
 	for _, id := range of.DoneBy(before) {

@@ -38,7 +38,7 @@ func (s *Service) abandonUndo(ctx context.Context, k Key) error {
 		if !r.Status.Active() || r.UndoAt == nil {
 			return nil
 		}
-		for _, id := range UndoIDs(r) {
+		for _, id := range r.Undos() {
 			st := r.State(id)
 			if st.Status.Terminal() || st.Attempts == 0 {
 				continue

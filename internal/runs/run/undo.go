@@ -6,7 +6,6 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 )
 
@@ -27,7 +26,7 @@ func (s *Service) Undo(ctx context.Context, k Key, cause string) ([]plan.EffectI
 		if cause == CauseThrottled && r.UndoAt != nil {
 			return nil
 		}
-		for _, id := range UndoIDs(r) {
+		for _, id := range r.Undos() {
 			if !r.State(id).Status.Terminal() {
 				left = append(left, id)
 			}
@@ -68,31 +67,4 @@ func hasUncertainChange(r plan.Run) bool {
 		unknown := st.Last.Open || st.Lost && !st.Status.Terminal()
 		return st.Status == plan.StepInDoubt || unknown && step.Risk != plan.Read
 	})
-}
-
-// changesOf returns the changes that were made, by steps or by their elements.
-func changesOf(r plan.Run) []plan.StepState {
-	var list []plan.StepState
-	for _, st := range r.Steps {
-		step, ok := r.Plan.Step(st.StepID)
-		if ok && st.Status == plan.StepDone && step.Risk != plan.Read && step.ForEach == "" && !st.StepID.Undo() {
-			list = append(list, st)
-		}
-	}
-	return list
-}
-
-// UndoIDs returns the ids of the undos of the run's own changes, the newest change first.
-func UndoIDs(r plan.Run) []plan.EffectID {
-	done := slices.DeleteFunc(changesOf(r), func(st plan.StepState) bool {
-		_, ok := r.Plan.Step(plan.UndoOf(st.StepID))
-		return !ok || st.Reused != ""
-	})
-	slices.Reverse(done) // changes of the same moment are undone in the reverse order of the plan
-	order.By(done, func(a, b plan.StepState) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
-	ids := make([]plan.EffectID, len(done))
-	for i, st := range done {
-		ids[i] = plan.UndoOf(st.StepID)
-	}
-	return ids
 }

@@ -157,7 +157,7 @@ func next(r plan.Run, at time.Time) ([]plan.EffectID, Done, error) {
 // the effects that have begun are open.
 func open(r plan.Run) ([]plan.EffectID, error) {
 	if r.UndoAt != nil {
-		for _, id := range run.UndoIDs(r) {
+		for _, id := range r.Undos() {
 			if !r.State(id).Status.Terminal() {
 				return []plan.EffectID{id}, nil
 			}
