@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -180,17 +181,12 @@ func (a *app) tellEvent(e plan.Event, titles map[string]string) {
 
 // endOf prints a run that ended or waits.
 func (a *app) endOf(r httpapi.Run) error {
-	done := 0
-	for _, s := range r.Steps {
-		if s.Status == plan.StepDone {
-			done++
-		}
-	}
+	seen := r.View()
 	if a.global.json {
 		if err := a.printJSON(r); err != nil {
 			return err
 		}
-		return exit(codeOfRun(r.Status, done))
+		return exit(codeOfRun(r.Status, seen.Done))
 	}
 	w := a.writer(a.isTerm && a.colour)
 	w.Outcome(r)
@@ -198,18 +194,21 @@ func (a *app) endOf(r httpapi.Run) error {
 		return err
 	}
 	for _, s := range r.Steps {
-		switch {
-		case s.Approval != nil && s.Approval.Decision == "" && r.Status == plan.Waiting:
-			a.say(a.text("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", short(s.Approval.Digest)))
-		case s.Status == plan.StepInDoubt:
-			a.say(a.text("cli.settle_with", "id", r.RunID, "step", s.ID))
+		for _, w := range seen.Waits {
+			switch step := w.StepID.String(); {
+			case w.StepID.Step() != s.ID:
+			case w.Kind == plan.WaitApproval:
+				a.say(a.text("cli.approve_with", "id", r.RunID, "step", step, "digest", short(plan.Digest(w.Request))))
+			case w.Kind == plan.WaitDoubt:
+				a.say(a.text("cli.settle_with", "id", r.RunID, "step", step))
+			}
 		}
 		a.tellRoom(s.MCPID, s.Result)
 		if s.UndoState != nil {
 			a.tellRoom(s.MCPID, s.UndoState.Result)
 		}
 	}
-	return exit(codeOfRun(r.Status, done))
+	return exit(codeOfRun(r.Status, seen.Done))
 }
 
 // tellRoom writes what made room for a step that changes files.
@@ -371,9 +370,10 @@ func (a *app) runsApprove() *cobra.Command {
 // waitingStep returns the step of a run that waits for an approval.
 func (a *app) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	var waiting []httpapi.Step
-	for _, s := range r.Steps {
-		if s.Approval != nil && s.Approval.Decision == "" && (id == "" || s.ID == id) {
-			waiting = append(waiting, s)
+	for _, w := range r.View().Waits {
+		i := slices.IndexFunc(r.Steps, func(s httpapi.Step) bool { return s.ID == w.StepID.String() })
+		if w.Kind == plan.WaitApproval && i >= 0 && (id == "" || r.Steps[i].ID == id) {
+			waiting = append(waiting, r.Steps[i])
 		}
 	}
 	switch len(waiting) {
