@@ -3,6 +3,7 @@ package webui
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"piloto/internal/access/auth"
@@ -70,16 +71,15 @@ func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 	w.Target, w.Path = sentTo(p.URL)
 	switch {
 	case p.Decision != "":
-	case state.Status == plan.StepWaiting && a.run.Status.Active() && a.run.CancelAt == nil && p.Open(a.now):
+	case slices.ContainsFunc(a.card.Waits, func(w plan.Wait) bool { return w.Kind == plan.WaitApproval && w.StepID == state.StepID }):
 		w.State = "open"
-		a.card.Waits++
 	default:
 		w.State = "expired"
 	}
 	return w
 }
 
-// doubt returns nil for an effect that is not in doubt. It counts unresolved doubts on the card.
+// doubt returns nil for an effect that is not in doubt.
 func (a cardBuilder) doubt(id plan.EffectID, state plan.StepState) *doubt {
 	if state.Status != plan.StepInDoubt {
 		return nil
@@ -94,9 +94,7 @@ func (a cardBuilder) doubt(id plan.EffectID, state plan.StepState) *doubt {
 	d.Target, d.Path = sentTo(last.URL)
 	if s := state.Resolved; s != nil {
 		d.Resolved = &resolution{Outcome: s.Outcome, By: a.show(s.By), Note: a.show(s.Note), At: s.At}
-		return d
 	}
-	a.card.Doubts++
 	return d
 }
 

@@ -10,16 +10,14 @@ import (
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // card is the view of a run: the plan to confirm, then its timeline, then its result.
 type card struct {
-	ID     string
-	Goal   render.HTML
-	Status plan.Status // as shown: a draft past its time is expired
-	Draft  bool
-	Live   bool // queued, running or waiting
-	Dead   bool // a draft that cannot run any more
+	view.View
+	ID   string
+	Goal render.HTML
 
 	Withdrawn bool         // the model took the draft back; Reason is its own
 	Dropped   *droppedPlan // the draft in whose place this one came
@@ -33,15 +31,7 @@ type card struct {
 	Graph     *graph
 	Left      int    // steps that are neither done nor skipped
 	Remains   string // about how long they take
-	Writes    int
-	Destroy   int
-	Repeats   int // steps whose request may have been done already
-	Costs     int // changing steps with an amount of money
-	Finished,
-	Total int
-	Skipped   int // skipped because of their conditions
-	Completed int // done or skipped
-	Stopping  bool
+	Costs     int    // changing steps with an amount of money
 	Elapsed   string
 	Error     render.HTML
 	Marked    bool // the text has marked characters
@@ -51,14 +41,6 @@ type card struct {
 	Revisions []revision // all revisions, if more than one
 	Retries   string     // the run that this one continues
 	Reason    render.HTML
-	Undoable, // changing steps that can be undone
-	Changing int
-	Undoing bool
-	Asks    int // steps that will wait for an approval
-	Waits   int // steps that wait now
-	Doubts  int // effects in doubt that a person must resolve
-	Retry   bool
-	Undo    bool // it left something that can be undone
 
 	UndoneBy []reversing
 
@@ -66,7 +48,6 @@ type card struct {
 	ReadUntil time.Time // when the earliest of those reads is old
 	ReadOld   bool
 	Ended     *aftermath // effects left by an unsuccessful end
-	Receipt   bool       // it was confirmed and is over
 }
 
 // cardStep is one step: its request and its result.
@@ -139,15 +120,7 @@ type answer struct {
 // newCard returns the card of a run and its events at a time.
 func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *card {
 	p := run.Plan
-	c := &card{
-		ID: run.ID, Status: run.Status, Digest: string(run.Digest), Expires: p.ExpiresAt,
-		Total: len(p.Steps), Seq: run.EventSeq, Stopping: run.CancelAt != nil && run.Status.Active(),
-	}
-	if c.Status == plan.Draft && !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt) {
-		c.Status = plan.Expired
-	}
-	c.Draft, c.Live = c.Status == plan.Draft, c.Status.Active()
-	c.Dead = c.Status == plan.Expired || c.Status == plan.Superseded || c.Status == plan.Cancelled && !hasStarted(run)
+	c := &card{View: view.Of(run, now), ID: run.ID, Digest: string(run.Digest), Expires: p.ExpiresAt, Seq: run.EventSeq}
 	c.Open = c.Draft || c.Live
 	c.Short = shortDigest(c.Digest)
 	a := cardBuilder{run: run, card: c, words: words{tag: tag}, times: historyOf(events), now: now}
@@ -158,7 +131,6 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	if run.Dropped != nil && c.Draft {
 		c.Dropped = a.dropped(*run.Dropped)
 	}
-	c.Undoing = run.UndoAt != nil && run.Status.Active()
 	if run.Error != nil {
 		c.Error = display(run.Error.Message)
 	}
@@ -168,44 +140,11 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	if len(events) > 0 {
 		c.Elapsed = a.elapsed(events)
 	}
-	c.Completed = c.Finished + c.Skipped
 	c.Left, c.Remains = c.Total-c.Completed, a.remaining()
 	c.Rows, c.Graph = a.rowsOf(c.Steps), graphOf(c.Steps)
 	c.ReadOld = !c.ReadUntil.IsZero() && !now.Before(c.ReadUntil)
-	c.Receipt = run.Status.Terminal() && !c.Dead
-	c.Undo = c.Receipt && slices.ContainsFunc(c.Steps, func(v cardStep) bool { return v.Undo != nil && v.remains() })
 	c.Ended = a.aftermath()
-	c.Retry = c.Receipt && run.Status != plan.Done && c.Doubts == 0 && a.hasRemaining()
 	return c
-}
-
-// hasRemaining reports whether a run that ended has steps that another run may do.
-func (a cardBuilder) hasRemaining() bool {
-	if a.card.Ended != nil && len(a.card.Ended.Undone) > 0 {
-		return true
-	}
-	return slices.ContainsFunc(a.run.Plan.Steps, func(s plan.Step) bool {
-		state := a.run.State(s.ID)
-		resolvedDone := state.Resolved != nil && state.Resolved.Outcome == plan.OutcomeDone
-		return state.Status != plan.StepDone && state.Status != plan.StepSkipped && !resolvedDone
-	})
-}
-
-// remains reports whether an effect of the step was done, and was not undone.
-func (v cardStep) remains() bool {
-	if v.Items == nil {
-		return v.State == plan.StepDone && !v.Reused && !v.Undone.isDone()
-	}
-	return slices.ContainsFunc(v.Items.List, func(e effect) bool { return e.State == plan.StepDone && !e.Undone.isDone() })
-}
-
-func hasStarted(run plan.Run) bool {
-	for _, s := range run.Steps {
-		if s.Attempts > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // history is the start, the end and the retries of a step.
@@ -290,7 +229,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	v := cardStep{
 		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(a.title(s)), Plain: plain(a.title(s)), State: state.Status,
 		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}, usedSteps(s), known...),
-		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
+		Risk:     view.RiskOf(s),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
 	v.Says = a.sentence(s, binding)
@@ -301,31 +240,10 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 		a.card.addCosts(&v, v.Says.costs())
 		a.card.addCosts(&v, a.answeredCosts(s))
 	}
-	switch v.Risk {
-	case plan.Write:
-		a.card.Writes++
-	case plan.Destructive:
-		a.card.Destroy++
-	}
-	if v.Risk != plan.Read {
-		a.card.Changing++
-		if s.Undo != nil {
-			a.card.Undoable++
-		}
-	}
-	switch state.Status {
-	case plan.StepDone:
-		a.card.Finished++
-	case plan.StepSkipped:
-		a.card.Skipped++
-	}
 	v.Needs = a.needs(s)
 	a.addDetails(&v, s)
 	a.addOutcome(&v, state)
 	a.addEffects(&v, s, state)
-	if s.Unanswered != nil {
-		a.card.Repeats++
-	}
 	mustSee := !v.Says.Whole || v.Risk == plan.Destructive || len(v.Crossing) > 0 || s.Unanswered != nil || a.card.Marked
 	v.Request = mustSee && !v.Folded
 	a.card.Marked = a.card.Marked || marked

@@ -147,7 +147,6 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 		v.Check = &check{call: a.call(binding, s.Verify.Call, usedByCall(s.Verify.Call)), Expect: a.condition(s.Verify.Expect)}
 	}
 	if s.Ask != nil {
-		a.card.Asks++
 		v.Ask = &plannedAsk{Maybe: s.Ask.Maybe, Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: formatMinutes(s.Ask.Minutes)}
 	}
 	for _, t := range a.run.Taken {
@@ -233,28 +232,23 @@ func (a cardBuilder) effect(id plan.EffectID, number int) *effect {
 
 // aftermath lists the undone, not undoable and remaining effects of a run that ended without success.
 func (a cardBuilder) aftermath() *aftermath {
-	if !a.card.Receipt || a.run.Status == plan.Done {
+	if !a.card.Over || a.run.Status == plan.Done || len(a.run.Changes()) == 0 {
 		return nil
 	}
-	var all aftermath
-	for i, s := range a.run.Plan.Steps {
-		if plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive) == plan.Read {
-			continue
+	return &aftermath{Undone: a.names(a.card.Undone), Kept: a.names(a.card.NotUndone), Stays: a.names(a.card.Stays)}
+}
+
+// names names effects by their steps: «2. Reservar», and the element.
+func (a cardBuilder) names(ids []plan.EffectID) (list []render.HTML) {
+	for _, id := range ids {
+		n := a.run.Plan.Place(id)
+		name := a.fill("page.aftermath.step", "n", itoa(n), "title", a.card.Steps[n-1].Title)
+		if id.Item() >= 0 {
+			name = a.fill("page.aftermath.item", "step", name, "n", itoa(id.Item()+1))
 		}
-		state, v := a.run.State(s.ID), a.card.Steps[i]
-		name := a.fill("page.aftermath.step", "n", itoa(i+1), "title", v.Title)
-		if v.Items == nil {
-			all.add(name, state.Status, v.Undone)
-			continue
-		}
-		for _, e := range v.Items.List {
-			all.add(a.fill("page.aftermath.item", "step", name, "n", itoa(e.Number)), e.State, e.Undone)
-		}
+		list = append(list, name)
 	}
-	if len(all.Undone)+len(all.Kept)+len(all.Stays) == 0 {
-		return nil
-	}
-	return &all
+	return list
 }
 
 // isDone reports whether the effect was done, by its state or by a person's verdict.
@@ -266,17 +260,6 @@ func (e *effect) isDone() bool {
 		return e.Doubt.Resolved.Outcome == plan.OutcomeDone
 	}
 	return e.State == plan.StepDone
-}
-
-func (l *aftermath) add(name render.HTML, state plan.StepStatus, undo *effect) {
-	switch {
-	case undo.isDone():
-		l.Undone = append(l.Undone, name)
-	case undo != nil:
-		l.Kept = append(l.Kept, name)
-	case state == plan.StepDone:
-		l.Stays = append(l.Stays, name)
-	}
 }
 
 // sentTo splits the address of a request into its target and the rest.

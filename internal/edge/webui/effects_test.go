@@ -369,13 +369,3 @@ func TestConditionsAreShownInWords(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-func TestAnUndoResolvedAsDoneIsShownAsDone(t *testing.T) {
-	for outcome, want := range map[plan.Outcome]bool{plan.OutcomeDone: true, plan.OutcomeNotDone: false} {
-		var l aftermath
-		l.add("s1", plan.StepDone, &effect{State: plan.StepInDoubt, Doubt: &doubt{Resolved: &resolution{Outcome: outcome}}})
-		if undone := len(l.Undone) == 1; undone != want || len(l.Undone)+len(l.Kept) != 1 {
-			t.Errorf("%s: %+v", outcome, l)
-		}
-	}
-}

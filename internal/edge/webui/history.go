@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/fold"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // runsView is the account's runs, over all chats, the newest first.
@@ -171,7 +172,7 @@ func historyRow(v visit, h plan.Head) runRow {
 	a := cardBuilder{run: run, card: &card{}, words: w, now: v.now}
 	for _, step := range run.Plan.Steps {
 		b, ok := run.Plan.Binding(step.ID)
-		if !ok || plan.RiskOf(step.Method) == plan.Read {
+		if !ok || view.RiskOf(step) == plan.Read {
 			continue
 		}
 		says := a.sentence(step, b)

@@ -8,6 +8,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // reversing is a run, or a draft, that undoes effects of another run, as that one's card tells it.
@@ -79,13 +80,12 @@ func (k cardReader) reversals(ctx context.Context, v visit, run plan.Run, events
 
 // howReversed returns what a run is to the effects that it undoes; "" when it did and will do nothing.
 func howReversed(by plan.Run, done, all int, v visit) string {
-	inDoubt := slices.ContainsFunc(by.Steps, func(st plan.StepState) bool { return st.Status == plan.StepInDoubt && st.Resolved == nil })
-	switch {
-	case by.Status == plan.Draft && v.now.Before(by.Plan.ExpiresAt):
+	switch seen := view.Of(by, v.now); {
+	case seen.Draft:
 		return reversalAsked
-	case by.Status.Active():
+	case seen.Live:
 		return reversalRunning
-	case inDoubt:
+	case len(seen.Doubts) > 0:
 		return reversalDoubt
 	case done == 0:
 		return ""

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/ground/render"
 	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // waitingView is what waits for the viewer, over all chats, by the time at which it is due.
@@ -227,7 +228,7 @@ func runWaitRow(v visit, w plan.ListedWait) waitRow {
 			continue
 		}
 		b, _ := run.Plan.Binding(step.ID)
-		risk := plan.RiskOf(step.Method).Raised(step.Risk == plan.Destructive)
+		risk := view.RiskOf(step)
 		if risk == plan.Destructive || r.Risk == plan.Read {
 			r.Risk = risk
 		}
