@@ -63,9 +63,9 @@ type resolution struct {
 func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 	p := state.Approval
 	w := &approval{
-		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.show(p.Reason), Another: p.Another,
-		Method: a.show(p.Method), Headers: a.code(jsonCode(p.Headers, nil)), Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
-		By: a.show(p.By), Note: a.show(p.Note), At: p.At, Confirmer: a.show(a.run.Confirmer),
+		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.pen.show(p.Reason), Another: p.Another,
+		Method: a.pen.show(p.Method), Headers: a.pen.code(jsonCode(p.Headers, nil)), Body: a.pen.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
+		By: a.pen.show(p.By), Note: a.pen.show(p.Note), At: p.At, Confirmer: a.pen.show(a.run.Confirmer),
 		Link: hook.ApprovalPath(a.run.ID, v.ID, p.Request),
 	}
 	w.Target, w.Path = sentTo(p.URL)
@@ -87,13 +87,13 @@ func (a cardBuilder) doubt(id plan.EffectID, state plan.StepState) *doubt {
 	last := state.Last
 	step, _ := a.run.Plan.Step(id)
 	d := &doubt{
-		Run: a.run.ID, Step: id.String(), Key: a.run.ID + "-" + plain(id.String()), Method: a.show(cmp.Or(step.Tool, step.Method)), Headers: a.code(jsonCode(last.Headers, nil)), Body: a.code(answerBody(last.Body)),
+		Run: a.run.ID, Step: id.String(), Key: a.run.ID + "-" + plain(id.String()), Method: a.pen.show(cmp.Or(step.Tool, step.Method)), Headers: a.pen.code(jsonCode(last.Headers, nil)), Body: a.pen.code(answerBody(last.Body)),
 		SentAt: last.SentAt, Attempts: state.Attempts, Declared: step.Verify != nil, Checks: state.Checks,
 		May: a.run.Status.Terminal() && state.Resolved == nil, Undo: id.Undo(),
 	}
 	d.Target, d.Path = sentTo(last.URL)
 	if s := state.Resolved; s != nil {
-		d.Resolved = &resolution{Outcome: s.Outcome, By: a.show(s.By), Note: a.show(s.Note), At: s.At}
+		d.Resolved = &resolution{Outcome: s.Outcome, By: a.pen.show(s.By), Note: a.pen.show(s.Note), At: s.At}
 	}
 	return d
 }

@@ -123,13 +123,14 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	c := &card{View: view.Of(run, now), ID: run.ID, Digest: string(run.Digest), Expires: p.ExpiresAt, Seq: run.EventSeq}
 	c.Open = c.Draft || c.Live
 	c.Short = shortDigest(c.Digest)
-	a := cardBuilder{run: run, card: c, words: words{tag: tag}, times: historyOf(events), now: now}
-	c.Goal, c.Reason, c.Revision, c.Retries = a.show(p.Goal), a.show(run.Reason), p.Revision, run.Retries
+	a := newBuilder(run, c, words{tag: tag}, now)
+	a.times = historyOf(events)
+	c.Goal, c.Reason, c.Revision, c.Retries = a.pen.show(p.Goal), a.pen.show(run.Reason), p.Revision, run.Retries
 	if run.Withdrawn != nil {
-		c.Withdrawn, c.Reason = true, a.show(run.Withdrawn.Reason)
+		c.Withdrawn, c.Reason = true, a.pen.show(run.Withdrawn.Reason)
 	}
 	if run.Dropped != nil && c.Draft {
-		c.Dropped = a.dropped(*run.Dropped)
+		c.Dropped = a.pen.dropped(*run.Dropped)
 	}
 	if run.Error != nil {
 		c.Error = display(run.Error.Message)
@@ -179,23 +180,34 @@ func historyOf(events []plan.Event) map[plan.EffectID]history {
 
 // cardBuilder builds the parts of a card from those of a run.
 type cardBuilder struct {
+	pen   pen
 	run   plan.Run
 	card  *card
-	words words
 	times map[plan.EffectID]history
 	now   time.Time
 }
 
+func newBuilder(run plan.Run, c *card, w words, now time.Time) cardBuilder {
+	return cardBuilder{pen: pen{run.Plan, w, &c.Marked}, run: run, card: c, now: now}
+}
+
+// pen writes the texts of a plan, and remembers whether a character of them was marked.
+type pen struct {
+	plan   plan.Plan
+	words  words
+	marked *bool
+}
+
 // show renders text with display, and marks the card if a character was marked.
-func (a cardBuilder) show(text string) render.HTML {
+func (w pen) show(text string) render.HTML {
 	var p visibleWriter
 	p.text(text)
-	a.card.Marked = a.card.Marked || p.marked
+	*w.marked = *w.marked || p.marked
 	return p.html()
 }
 
-func (a cardBuilder) code(c *code) *code {
-	a.card.Marked = a.card.Marked || c != nil && c.Marked
+func (w pen) code(c *code) *code {
+	*w.marked = *w.marked || c != nil && c.Marked
 	return c
 }
 
@@ -210,7 +222,7 @@ func (a cardBuilder) elapsed(events []plan.Event) string {
 			}
 		case plan.EventFinished:
 			if !began.IsZero() {
-				return a.words.took(e.At.Sub(began))
+				return a.pen.words.took(e.At.Sub(began))
 			}
 		}
 	}
@@ -227,7 +239,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 		known = nil
 	}
 	v := cardStep{
-		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(a.title(s)), Plain: plain(a.title(s)), State: state.Status,
+		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.pen.show(a.pen.title(s)), Plain: plain(a.pen.title(s)), State: state.Status,
 		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}, usedSteps(s), known...),
 		Risk:     view.RiskOf(s),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
@@ -263,25 +275,25 @@ func (c *card) addCosts(v *cardStep, costs []saidValue) {
 }
 
 // title returns the title of a step in the reader's language.
-func (a cardBuilder) title(s plan.Step) string { return stepTitle(a.run.Plan, s, a.words.tag) }
+func (w pen) title(s plan.Step) string { return stepTitle(w.plan, s, w.words.tag) }
 
 // number returns the number of a step, from 1; 0 for none.
-func (a cardBuilder) number(id string) int {
-	return 1 + slices.IndexFunc(a.run.Plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id })
+func (w pen) number(id string) int {
+	return 1 + slices.IndexFunc(w.plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id })
 }
 
 // origin returns the description of the step that a reference names.
-func (a cardBuilder) origin(id string) string {
+func (w pen) origin(id string) string {
 	switch id {
 	case plan.ItemName:
-		return locale.Text(a.words.tag, "page.step.reference_item")
+		return locale.Text(w.words.tag, "page.step.reference_item")
 	case plan.CheckName:
-		return locale.Text(a.words.tag, "page.step.reference_check")
+		return locale.Text(w.words.tag, "page.step.reference_check")
 	}
-	if n := a.number(id); n > 0 {
-		return locale.Text(a.words.tag, "page.step.reference", "n", itoa(n), "title", plain(a.title(a.run.Plan.Steps[n-1])))
+	if n := w.number(id); n > 0 {
+		return locale.Text(w.words.tag, "page.step.reference", "n", itoa(n), "title", plain(w.title(w.plan.Steps[n-1])))
 	}
-	return locale.Text(a.words.tag, "page.step.reference_unknown", "id", plain(id))
+	return locale.Text(w.words.tag, "page.step.reference_unknown", "id", plain(id))
 }
 
 // needs returns the numbers of the steps that come first.
@@ -308,7 +320,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	t := a.times[state.StepID]
 	switch {
 	case !t.ended.IsZero() && !t.began.IsZero() && state.Status.Terminal():
-		v.Took = a.words.took(t.ended.Sub(t.began))
+		v.Took = a.pen.words.took(t.ended.Sub(t.began))
 	case state.Status == plan.StepRunning:
 		v.Since = t.began
 	}
@@ -349,7 +361,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 // read returns a function of the answer to an effect, which returns its legible form.
 func (a cardBuilder) read(id plan.EffectID) func(raw json.RawMessage) *legible {
 	return func(raw json.RawMessage) *legible {
-		return a.words.read(raw, answerNames(a.run.Plan, id), 0, a.room(), a.now)
+		return a.pen.words.read(raw, answerNames(a.run.Plan, id), 0, a.room(), a.now)
 	}
 }
 

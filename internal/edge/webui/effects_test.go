@@ -340,8 +340,8 @@ func TestARunIsContinuedOnlyWhenStepsRemain(t *testing.T) {
 func TestConditionsAreShownInWords(t *testing.T) {
 	tags := strings.NewReplacer(`<span class="j-n">`, "", `<span class="j-s">`, "", `<span class="j-l">`, "", "</span>", "", "&#34;", `"`)
 	say := func(c ref.Condition, tag locale.Tag) string {
-		a := cardBuilder{run: draft(fullPlan(noon)), card: &card{}, words: words{tag: tag}}
-		text := tags.Replace(string(a.condition(c)))
+		a := newBuilder(draft(fullPlan(noon)), &card{}, words{tag: tag}, time.Time{})
+		text := tags.Replace(string(a.pen.condition(c)))
 		for {
 			from := strings.Index(text, `<span class="ref"`)
 			if from < 0 {

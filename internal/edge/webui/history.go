@@ -169,7 +169,7 @@ func historyRow(v visit, h plan.Head) runRow {
 		r.Took = w.took(h.EndedAt.Sub(run.CreatedAt))
 	}
 	said := []string{run.Plan.Goal}
-	a := cardBuilder{run: run, card: &card{}, words: w, now: v.now}
+	a := newBuilder(run, &card{}, w, v.now)
 	for _, step := range run.Plan.Steps {
 		b, ok := run.Plan.Binding(step.ID)
 		if !ok || view.RiskOf(step) == plan.Read {

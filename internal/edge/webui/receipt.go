@@ -137,9 +137,9 @@ func (r receiptReader) read(ctx context.Context, v visit) (*receiptView, error) 
 func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []plan.Revision, v visit) *receiptView {
 	events := told.Events
 	c := newCard(run, events, v.tag, v.now)
-	a := cardBuilder{run: run, card: c, words: words{tag: v.tag}, now: v.now}
+	a := newBuilder(run, c, words{tag: v.tag}, v.now)
 	r := &receiptView{
-		Card: c, Asked: a.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
+		Card: c, Asked: a.pen.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
 		Whole: len(events) == run.EventSeq, Going: !run.Status.Terminal(), Download: "/api/runs/" + run.ID + "/receipt", Made: v.now,
 	}
 	r.Unsigned = told.Unsigned
@@ -155,7 +155,7 @@ func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []p
 		}
 	}
 	if told.Confirmed != nil {
-		r.Confirmed = &signature{By: a.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
+		r.Confirmed = &signature{By: a.pen.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
 	}
 	for _, e := range events {
 		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Said: eventText(e, v.tag), Step: plain(e.StepID.String()), Hash: e.Hash})
@@ -180,23 +180,23 @@ func eventText(e plan.Event, tag locale.Tag) string {
 
 func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {
 	r := receiptStep{
-		Name: stepOf(a.run.Plan, s.ID, a.words.tag), Called: a.show(s.Called), State: s.Status, Result: s.Result, Error: plain(s.Error), Reused: plain(s.Reused),
+		Name: stepOf(a.run.Plan, s.ID, a.pen.words.tag), Called: a.pen.show(s.Called), State: s.Status, Result: s.Result, Error: plain(s.Error), Reused: plain(s.Reused),
 	}
 	if s.Sent != nil {
-		r.Sent = &sent{Method: a.show(s.Sent.Method), Request: s.Sent.Request, At: s.Sent.At, Attempts: s.Sent.Attempts}
+		r.Sent = &sent{Method: a.pen.show(s.Sent.Method), Request: s.Sent.Request, At: s.Sent.At, Attempts: s.Sent.Attempts}
 		r.Sent.Target, r.Sent.Path = sentTo(s.Sent.URL)
 		body := plan.Result{Body: a.run.State(s.ID).Last.Body}.Shortened(receiptBody)
 		r.Sent.Body = answerBody(body.Body)
 	}
 	if answer, ok := a.resultOf(s.ID); ok {
 		step, _ := a.run.Plan.Step(s.ID)
-		if read := a.words.read(structured(step, answer.Body), answerNames(a.run.Plan, s.ID), 0, receiptBody, a.now); read != nil {
+		if read := a.pen.words.read(structured(step, answer.Body), answerNames(a.run.Plan, s.ID), 0, receiptBody, a.now); read != nil {
 			r.Answer = read.Fields[:min(receiptFields, len(read.Fields))]
 		}
 	}
 	if p := s.Approval; p != nil {
 		r.Approval = &receiptApproval{
-			State: cmp.Or(string(p.Decision), "open"), Reason: a.show(p.Reason), By: a.show(p.By), Note: a.show(p.Note), Request: p.Request,
+			State: cmp.Or(string(p.Decision), "open"), Reason: a.pen.show(p.Reason), By: a.pen.show(p.By), Note: a.pen.show(p.Note), Request: p.Request,
 			Same: s.Sent != nil && s.Sent.Request == p.Request,
 		}
 		if p.At != nil {
@@ -207,10 +207,10 @@ func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {
 		}
 	}
 	if p := s.Resolved; p != nil {
-		r.Resolved = &resolution{Outcome: p.Outcome, By: a.show(p.By), Note: a.show(p.Note), At: p.At}
+		r.Resolved = &resolution{Outcome: p.Outcome, By: a.pen.show(p.By), Note: a.pen.show(p.Note), At: p.At}
 	}
 	if p := s.Command; p != nil {
-		r.Command = &replacement{Was: a.show(p.Was), Now: a.show(p.Now), Because: a.show(p.Because)}
+		r.Command = &replacement{Was: a.pen.show(p.Was), Now: a.pen.show(p.Now), Because: a.pen.show(p.Because)}
 	}
 	return r
 }

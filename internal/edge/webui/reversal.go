@@ -131,7 +131,7 @@ func (k cardReader) undone(ctx context.Context, v visit, run plan.Run, c *card) 
 	if isMissing(err) {
 		return nil
 	}
-	a := cardBuilder{run: old, card: c, words: words{tag: v.tag}, now: v.now}
+	a := newBuilder(old, c, words{tag: v.tag}, v.now)
 	for _, e := range events {
 		of, ok := plan.ReversalOf(e)
 		if !ok || of.RunID != first.ID {
@@ -167,5 +167,5 @@ func (a cardBuilder) reversed(id plan.EffectID) *reversed {
 		w.addThing("", ref.Facts(structured(s, body.Body), ""), "", binding.AnswerNames)
 		says = w.sentence
 	}
-	return &reversed{Title: a.show(a.title(s)), Says: says}
+	return &reversed{Title: a.pen.show(a.pen.title(s)), Says: says}
 }

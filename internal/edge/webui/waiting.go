@@ -214,7 +214,7 @@ func waitRows(v visit, list []plan.ListedWait) []waitRow {
 // runWaitRow returns the row of a plan, or of a step of one.
 func runWaitRow(v visit, w plan.ListedWait) waitRow {
 	run := w.Run.Run
-	a := cardBuilder{run: run, card: &card{}, words: v.words(), now: v.now}
+	a := newBuilder(run, &card{}, v.words(), v.now)
 	r := waitRow{
 		Key: keyOfWait(w), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(titleOfWait(w, v.tag)),
 		Risk: plan.Read, Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
