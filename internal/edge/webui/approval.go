@@ -118,7 +118,7 @@ func (c *card) setPermissions(who auth.Principal, run plan.Run, speaksFor string
 // decides on the card. A card that is only on older pages is added at the end. ?step= names the step; ?request_digest= is
 // the digest of the request for which the link was made, or "".
 func (r chatReader) asked(ctx context.Context, v visit, runID string) (*chatView, error) {
-	stepID, request := v.URL.Query().Get("step"), v.URL.Query().Get("request_digest")
+	stepID, request := v.req.URL.Query().Get("step"), v.req.URL.Query().Get("request_digest")
 	if !ids.Valid(runID) {
 		return nil, plan.ErrRunNotFound
 	}

@@ -223,12 +223,12 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 
 // page reads the part of a conversation that the address names.
 func (r chatReader) page(ctx context.Context, v visit) (*chatView, error) {
-	return r.one(ctx, v, v.PathValue("id"), v.URL.Query().Get("cursor"))
+	return r.one(ctx, v, v.req.PathValue("id"), v.req.URL.Query().Get("cursor"))
 }
 
 // fresh reads an empty conversation of the project that the address names.
 func (r chatReader) fresh(ctx context.Context, v visit) (*newView, error) {
-	return r.empty(ctx, v, v.URL.Query().Get("project"))
+	return r.empty(ctx, v, v.req.URL.Query().Get("project"))
 }
 
 // empty returns an empty conversation, with examples of messages.

@@ -58,7 +58,7 @@ func (l chatList) side(ctx context.Context, v visit, filter conversation.ChatFil
 
 // page reads the page of the list that the address asks for, with ?waiting what waits, too.
 func (l chatList) page(ctx context.Context, v visit) (sidebar, error) {
-	q := v.URL.Query()
+	q := v.req.URL.Query()
 	var side sidebar
 	var now *waitingNow
 	err := runAll(
@@ -97,7 +97,7 @@ type foundRow struct {
 
 // search reads the chats that ?q= finds.
 func (l chatList) search(ctx context.Context, v visit) (foundView, error) {
-	q := v.URL.Query()
+	q := v.req.URL.Query()
 	words := conversation.WordsOf(q.Get("q"))
 	if len(words) == 0 {
 		return foundView{}, nil

@@ -74,7 +74,7 @@ type creditReader struct {
 
 // more reads the entries that ?cursor= names, or the view when it names none.
 func (r creditReader) more(ctx context.Context, v visit) (*creditsView, error) {
-	cursor := v.URL.Query().Get("cursor")
+	cursor := v.req.URL.Query().Get("cursor")
 	if cursor == "" || r.credits == nil {
 		return r.all(ctx, v)
 	}

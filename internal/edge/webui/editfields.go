@@ -198,9 +198,9 @@ func (r editor) operation(v visit, services []editableService, id string, of too
 			if e.Name != of.Name || of.Name == "" && (e.Method != of.Method || e.Path != of.Path) {
 				continue
 			}
-			op, err := r.servers.Operation(v.Context(), v.who.Account, one.server, e)
+			op, err := r.servers.Operation(v.req.Context(), v.who.Account, one.server, e)
 			if err != nil {
-				r.log.WarnContext(v.Context(), "web.operation_unread", "mcp_id", id, "error", err)
+				r.log.WarnContext(v.req.Context(), "web.operation_unread", "mcp_id", id, "error", err)
 			}
 			return op, err == nil
 		}
@@ -226,7 +226,7 @@ func callsOf(services []editableService) (list []editService) {
 // step reads the inputs of a step that is added to a draft: ?mcp= a service, ?call= one of its calls, ?id= the id of the
 // new step.
 func (r editor) step(ctx context.Context, v visit) (editStep, error) {
-	q := v.URL.Query()
+	q := v.req.URL.Query()
 	services, err := r.services(ctx, v)
 	if err != nil {
 		return editStep{}, err

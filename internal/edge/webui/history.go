@@ -72,7 +72,7 @@ type historyReader struct {
 }
 
 func (r historyReader) all(ctx context.Context, v visit) (*runsView, error) {
-	q := v.URL.Query()
+	q := v.req.URL.Query()
 	view := &runsView{Only: q.Get("cursor") != "", Filter: filterOf(q), Statuses: plan.Statuses()}
 	view.Narrowed = view.Filter != runFilter{}
 	list, err := newRunList(r.runs, v, view.Filter)
@@ -190,7 +190,7 @@ func historyRow(v visit, h plan.Head) runRow {
 
 // file serves the list as a CSV file (RFC 4180), of at most csvRows runs.
 func (r historyReader) file(w http.ResponseWriter, v visit) error {
-	list, err := newRunList(r.runs, v, filterOf(v.URL.Query()))
+	list, err := newRunList(r.runs, v, filterOf(v.req.URL.Query()))
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (r historyReader) file(w http.ResponseWriter, v visit) error {
 	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds_since_proposed", "steps_done", "steps_total", "receipt", "cost_usd", "amounts"})
 	cursor := ""
 	for n := 0; n < csvRows; {
-		rows, next, err := list.page(v.Context(), cursor)
+		rows, next, err := list.page(v.req.Context(), cursor)
 		if err != nil {
 			return err
 		}

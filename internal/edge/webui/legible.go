@@ -256,7 +256,7 @@ func (r *reader) word(key string) render.HTML {
 
 // rows reads the next rows of a table in an answer: of the effect that the path names, ?table= by its number, ?from= a row.
 func (k cardReader) rows(ctx context.Context, v visit, runID string) ([]any, error) {
-	q := v.URL.Query()
+	q := v.req.URL.Query()
 	n, from := atoi(q.Get("table")), atoi(q.Get("from"))
 	if !ids.Valid(runID) || n < 0 || from < 0 {
 		return nil, plan.ErrRunNotFound
@@ -265,7 +265,7 @@ func (k cardReader) rows(ctx context.Context, v visit, runID string) ([]any, err
 	if err != nil {
 		return nil, err
 	}
-	id := plan.ParseEffect(v.PathValue("step"))
+	id := plan.ParseEffect(v.req.PathValue("step"))
 	state := run.State(id)
 	if state.Result == nil || state.Result.Truncated || state.Result.Apart > 0 {
 		return nil, plan.ErrStepNotFound

@@ -56,6 +56,6 @@ func (a assets) manifest(w http.ResponseWriter, v visit) error {
 	h.Set("Content-Type", "application/manifest+json")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Cookie, Accept-Language, Accept-Encoding")
-	send(w, v.Request, http.StatusOK, body, func() []byte { return zipped(body) })
+	send(w, v.req, http.StatusOK, body, func() []byte { return zipped(body) })
 	return nil
 }

@@ -103,7 +103,7 @@ func (s *site) index(w http.ResponseWriter, v visit) error {
 		s.signing.page(w, v, http.StatusOK, "")
 		return nil
 	}
-	if v.URL.Query().Get("view") == "receipt" {
+	if v.req.URL.Query().Get("view") == "receipt" {
 		return shows(s.print, "receipt-page", s.receipts.read)(w, v)
 	}
 	sh, status, err := s.shell(v)
@@ -132,7 +132,7 @@ func (s *site) shell(v visit) (*shell, int, error) {
 	if sh.Boot, err = bootOf(v.tag, v.now, s.assets); err != nil {
 		return nil, 0, err
 	}
-	sh.Side, err = s.list.side(v.Context(), v, conversation.ChatFilter{ProjectID: o.project}, v.URL.Query().Get("chat"), "")
+	sh.Side, err = s.list.side(v.req.Context(), v, conversation.ChatFilter{ProjectID: o.project}, v.req.URL.Query().Get("chat"), "")
 	return sh, status, err
 }
 
@@ -145,7 +145,7 @@ type selected struct {
 
 // open reads the view that the address selects.
 func (s *site) open(v visit) (o selected, err error) {
-	q, ctx := v.URL.Query(), v.Context()
+	q, ctx := v.req.URL.Query(), v.req.Context()
 	id := q.Get("id")
 	switch name := q.Get("view"); {
 	case q.Get("chat") != "":

@@ -103,7 +103,7 @@ type receiptReader struct{ runs Runs }
 
 // read reads the printable receipt of the run that ?run= names.
 func (r receiptReader) read(ctx context.Context, v visit) (*receiptView, error) {
-	runID := v.URL.Query().Get("run")
+	runID := v.req.URL.Query().Get("run")
 	if !ids.Valid(runID) {
 		return nil, plan.ErrRunNotFound
 	}

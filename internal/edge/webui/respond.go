@@ -19,7 +19,7 @@ import (
 
 // visit is one request: its user, language and time.
 type visit struct {
-	*http.Request
+	req *http.Request
 	tag locale.Tag
 	who auth.Principal // zero when nobody is signed in
 	now time.Time
@@ -47,7 +47,7 @@ func requireUser(next handler) handler {
 // shows returns a handler that reads a view and writes it with a template.
 func shows[T any](p printer, name string, read func(ctx context.Context, v visit) (T, error)) handler {
 	return func(w http.ResponseWriter, v visit) error {
-		data, err := read(v.Context(), v)
+		data, err := read(v.req.Context(), v)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func shows[T any](p printer, name string, read func(ctx context.Context, v visit
 
 // named returns a reader of what the {id} of the path names.
 func named[T any](read func(ctx context.Context, v visit, id string) (T, error)) func(context.Context, visit) (T, error) {
-	return func(ctx context.Context, v visit) (T, error) { return read(ctx, v, v.PathValue("id")) }
+	return func(ctx context.Context, v visit) (T, error) { return read(ctx, v, v.req.PathValue("id")) }
 }
 
 // gate checks requests before they are served: that they come from this origin, and that they are not too many.
@@ -71,7 +71,7 @@ type gate struct {
 
 func (g gate) serve(h handler, fragment bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := visit{Request: r, tag: language(r), now: g.now()}
+		v := visit{req: r, tag: language(r), now: g.now()}
 		v.who, _ = auth.FromContext(r.Context())
 		if err := g.origin.Check(r); err != nil {
 			g.print.fail(w, v, auth.ErrCrossOrigin.Because(err), fragment)
@@ -91,7 +91,7 @@ func (g gate) serve(h handler, fragment bool) http.Handler {
 func (g gate) checkRate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := rate.Exceeded(r.Context()); err != nil {
-			g.print.fail(w, visit{Request: r, tag: language(r), now: g.now()}, err, strings.HasPrefix(r.URL.Path, "/ui/"))
+			g.print.fail(w, visit{req: r, tag: language(r), now: g.now()}, err, strings.HasPrefix(r.URL.Path, "/ui/"))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -100,14 +100,14 @@ func (g gate) checkRate(next http.Handler) http.Handler {
 
 // take counts a request that changes data, for its user or, when nobody is signed in, for its address.
 func (g gate) take(v visit) error {
-	if v.Method == http.MethodGet || v.Method == http.MethodHead || v.Pattern == textRoute {
+	if v.req.Method == http.MethodGet || v.req.Method == http.MethodHead || v.req.Pattern == textRoute {
 		return nil
 	}
-	who := rate.Address(v.RemoteAddr)
+	who := rate.Address(v.req.RemoteAddr)
 	if v.who.Account != "" {
 		who = rate.User(v.who.Account, v.who.User)
 	}
-	_, err := g.meter.Take(v.Context(), rate.Writes, who, v.now)
+	_, err := g.meter.Take(v.req.Context(), rate.Writes, who, v.now)
 	return err
 }
 
@@ -158,8 +158,8 @@ func (p printer) fail(w http.ResponseWriter, v visit, err error, fragment bool) 
 		f.Key = "internal"
 	}
 	if status >= http.StatusInternalServerError && p.log != nil && !errors.Is(err, fault.ErrStorage) { // the store logs that itself
-		p.log.LogAttrs(v.Context(), slog.LevelError, "webui.failed",
-			slog.String("path", v.URL.Path), slog.String("trace_id", f.Trace), slog.Any("error", err))
+		p.log.LogAttrs(v.req.Context(), slog.LevelError, "webui.failed",
+			slog.String("path", v.req.URL.Path), slog.String("trace_id", f.Trace), slog.Any("error", err))
 	}
 	name := "error-page"
 	if fragment {
@@ -171,9 +171,9 @@ func (p printer) fail(w http.ResponseWriter, v visit, err error, fragment bool) 
 // write renders a template completely before it sends the first byte, so that a failure never leaves half a page.
 func (p printer) write(w http.ResponseWriter, v visit, status int, name string, data any) {
 	var b bytes.Buffer
-	if err := p.views.renderThemed(&b, v.tag, theme(v.Request), name, data); err != nil {
+	if err := p.views.renderThemed(&b, v.tag, theme(v.req), name, data); err != nil {
 		if p.log != nil {
-			p.log.LogAttrs(v.Context(), slog.LevelError, "webui.template", slog.Any("error", err))
+			p.log.LogAttrs(v.req.Context(), slog.LevelError, "webui.template", slog.Any("error", err))
 		}
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
@@ -182,7 +182,7 @@ func (p printer) write(w http.ResponseWriter, v visit, status int, name string, 
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", "Cookie, Accept-Language, Accept-Encoding")
-	send(w, v.Request, status, b.Bytes(), func() []byte { return zipped(b.Bytes()) })
+	send(w, v.req, status, b.Bytes(), func() []byte { return zipped(b.Bytes()) })
 }
 
 // html renders a template for use in another one.

@@ -26,8 +26,8 @@ type settingsView struct {
 }
 
 func (s *site) settings(_ context.Context, v visit) (settingsView, error) {
-	view := settingsView{Facts: s.print.facts, Theme: theme(v.Request), Themes: []string{"", "light", "dark"}}
-	if c, err := v.Cookie(langCookie); err == nil {
+	view := settingsView{Facts: s.print.facts, Theme: theme(v.req), Themes: []string{"", "light", "dark"}}
+	if c, err := v.req.Cookie(langCookie); err == nil {
 		view.Language = locale.Match(c.Value)
 	}
 	return view, nil
@@ -55,8 +55,8 @@ func chooseTheme(w http.ResponseWriter, v visit) error {
 
 // chosen returns a field of a small form.
 func chosen(w http.ResponseWriter, v visit, name string) string {
-	v.Body = http.MaxBytesReader(w, v.Body, 4<<10)
-	return v.FormValue(name)
+	v.req.Body = http.MaxBytesReader(w, v.req.Body, 4<<10)
+	return v.req.FormValue(name)
 }
 
 // remember stores a choice in this browser for a year; "" deletes it.
@@ -66,7 +66,7 @@ func remember(w http.ResponseWriter, v visit, name, value string) {
 		age = -1
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure(v.Request),
+		Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure(v.req),
 	})
-	http.Redirect(w, v.Request, back(v.Request), http.StatusSeeOther)
+	http.Redirect(w, v.req, back(v.req), http.StatusSeeOther)
 }

@@ -34,8 +34,8 @@ func (s signing) page(w http.ResponseWriter, v visit, status int, key string) {
 	if key == codeUsed && !view.In { // a link in a message has no session cookie, even of who is signed in
 		view.Again = "/"
 	}
-	if v.URL.Path == "/" && v.URL.RawQuery != "" {
-		view.Again = (&url.URL{Path: "/", RawQuery: v.URL.RawQuery}).String()
+	if v.req.URL.Path == "/" && v.req.URL.RawQuery != "" {
+		view.Again = (&url.URL{Path: "/", RawQuery: v.req.URL.RawQuery}).String()
 	}
 	s.print.write(w, v, status, "signin", view)
 }
@@ -49,9 +49,9 @@ const entered = "in"
 // goOn goes on to the page that the person wanted. Without a session it says that the browser did not keep the cookie
 // or, after a link on another site, did not send it yet; then the link of the page is enough.
 func (s signing) goOn(w http.ResponseWriter, v visit) error {
-	to := (&url.URL{Path: "/", RawQuery: v.URL.Query().Get(entered)}).String()
+	to := (&url.URL{Path: "/", RawQuery: v.req.URL.Query().Get(entered)}).String()
 	if v.who.Account != "" {
-		http.Redirect(w, v.Request, to, http.StatusSeeOther)
+		http.Redirect(w, v.req, to, http.StatusSeeOther)
 		return nil
 	}
 	s.print.write(w, v, http.StatusUnauthorized, "signin", signInView{Facts: s.print.facts, Key: "page.signin.no_cookie", Again: to})
@@ -60,19 +60,19 @@ func (s signing) goOn(w http.ResponseWriter, v visit) error {
 
 // useCode signs in with the one-time code in an address.
 func (s signing) useCode(w http.ResponseWriter, v visit) error {
-	code := v.URL.Query().Get("code")
-	if v.Method == http.MethodHead { // a preview's HEAD request must not use the code
+	code := v.req.URL.Query().Get("code")
+	if v.req.Method == http.MethodHead { // a preview's HEAD request must not use the code
 		return nil
 	}
-	if code == "" && v.URL.Query().Has(entered) {
+	if code == "" && v.req.URL.Query().Has(entered) {
 		return s.goOn(w, v)
 	}
 	if code == "" {
-		http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+		http.Redirect(w, v.req, "/", http.StatusSeeOther)
 		return nil
 	}
 	if err := s.exchange(v, func() error {
-		_, err := auth.Authenticate(v.Context(), s.tokens, code, v.now, auth.KindCode)
+		_, err := auth.Authenticate(v.req.Context(), s.tokens, code, v.now, auth.KindCode)
 		return err
 	}); err != nil {
 		// Signing in would consume any token with this hash, not only a code.
@@ -84,16 +84,16 @@ func (s signing) useCode(w http.ResponseWriter, v visit) error {
 // exchange calls f, which exchanges a secret, and counts a bad secret for the address. Those that other pages make
 // the browser send are counted separately, because a malicious page must not block a person who mistypes.
 func (s signing) exchange(v visit, exchange func() error) error {
-	from := rate.Address(v.RemoteAddr)
+	from := rate.Address(v.req.RemoteAddr)
 	switch {
-	case auth.FromAnotherPage(v.Header, v.Host):
+	case auth.FromAnotherPage(v.req.Header, v.req.Host):
 		from = from.Pages()
-	case auth.ByLink(v.Header):
+	case auth.ByLink(v.req.Header):
 		from = from.Links()
 	}
 	err := exchange()
 	if err != nil && fault.KindOf(err) == fault.Unauthenticated {
-		if many := s.meter.Bad(v.Context(), from, v.now); many != nil {
+		if many := s.meter.Bad(v.req.Context(), from, v.now); many != nil {
 			return many
 		}
 	}
@@ -102,25 +102,25 @@ func (s signing) exchange(v visit, exchange func() error) error {
 
 // useToken signs in with the token in the form.
 func (s signing) useToken(w http.ResponseWriter, v visit) error {
-	v.Body = http.MaxBytesReader(w, v.Body, 8<<10)
-	return s.signIn(w, v, strings.TrimSpace(v.PostFormValue("token")), auth.KindToken, "page.signin.refused")
+	v.req.Body = http.MaxBytesReader(w, v.req.Body, 8<<10)
+	return s.signIn(w, v, strings.TrimSpace(v.req.PostFormValue("token")), auth.KindToken, "page.signin.refused")
 }
 
 func (s signing) signIn(w http.ResponseWriter, v visit, secret string, kind auth.Kind, refused string) error {
 	var session string
 	err := s.exchange(v, func() (err error) {
-		session, err = auth.SessionFor(v.Context(), s.tokens, secret, kind, v.now, auth.SessionIdle)
+		session, err = auth.SessionFor(v.req.Context(), s.tokens, secret, kind, v.now, auth.SessionIdle)
 		return err
 	})
 	if err != nil {
 		return s.showRefusal(w, v, err, refused)
 	}
-	setSession(w, v.Request, session, int(auth.SessionLife/time.Second))
+	setSession(w, v.req, session, int(auth.SessionLife/time.Second))
 	query := ""
 	if kind == auth.KindToken {
-		query = backTo(v.Request).RawQuery // the page of a link that was followed without a session
+		query = backTo(v.req).RawQuery // the page of a link that was followed without a session
 	}
-	http.Redirect(w, v.Request, "/signin?"+url.Values{entered: {query}}.Encode(), http.StatusSeeOther)
+	http.Redirect(w, v.req, "/signin?"+url.Values{entered: {query}}.Encode(), http.StatusSeeOther)
 	return nil
 }
 
@@ -135,15 +135,15 @@ func (s signing) showRefusal(w http.ResponseWriter, v visit, err error, why stri
 
 // signOut ends the sessions of all session cookies. It deletes only sessions: a token in a cookie is kept.
 func (s signing) signOut(w http.ResponseWriter, v visit) error {
-	for _, name := range []string{auth.SecureCookie, auth.SessionCookie(false, v.Host)} {
-		for _, c := range v.CookiesNamed(name) {
-			if err := s.endSession(v.Context(), ids.Hash(c.Value)); err != nil && !isMissing(err) {
+	for _, name := range []string{auth.SecureCookie, auth.SessionCookie(false, v.req.Host)} {
+		for _, c := range v.req.CookiesNamed(name) {
+			if err := s.endSession(v.req.Context(), ids.Hash(c.Value)); err != nil && !isMissing(err) {
 				return err
 			}
 		}
 	}
-	setSession(w, v.Request, "", -1)
-	http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+	setSession(w, v.req, "", -1)
+	http.Redirect(w, v.req, "/", http.StatusSeeOther)
 	return nil
 }
 

@@ -16,7 +16,7 @@ var errUnread = fault.New(fault.Malformed, "request.unreadable") // too long, or
 // textFragment renders the complete blocks of an answer that is still being written, as its message will be rendered.
 // The text is UTF-8 of at most 64 KB. Nothing is stored or cached, because the next request has a longer one.
 func (p printer) textFragment(w http.ResponseWriter, v visit) error {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, v.Body, maxMarkdown))
+	raw, err := io.ReadAll(http.MaxBytesReader(w, v.req.Body, maxMarkdown))
 	if err != nil {
 		return errUnread.Because(err)
 	}

@@ -82,7 +82,7 @@ type usageReader struct {
 func (r usageReader) month(ctx context.Context, v visit) (usage, error) {
 	u := usage{By: credit.ByDay, Choices: []credit.By{credit.ByDay, credit.ByChat, credit.ByModel}}
 	for _, by := range u.Choices {
-		if string(by) == v.URL.Query().Get("by") {
+		if string(by) == v.req.URL.Query().Get("by") {
 			u.By = by
 		}
 	}

@@ -72,7 +72,7 @@ type waitReader struct {
 }
 
 func (r waitReader) all(ctx context.Context, v visit) (*waitingView, error) {
-	q := v.URL.Query()
+	q := v.req.URL.Query()
 	view := &waitingView{
 		Only:   q.Get("cursor") != "",
 		Filter: waitFilter{Kind: q.Get("kind"), Service: q.Get("service"), Agent: q.Get("agent"), Risk: q.Get("risk"), Money: q.Get("money") != ""},
