@@ -124,8 +124,8 @@ func (w *conclusion) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act
 // inDoubt returns the titles of the steps of which nobody knows whether they took effect.
 func inDoubt(r plan.Run) []string {
 	var titles []string
-	for _, st := range r.Steps {
-		if step, ok := r.Plan.Step(st.StepID); ok && !st.StepID.Undo() && st.Status == plan.StepInDoubt && st.Resolved == nil && !slices.Contains(titles, step.Title) {
+	for _, id := range r.Doubts() {
+		if step, ok := r.Plan.Step(id); ok && !id.Undo() && !slices.Contains(titles, step.Title) {
 			titles = append(titles, step.Title)
 		}
 	}
