@@ -10,6 +10,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // lists adds the routes that list what an account has over all its chats.
@@ -191,16 +192,10 @@ func showListedWait(w plan.ListedWait) Wait {
 	}
 	v := Wait{
 		Kind: w.Kind, StepID: shown.StepID, AskedAt: shown.AskedAt, DueAt: shown.DueAt, RunID: w.Run.ID, JobID: w.Run.JobID,
-		ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: []string{}, Digest: w.Run.Digest, Request: plan.Digest(w.Request),
+		ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: view.Services(p, w.StepID), Digest: w.Run.Digest, Request: plan.Digest(w.Request),
 	}
 	if step, ok := p.Step(w.StepID); ok {
 		v.Title = step.Title
-	}
-	for _, b := range p.Bindings {
-		mine := w.StepID.IsZero() || b.StepID == w.Slot()
-		if mine && !b.StepID.Check() && !b.StepID.Undo() == !w.StepID.Undo() && !slices.Contains(v.Services, b.ServerName) {
-			v.Services = append(v.Services, b.ServerName)
-		}
 	}
 	return v
 }

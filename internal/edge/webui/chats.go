@@ -56,7 +56,7 @@ func (l chatList) side(ctx context.Context, v visit, filter conversation.ChatFil
 	return side, err
 }
 
-// page reads the page of the list that the address asks for, with ?waiting what waits, too.
+// page reads the page of the list that the address asks for; with ?waiting, the waits of the viewer, too.
 func (l chatList) page(ctx context.Context, v visit) (sidebar, error) {
 	q := v.req.URL.Query()
 	var side sidebar

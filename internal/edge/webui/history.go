@@ -222,11 +222,7 @@ func (r historyReader) file(w http.ResponseWriter, v visit) error {
 
 func csvRow(r runRow) []string {
 	h := r.head
-	var services []string
-	for _, b := range h.Plan.Bindings {
-		services = addNew(services, b.ServerName)
-	}
-	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(services, ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", "", cell(amounts(r))}
+	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(view.Services(h.Plan, plan.EffectID{}), ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", "", cell(amounts(r))}
 	if !h.EndedAt.IsZero() {
 		row[7], row[8] = h.EndedAt.UTC().Format(time.RFC3339), strconv.FormatFloat(h.EndedAt.Sub(h.CreatedAt).Seconds(), 'f', 1, 64)
 	}

@@ -57,7 +57,7 @@ func bootOf(tag locale.Tag, now time.Time, files assets) (boot, error) {
 	return b, err
 }
 
-// site is the page around the views, and what reads each of them.
+// site is the page around the views, with their readers.
 type site struct {
 	print  printer
 	assets assets
@@ -76,7 +76,7 @@ type site struct {
 	receipts   receiptReader
 }
 
-// newSite gives each reader what it needs of the services.
+// newSite gives each reader the services that it needs.
 func newSite(d Deps, files assets, pages printer) *site {
 	answers := responders{d.Facts, d.Assistants}
 	return &site{

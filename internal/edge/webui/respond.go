@@ -56,7 +56,7 @@ func shows[T any](p printer, name string, read func(ctx context.Context, v visit
 	}
 }
 
-// named returns a reader of what the {id} of the path names.
+// named returns a reader of the thing that {id} in the path names.
 func named[T any](read func(ctx context.Context, v visit, id string) (T, error)) func(context.Context, visit) (T, error) {
 	return func(ctx context.Context, v visit) (T, error) { return read(ctx, v, v.req.PathValue("id")) }
 }

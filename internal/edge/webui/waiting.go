@@ -64,7 +64,7 @@ const (
 	waitingReads = 6 // pages that are read to fill one, when a filter leaves few
 )
 
-// waitReader reads what waits for the viewer.
+// waitReader reads the drafts, approvals, doubts and jobs that wait for the viewer.
 type waitReader struct {
 	runs    plan.Lister
 	chats   conversation.ChatReader
@@ -217,11 +217,14 @@ func runWaitRow(v visit, w plan.ListedWait) waitRow {
 	a := newBuilder(run, &card{}, v.words(), v.now)
 	r := waitRow{
 		Key: keyOfWait(w), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(titleOfWait(w, v.tag)),
-		Risk: plan.Read, Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
+		Risk: plan.Read, services: view.Services(run.Plan, w.StepID), Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
 	}
 	if _, ok := run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
 		r.Goal = display(run.Plan.Goal)
 		r.Link = hook.ApprovalPath(run.ID, w.StepID.String(), w.Request)
+	}
+	for _, name := range r.services {
+		r.Services = append(r.Services, display(name))
 	}
 	for _, step := range run.Plan.Steps {
 		if !w.StepID.IsZero() && step.ID.Step() != w.StepID.Step() {
@@ -238,10 +241,6 @@ func runWaitRow(v visit, w plan.ListedWait) waitRow {
 			if r.Says == nil {
 				r.Says = says.inOneLine()
 			}
-		}
-		if !slices.Contains(r.services, b.ServerName) {
-			r.services = append(r.services, b.ServerName)
-			r.Services = append(r.Services, display(b.ServerName))
 		}
 	}
 	return r

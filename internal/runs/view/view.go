@@ -1,9 +1,10 @@
-// Package view says what a plan or a run is to its readers: the page, the API, the terminal, the messages of its chat, hooks
-// and models. Each of them writes it in its own form, and none counts again. It is below package run, because that one writes
-// messages, and it knows package plan alone, so that a client can make a view of what it was answered.
+// Package view has the facts of a plan or a run for its readers: the page, the API, the terminal, the messages of its chat,
+// hooks and models. Each of them writes the facts in its own form, and none counts again. The package is below package run,
+// because that one writes messages. It knows package plan alone, so that a client can make a view of an answer.
 package view
 
 import (
+	"slices"
 	"time"
 
 	"piloto/internal/runs/plan"
@@ -108,6 +109,19 @@ func CountsOf(r plan.Run) Counts {
 // RiskOf returns the risk of a step as it is shown: never less than its method does, whatever the plan says.
 func RiskOf(s plan.Step) plan.Risk {
 	return plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive)
+}
+
+// Services returns the names of the services that a plan calls or, when of is not zero, that a step or its undo does, each
+// once. Those of other undos and of checks are not among them.
+func Services(p plan.Plan, of plan.EffectID) []string {
+	names := []string{}
+	for _, b := range p.Bindings {
+		mine := of.IsZero() || b.StepID.Step() == of.Step()
+		if mine && !b.StepID.Check() && b.StepID.Undo() == of.Undo() && !slices.Contains(names, b.ServerName) {
+			names = append(names, b.ServerName)
+		}
+	}
+	return names
 }
 
 func hasStarted(r plan.Run) bool {

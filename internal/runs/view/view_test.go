@@ -138,3 +138,16 @@ func TestWhatAnEarlierRunDidIsNotUndoneWithThisOne(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// TestServicesAreThoseThatAreCalled: those of undos and checks are called only by them.
+func TestServicesAreThoseThatAreCalled(t *testing.T) {
+	var p plan.Plan
+	for _, b := range [][2]string{{"s1", "Salas"}, {"s2", "Correo"}, {"undo:s1", "Archivo"}, {"check:s1", "Registro"}, {"s3", "Salas"}} {
+		p.Bindings = append(p.Bindings, plan.Binding{StepID: plan.ParseEffect(b[0]), ServerName: b[1]})
+	}
+	for of, want := range map[string][]string{"": {"Salas", "Correo"}, "s2": {"Correo"}, "s1": {"Salas"}, "s1[3]": {"Salas"}, "undo:s1": {"Archivo"}, "undo:s1[2]": {"Archivo"}, "s9": {}} {
+		if got := Services(p, plan.ParseEffect(of)); !slices.Equal(got, want) || got == nil {
+			t.Errorf("%q: %q, not %q", of, got, want)
+		}
+	}
+}
