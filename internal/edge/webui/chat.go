@@ -203,7 +203,7 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 		if c != nil {
 			l.Status = c.Status
 			if key := outcomes[c.Status]; key != "" { // the card says the rest
-				l.Text = prose(locale.Text(tag, key, "done", itoa(c.Completed), "n", itoa(c.Total)))
+				l.Text = prose(locale.Text(tag, key, "done", itoa(c.Done), "n", itoa(c.Total)))
 			}
 		}
 	case conversation.KindBlocked:
