@@ -66,8 +66,8 @@ func (r Run) openDoubts() []Wait {
 	return list
 }
 
-// Doubts returns the effects in doubt of which no person said what became of them. A step that is done for each element
-// has none: its elements do.
+// Doubts returns the effects in doubt without a person's verdict. A step that is done for each element has none: its
+// elements do.
 func (r Run) Doubts() []EffectID {
 	var list []EffectID
 	for _, st := range r.Steps {
@@ -137,6 +137,14 @@ type Lister interface {
 	// Waiting lists what waits for a person at a time, by the time at which it is due, the first one first. A
 	// chatID that is not empty narrows it to that chat.
 	Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]ListedWait, string, error)
+}
+
+// StatusAt returns the status of a run at a time: a draft whose time is over is expired, also before that is stored.
+func (r Run) StatusAt(at time.Time) Status {
+	if r.Status == Draft && !r.Plan.ExpiresAt.IsZero() && !at.Before(r.Plan.ExpiresAt) {
+		return Expired
+	}
+	return r.Status
 }
 
 // DoneSteps counts the steps of the plan that are done.

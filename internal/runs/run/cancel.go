@@ -26,7 +26,7 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 		switch {
 		case r.Status == plan.Draft && c.Digest != "" && c.Digest != r.Digest:
 			return plan.ErrStale
-		case r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt), r.Status == plan.Expired:
+		case r.StatusAt(at) == plan.Expired:
 			return plan.ErrExpired
 		case r.Status.Active() && c.DraftOnly:
 			return plan.ErrAlreadyRunning

@@ -24,7 +24,7 @@ type confirmable struct {
 // check returns the reason why a run may not be confirmed, or nil.
 func (c confirmable) check(ctx context.Context, r plan.Run, digest plan.Digest) error {
 	switch {
-	case r.Status == plan.Expired:
+	case r.StatusAt(c.now) == plan.Expired:
 		return plan.ErrExpired
 	case r.Status == plan.Superseded:
 		return staleError(fault.Reason("run.changed_superseded"))
@@ -32,8 +32,6 @@ func (c confirmable) check(ctx context.Context, r plan.Run, digest plan.Digest) 
 		return plan.ErrAlreadyRunning
 	case r.Status != plan.Draft:
 		return plan.ErrNotPending
-	case !c.now.Before(r.Plan.ExpiresAt):
-		return plan.ErrExpired
 	case digest != r.Digest:
 		return c.wrongDigest(ctx, r, digest)
 	case c.chat.ID == "":

@@ -63,7 +63,7 @@ func (h healing) expire(ctx context.Context, k Key) error {
 	s := h.service
 	return s.decide(ctx, k, func(r plan.Run, chat conversation.Chat) error {
 		at := s.Now()
-		if r.Status != plan.Draft || at.Before(r.Plan.ExpiresAt) {
+		if r.Status != plan.Draft || r.StatusAt(at) != plan.Expired {
 			return nil
 		}
 		text := locale.Say("run.expired", "goal", r.Plan.Goal)

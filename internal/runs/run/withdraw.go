@@ -49,7 +49,7 @@ func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) 
 // check returns the reason why a draft may not be taken back, or nil.
 func (t Retraction) check(r plan.Run, now time.Time) error {
 	switch {
-	case r.Status == plan.Expired, r.Status == plan.Draft && !now.Before(r.Plan.ExpiresAt):
+	case r.StatusAt(now) == plan.Expired:
 		return plan.ErrExpired
 	case r.Status.Active():
 		return plan.ErrAlreadyRunning

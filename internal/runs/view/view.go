@@ -44,10 +44,7 @@ type Counts struct {
 
 // Of returns the view of a run at a time.
 func Of(r plan.Run, at time.Time) View {
-	v := View{Status: r.Status, Counts: CountsOf(r), Doubts: r.Doubts()}
-	if r.Status == plan.Draft && !r.Plan.ExpiresAt.IsZero() && !at.Before(r.Plan.ExpiresAt) {
-		v.Status = plan.Expired
-	}
+	v := View{Status: r.StatusAt(at), Counts: CountsOf(r), Doubts: r.Doubts()}
 	v.Draft, v.Live = v.Status == plan.Draft, v.Status.Active()
 	v.Dead = v.Status == plan.Expired || v.Status == plan.Superseded || v.Status == plan.Cancelled && !hasStarted(r)
 	v.Over = v.Status.Terminal() && !v.Dead
