@@ -3,13 +3,14 @@ package webui
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
 )
 
 // responder is the account's setting of who answers a conversation, and when. It does not decide whether a turn may
@@ -85,13 +86,12 @@ func remedy(code, provider string, tag locale.Tag) string {
 	return locale.Text(tag, key, "provider", plain(eligibility.Label(provider)))
 }
 
-// runAll runs the functions concurrently and returns their joined errors.
+// runAll runs all of the functions, at most eight at a time, and returns the first error.
 func runAll(functions ...func() error) error {
-	errs := make([]error, len(functions))
-	var wait sync.WaitGroup
-	for i, f := range functions {
-		wait.Go(func() { errs[i] = f() })
+	var group errgroup.Group
+	group.SetLimit(plan.MaxParallel)
+	for _, f := range functions {
+		group.Go(f)
 	}
-	wait.Wait()
-	return errors.Join(errs...)
+	return group.Wait()
 }

@@ -11,7 +11,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
-	"piloto/internal/runs/plan"
 )
 
 // assistantsView is the account's providers and assistants.
@@ -150,7 +149,7 @@ func (r assistantReader) one(ctx context.Context, v visit, projectID string) (*a
 	return view, nil
 }
 
-// projectRows reads the assistant in force for each project, at most eight at a time.
+// projectRows reads the assistant in force for each project.
 func (r assistantReader) projectRows(ctx context.Context, v visit) ([]projectRow, error) {
 	projects, err := r.projects.Projects(ctx, v.who.Account)
 	if err != nil {
@@ -158,12 +157,9 @@ func (r assistantReader) projectRows(ctx context.Context, v visit) ([]projectRow
 	}
 	rows := make([]projectRow, len(projects))
 	reads := make([]func() error, len(projects))
-	slots := make(chan struct{}, plan.MaxParallel)
 	for i, p := range projects {
 		rows[i].Project = p
 		reads[i] = func() error {
-			slots <- struct{}{}
-			defer func() { <-slots }()
 			a, ok, err := r.settings.AssistantOf(ctx, v.who.Account, p.ID)
 			rows[i].Assistant, rows[i].Own, rows[i].None = a, a.Scope == eligibility.ScopeProject, !ok
 			return err

@@ -3,7 +3,6 @@ package webui
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
@@ -103,25 +102,21 @@ func (k cardReader) of(ctx context.Context, v visit, messages []conversation.Mes
 
 // readAll reads what has the ids, at most eight at a time. What is missing is left out.
 func readAll[T any](ids []string, read func(id string) (*T, error)) (map[string]*T, error) {
-	got, errs := make([]*T, len(ids)), make([]error, len(ids))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, plan.MaxParallel)
+	got, reads := make([]*T, len(ids)), make([]func() error, len(ids))
 	for i, id := range ids {
-		wait.Go(func() {
-			slots <- struct{}{}
-			got[i], errs[i] = read(id)
-			<-slots
-		})
+		reads[i] = func() (err error) {
+			if got[i], err = read(id); isMissing(err) {
+				got[i], err = nil, nil
+			}
+			return err
+		}
 	}
-	wait.Wait()
+	err := runAll(reads...)
 	all := map[string]*T{}
 	for i, id := range ids {
-		if errs[i] != nil && !isMissing(errs[i]) {
-			return nil, errs[i]
-		}
-		if errs[i] == nil {
+		if got[i] != nil {
 			all[id] = got[i]
 		}
 	}
-	return all, nil
+	return all, err
 }

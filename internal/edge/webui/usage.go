@@ -9,7 +9,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
-	"piloto/internal/runs/plan"
 )
 
 // usage is this month's usage.
@@ -127,18 +126,13 @@ func sortNewestFirst(sums []credit.Sum) {
 func (r usageReader) nameRows(ctx context.Context, v visit, by credit.By, sums []credit.Sum) ([]usageRow, error) {
 	rows := make([]usageRow, len(sums))
 	reads := make([]func() error, 0, len(sums))
-	slots := make(chan struct{}, plan.MaxParallel)
 	for i, sum := range sums {
 		rows[i] = usageRow{Sum: sum, Name: plain(sum.Key)}
 		switch {
 		case sum.Key == "":
 			rows[i].Name = locale.Text(v.tag, "page.usage.none")
 		case by == credit.ByChat:
-			reads = append(reads, func() error {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				return r.setTitle(ctx, v, &rows[i])
-			})
+			reads = append(reads, func() error { return r.setTitle(ctx, v, &rows[i]) })
 		}
 	}
 	return rows, runAll(reads...)

@@ -248,30 +248,18 @@ func runWaitRow(v visit, w plan.ListedWait) waitRow {
 
 // nameChats reads the titles of the chats of rows.
 func (r waitReader) nameChats(ctx context.Context, v visit, rows []waitRow) error {
-	titles := map[string]string{}
+	var ids []string
 	for _, row := range rows {
-		titles[row.ChatID] = ""
+		ids = addNew(ids, row.ChatID)
 	}
-	var reads []func() error
-	found := make(chan [2]string, len(titles))
-	for id := range titles {
-		reads = append(reads, func() error {
-			c, err := r.chats.Chat(ctx, v.who.Account, id)
-			if isMissing(err) { // it was deleted meanwhile
-				return nil
-			}
-			found <- [2]string{id, c.Title}
-			return err
-		})
-	}
-	err := runAll(reads...)
-	close(found)
-	for pair := range found {
-		titles[pair[0]] = pair[1]
-	}
+	chats, err := readAll(ids, func(id string) (*conversation.Chat, error) {
+		c, err := r.chats.Chat(ctx, v.who.Account, id)
+		return &c, err
+	})
 	for i, row := range rows {
-		if rows[i].Chat = titles[row.ChatID]; rows[i].Chat == "" {
-			rows[i].Chat = locale.Text(v.tag, "page.chat.untitled")
+		rows[i].Chat = locale.Text(v.tag, "page.chat.untitled")
+		if c := chats[row.ChatID]; c != nil && c.Title != "" { // it may have been deleted meanwhile
+			rows[i].Chat = c.Title
 		}
 	}
 	return err
