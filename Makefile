@@ -139,9 +139,9 @@ conflicts: ## Test the stores, the wallet and the runs with transactions that co
 	go test -count=1 -short ./internal/runs/step -run 'Drive|Wave|Approv|Each|Undo|Handed|Begins|OwnInvocations' -args -conflicts 1ms
 
 .PHONY: crash
-crash: ## Kill the process, and single functions, at every failpoint (docs/crash-matrix.md)
-	go run ./infra/crash -write docs/crash-matrix.md
-	go run ./infra/crash -few -rounds 44 -lambda process -write docs/crash-matrix-functions.md
+crash: ## Kill the process, and single functions, at every failpoint (infra/crash/matrix.md)
+	go run ./infra/crash -update
+	go run ./infra/crash -few -rounds 44 -lambda process -update
 
 .PHONY: provider
 provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(STANDARD)/node_modules/standardwebhooks/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider, an MCP server and a service that are not ours (needs npm; PowerDNS)

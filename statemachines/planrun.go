@@ -33,8 +33,8 @@
 // An execution has a timeout of seven days, because each wave may wait for an approval. A run that
 // ends after that time, with a message, is better than one that never ends.
 //
-// An execution keeps the definition with which it began. The functions also answer those that began
-// with the first definition (Action).
+// An execution keeps the definition with which it began. Until a release is declared the functions answer the present
+// definition only: a deployment is updated when no run is under way.
 package statemachines
 
 import (
@@ -105,12 +105,6 @@ type Action string
 const (
 	ActionSettle Action = "settle" // undo, or end
 	ActionSeal   Action = "seal"
-
-	// Of executions of the first definition, which had a task for each part of a run's life. They end
-	// within seven days.
-	ActionStart  Action = "start"
-	ActionFinish Action = "finish"
-	ActionUndo   Action = "undo" // lists the undos, the newest effect first
 )
 
 // LifecycleInput is the input of the lifecycle function.
@@ -118,8 +112,7 @@ type LifecycleInput struct {
 	Action    Action `json:"action"`
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	Error     *Error `json:"error,omitempty"`     // of Settle: what came before it
-	Concludes bool   `json:"concludes,omitempty"` // of Settle: the execution knows OutcomeConclude
+	Error     *Error `json:"error,omitempty"` // of Settle: what came before it
 }
 
 // Cause returns the reason why an execution cannot go on; empty when it came to Settle because
@@ -152,9 +145,6 @@ func (e Error) unserved() bool { return e.Throttled || slices.Contains(unserved,
 // LifecycleOutput is the output of the lifecycle function.
 type LifecycleOutput struct {
 	Outcome Outcome `json:"outcome,omitempty"` // of Settle: OutcomeNext, OutcomeDone or OutcomeConclude
-
-	Waves [][]string `json:"waves"` // of ActionStart: the ids of the steps of each wave; never null
-	Undos []string   `json:"undos"` // of ActionUndo: ids of effects, the newest first; never null
 }
 
 // Outcome tells the state machine how to continue.
@@ -168,8 +158,6 @@ const (
 	OutcomeApproval Outcome = "approval" // AwaitApproval
 	OutcomeReason   Outcome = "reason"   // a command failed: Reason, with the step in Items
 	OutcomeConclude Outcome = "conclude" // the run ended, and the model tells what came of it: SealFirst, Conclude
-
-	OutcomeEach Outcome = "each" // of the first definition: the elements in Items, then the step again
 )
 
 // StepOutput is the output of Step and Effect.
@@ -182,9 +170,8 @@ type StepOutput struct {
 type StepInput struct {
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	StepID    string `json:"step_id,omitempty"`   // the id of an effect: "s2", "s2[3]", "undo:s2"; empty for Step
-	Token     string `json:"token,omitempty"`     // of AwaitApproval: the token that resumes the execution after the decision
-	Concludes bool   `json:"concludes,omitempty"` // the execution knows OutcomeConclude
+	StepID    string `json:"step_id,omitempty"` // the id of an effect: "s2", "s2[3]", "undo:s2"; empty for Step
+	Token     string `json:"token,omitempty"`   // of AwaitApproval: the token that resumes the execution after the decision
 }
 
 // ConcludeInput is the input of the conclude function. Its schedule sends another event, which names no run.

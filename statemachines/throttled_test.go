@@ -189,7 +189,7 @@ func TestARunIsGivenUpAfterHoursOfThrottling(t *testing.T) {
 	}{
 		"a step": {
 			nil, func(_ time.Duration, payload string) bool {
-				return strings.Contains(payload, `"concludes":true}`) && !strings.Contains(payload, "settle")
+				return !strings.Contains(payload, `"step_id"`) && !strings.Contains(payload, `"action"`)
 			},
 			[]string{given, "seal"},
 		},

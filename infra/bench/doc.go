@@ -66,6 +66,22 @@
 // the table than hello's one, which counts against the function. -size fails when an executable that `make build`
 // built is over the limit.
 //
+// # Cost
+//
+//	go run ./infra/bench -cost [-only REGEXP]
+//
+// -cost executes each operation over the embedded engines, which count units as DynamoDB does. Every item is below 1 KB,
+// and a transaction doubles its unit; an index takes more. A run of five steps in one invocation writes
+//
+//	confirm                                     event, run, message, chat          8 + 5 of an index
+//	begin, and the intent of step 1             event, run, state, messages        8
+//	4 × a result, and the intent of the next    event, run, two states, messages  40
+//	the last result, and the end                event, run, state, messages, chat 10 + 2
+//	place in the chain, and signature           link, run                          4 + 1
+//
+// A turn in text makes four reads (the token, the chat, its messages, the version of what the account has set) and four
+// writes. Who waits for a run reads only its row. Each process reads the connections of an account once in two seconds.
+//
 // # Growth
 //
 //	go run ./infra/bench -growth [-smaller N] [-only REGEXP] [-quick] [-json]

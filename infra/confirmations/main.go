@@ -1,8 +1,9 @@
 // Command confirmations counts how many confirmations everyday requests take, before and after a person allows services to
 // be read without one, and prints the table as Markdown:
 //
-//	go run ./infra/confirmations -openapi FOLDER > docs/confirmations.md
+//	go run ./infra/confirmations -openapi FOLDER [-update]
 //
+// With -update it writes infra/confirmations/results.md in place of printing. A test fails when that has other requests.
 // FOLDER has the OpenAPI documents of the services (the names are in requests.go). The services are stand-ins with these
 // documents and a few rows. The deployment is the real one, in this process. The model follows a script: it reads what a
 // request needs, as soon as it may, and then answers or proposes; where it may not read, it proposes the reads, with
@@ -11,6 +12,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -20,13 +22,26 @@ import (
 	"strings"
 )
 
+// resultsFile is what -update writes.
+const resultsFile = "infra/confirmations/results.md"
+
 func main() {
+	update := flag.Bool("update", false, "write "+resultsFile+", from the root of the tree")
 	folder := flag.String("openapi", "", "the folder with the OpenAPI documents")
 	template := flag.String("template", "template.yaml", "the deployment")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *template, *folder, os.Stdout); err != nil {
+	var page bytes.Buffer
+	err := run(ctx, *template, *folder, &page)
+	switch {
+	case err != nil:
+	case *update:
+		err = os.WriteFile(resultsFile, page.Bytes(), 0o644) //nolint:gosec // a page for everybody
+	default:
+		_, err = page.WriteTo(os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "confirmations:", err)
 		os.Exit(1)
 	}
@@ -58,10 +73,10 @@ func write(out io.Writer, before, after []count) error {
 	page.WriteString(`# How often a person has to confirm
 
 Forty everyday requests over three services, before and after a person allowed these to be read without a confirmation
-([services.md](services.md#reading-without-asking)). The model follows a script: where it may not read, it proposes the reads, with
+([services](../../docs/services.md#reading-without-asking)). The model follows a script: where it may not read, it proposes the reads, with
 references to their results wherever a reference can say what is meant. «Messages» are what the person writes, beside the
 confirmations; the approval of a step counts as a confirmation. Written by
-` + "`go run ./infra/confirmations -openapi FOLDER`" + `, where FOLDER has the three documents (` + "`" + `infra/confirmations/requests.go` + "`" + ` names them).
+` + "`go run ./infra/confirmations -openapi FOLDER -update`" + `, where FOLDER has the three documents (` + "`" + `infra/confirmations/requests.go` + "`" + ` names them).
 
 `)
 	page.WriteString("| | requests | confirmations before | after | messages before | after |\n|---|---|---|---|---|---|\n")

@@ -1,7 +1,7 @@
 // Command crash kills the one-process deployment at every failpoint at which data could be lost, and
 // checks that none is lost:
 //
-//	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 8] [-few] [-lambda process] [-write docs/crash-matrix.md]
+//	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 8] [-few] [-lambda process] [-update]
 //
 // It builds cmd/piloto with the tag failpoints, and with -lambda process also the functions, which then run as
 // the executables that deploy. A failpoint in a function then ends the environment of that function alone, as a
@@ -10,6 +10,9 @@
 // of its own, and the process kills itself there with SIGKILL. Then -rounds rounds follow with
 // kills at random times. The driver of a scenario acts as a client does: it repeats a request
 // without a response under the same key, or reads the state first.
+//
+// With -update it writes its table to infra/crash/matrix.md, and with -lambda process to infra/crash/matrix-functions.md,
+// in place of printing it. Tests fail when these are of other scenarios or lack a failpoint.
 //
 // The exit code is 1 when a round failed; the folder of that round is kept.
 package main
@@ -21,6 +24,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +41,8 @@ type options struct {
 	few             bool
 	lambda          string // how functions run, as piloto up has it
 	seed            uint64
-	write, folder   string
+	update          bool // write the file of the mode
+	folder          string
 }
 
 func main() {
@@ -49,7 +54,7 @@ func main() {
 	flag.BoolVar(&o.few, "few", false, "each failpoint in two scenarios, not every time it passes")
 	flag.StringVar(&o.lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "of the random times")
-	flag.StringVar(&o.write, "write", "", "file for the table")
+	flag.BoolVar(&o.update, "update", false, "write the table to matrix.md, or to matrix-functions.md with -lambda process")
 	flag.StringVar(&o.folder, "folder", "", "where the folders of rounds that failed stay; a temporary one when empty")
 	flag.Parse()
 	root, err := os.Getwd()
@@ -74,6 +79,9 @@ func crash(root string, o options, out io.Writer) (*matrix, error) {
 	if len(m.scenarios) == 0 {
 		return m, fmt.Errorf("there is no scenario %s", o.scenario)
 	}
+	if o.update && (o.scenario != "" || o.point != "") {
+		return m, errors.New("-update writes the whole matrix: leave -scenario and -point out")
+	}
 	if o.folder == "" {
 		folder, err := os.MkdirTemp("", "piloto-crash-")
 		if err != nil {
@@ -95,7 +103,7 @@ func crash(root string, o options, out io.Writer) (*matrix, error) {
 	if err := h.recordFailpoints(m, slots); err != nil {
 		return m, err
 	}
-	return m, h.runKills(m, o, slots, out)
+	return m, h.runKills(m, root, o, slots, out)
 }
 
 // slowSlots is the number of slow rounds that run at once, beside the others, because they mostly
@@ -129,7 +137,7 @@ func (h *harness) runAll(m *matrix, rounds []round, slots []slot, notify func(re
 }
 
 // runKills runs all rounds in which a process is killed.
-func (h *harness) runKills(m *matrix, o options, slots []slot, out io.Writer) error {
+func (h *harness) runKills(m *matrix, root string, o options, slots []slot, out io.Writer) error {
 	rounds := append(m.pointKills(o.point, o.few), m.randomKills(o.rounds, o.seed)...)
 	_, _ = fmt.Fprintf(out, "%d rounds, -seed %d\n", len(rounds), o.seed)
 	began, done := time.Now(), 0
@@ -150,8 +158,8 @@ func (h *harness) runKills(m *matrix, o options, slots []slot, out io.Writer) er
 		return err
 	}
 	table := m.table(len(failures))
-	if o.write != "" {
-		if err := os.WriteFile(o.write, []byte(table), 0o600); err != nil {
+	if o.update {
+		if err := os.WriteFile(filepath.Join(root, m.file()), []byte(table), 0o600); err != nil {
 			return err
 		}
 	} else {

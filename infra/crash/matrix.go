@@ -174,6 +174,7 @@ func (m *matrix) table(failures int) string {
 	var b strings.Builder
 	b.WriteString(m.head())
 	b.WriteString("| scenario | what happens | undisturbed | killed | at random | became |\n|---|---|---|---|---|---|\n")
+	deaths, deathsAtRandom := 0, 0
 	for _, sc := range m.scenarios {
 		atPoints, atRandom, ends := 0, 0, map[string]int{}
 		for _, r := range m.results {
@@ -193,15 +194,19 @@ func (m *matrix) table(failures int) string {
 				became = append(became, fmt.Sprintf("%d %s", ends[k], k))
 			}
 		}
+		deaths, deathsAtRandom = deaths+atPoints, deathsAtRandom+atRandom
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s |\n", sc.name, sc.says, m.calm[sc.name].end, atPoints, atRandom, strings.Join(became, ", "))
 	}
-	fmt.Fprintf(&b, "\n%d rounds failed.\n\n## Failpoints\n\n| failpoint |", failures)
+	var rows strings.Builder
+	points := m.rows(&rows)
+	fmt.Fprintf(&b, "\n%d scenarios: killed %d times at %d failpoints, and %d times at random. %d rounds failed.\n\n## Failpoints\n\n| failpoint |",
+		len(m.scenarios), deaths, points, deathsAtRandom, failures)
 	columns := m.pointScenarios()
 	for _, sc := range columns {
 		b.WriteString(" " + sc.name + " |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(columns)) + "\n")
-	m.rows(&b)
+	b.WriteString(rows.String())
 	return b.String()
 }
 
@@ -210,8 +215,8 @@ func (m *matrix) pointScenarios() []scenario {
 	return slices.DeleteFunc(slices.Clone(m.scenarios), func(sc scenario) bool { return sc.random })
 }
 
-// rows writes one row for each failpoint, with its signs by scenario.
-func (m *matrix) rows(b *strings.Builder) {
+// rows writes one row for each failpoint, with its signs by scenario, and returns how many these are.
+func (m *matrix) rows(b *strings.Builder) int {
 	cells := map[string]map[string][]string{}
 	for _, r := range m.results {
 		if r.point == "" {
@@ -242,6 +247,15 @@ func (m *matrix) rows(b *strings.Builder) {
 		}
 		b.WriteString("\n")
 	}
+	return len(names)
+}
+
+// file returns the path of the committed matrix, from the root of the module.
+func (m *matrix) file() string {
+	if m.lambda == process.AsProcess {
+		return "infra/crash/matrix-functions.md"
+	}
+	return "infra/crash/matrix.md"
 }
 
 // head returns the text above the table.
@@ -255,20 +269,20 @@ func (m *matrix) head() string {
 const (
 	headOfProcess = `# The crash matrix
 
-Made by ` + "`go run ./infra/crash -write docs/crash-matrix.md`" + `. A real process is killed with SIGKILL at
+Made by ` + "`go run ./infra/crash -update`" + `. A real process is killed with SIGKILL at
 each failpoint that it passes, each time it passes it, and at random times. Another process is then
 started on the same folder, and the client continues.
-[The same for functions in processes of their own](crash-matrix-functions.md). After each round:
+[The same for functions in processes of their own](matrix-functions.md). After each round:
 `
 	headOfFunctions = `# The crash matrix of functions
 
-Made by ` + "`go run ./infra/crash -few -rounds 44 -lambda process -write docs/crash-matrix-functions.md`" + `. The
+Made by ` + "`go run ./infra/crash -few -rounds 44 -lambda process -update`" + `. The
 functions are the executables that deploy, in processes of their own. At a failpoint in a function
 that process alone is killed with SIGKILL, as when a function crashes on AWS: the table, the state
 machine and the other functions go on, the request is answered by API Gateway's 500, and the state
 machine tries again. At a failpoint of an engine, and at random times, everything is killed, and
 started again on the same folder. Each failpoint is tried in two scenarios;
-[the matrix of one process](crash-matrix.md) has all of them. After each round:
+[the matrix of one process](matrix.md) has all of them. After each round:
 `
 )
 

@@ -63,7 +63,7 @@ var grants = map[string][]string{
 	"lifecycle": append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...), wakes),
 	"step": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"),
 		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-PlanRun", wakes, invokes),
-	"sweep": append(append(append(pushPermissions("GetItem", "PutItem", "Query", "Scan", "UpdateItem"), on(due, "Query")...), signPermissions...),
+	"sweep": append(append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), signPermissions...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine, "states:SendTaskSuccess "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*",
 		"states:StartExecution "+jobs, "states:SendTaskSuccess "+jobs, invokes,

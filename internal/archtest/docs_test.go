@@ -33,7 +33,10 @@ func TestDocsAreShortAndLinksHaveTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	links := 0
-	for _, page := range append(append(pages, adrs...), filepath.Join(root, "README.md")) {
+	for _, name := range []string{"README.md", "CHANGELOG.md", "SECURITY.md"} {
+		pages = append(pages, filepath.Join(root, name))
+	}
+	for _, page := range append(pages, adrs...) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -50,6 +53,25 @@ func TestDocsAreShortAndLinksHaveTargets(t *testing.T) {
 	}
 	if links < 30 {
 		t.Errorf("only %d links were found", links)
+	}
+}
+
+// TestResultsHaveTheTotals: docs/results.md has the totals of the files that the measurements write.
+func TestResultsHaveTheTotals(t *testing.T) {
+	page := readPage(t, "docs/results.md")
+	total := regexp.MustCompile(`(?m)^(?:.* rounds failed\.|- .+: localaws \d+/\d+.*|\| (?:questions|orders|all) \|.*)$`)
+	for file, want := range map[string]int{
+		"infra/crash/matrix.md": 1, "infra/crash/matrix-functions.md": 1, "infra/localaws/conformance/results.md": 3, "infra/confirmations/results.md": 3,
+	} {
+		lines := total.FindAllString(readPage(t, file), -1)
+		if len(lines) != want {
+			t.Errorf("%s has %d lines with totals, and %d are known", file, len(lines), want)
+		}
+		for _, line := range lines {
+			if !strings.Contains(page, line) {
+				t.Errorf("docs/results.md lacks this line of %s:\n%s", file, line)
+			}
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/models/openai"
+	"piloto/internal/models/paid"
 	"piloto/internal/models/secrets"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/tool"
@@ -273,6 +274,12 @@ func (s site) eligibilityService(c AI) (*eligibility.Service, *clientCache) {
 
 func (s site) credits() *credit.Service {
 	return &credit.Service{Store: s.stores.Wallet, IDs: s.IDs, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
+}
+
+// paid returns the service that calls models.
+func (s site) paid(c AI) *paid.Service {
+	eligible, models := s.eligibilityService(c)
+	return &paid.Service{Eligibility: eligible, Credit: s.credits(), Models: models, Retry: s.retries(), Log: s.log}
 }
 
 // addresses returns the normal form of an account's base URL, or the reason why it is not allowed.

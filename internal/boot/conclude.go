@@ -28,9 +28,8 @@ func Conclude(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).withPush(c.Push)
-	eligible, models := s.eligibilityService(c.AI)
 	concluder := &turn.Concluder{Store: s.planStores(), Service: &turn.Service{
-		Store: s.planStores(), Eligibility: eligible, Credit: s.credits(), Models: models, Retry: s.retries(), Tell: s.listeners, IDs: s.IDs, Now: s.Now, Log: s.log,
+		Store: s.planStores(), Paid: s.paid(c.AI), Tell: s.listeners, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}}
 	return task(s, func(ctx context.Context, in statemachines.ConcludeInput) (Concluded, error) {
 		if in.RunID != "" {

@@ -174,12 +174,11 @@ func (s site) answeringLater(c Later) site {
 
 // turns returns the service that answers messages.
 func (s site) turns(c Answering, t Tools) *turn.Service {
-	eligible, models := s.eligibilityService(c.AI)
-	credits, limits := s.credits(), s.limits(c.Waits)
-	credits.Life = holdLife(limits, 0)
+	calls, limits := s.paid(c.AI), s.limits(c.Waits)
+	calls.Credit.Life = holdLife(limits, 0)
 	return &turn.Service{
-		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Reads: s.reads(t), Eligibility: eligible, Credit: credits, Models: models,
-		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
+		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Reads: s.reads(t), Paid: calls,
+		Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
 		Questions: s.jobs(Jobs{}), Files: s.filesClient(c.Workspace), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 }
@@ -188,7 +187,7 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 func (s site) routedTurns(c Routing, t Tools) *turn.Service {
 	turns := s.turns(c.Answering, t)
 	turns.Router = s.router(c.Business, c.Delegation, t)
-	turns.Credit.Life = holdLife(turns.Limits, seconds(c.Wait)+seconds(c.Timeout))
+	turns.Paid.Credit.Life = holdLife(turns.Limits, seconds(c.Wait)+seconds(c.Timeout))
 	return turns
 }
 
@@ -293,11 +292,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		case in.StepID != "":
 			return executor.Execute(ctx, task)
 		}
-		done, err := executor.Drive(ctx, in.AccountID, in.RunID)
-		if done.Outcome == step.OutcomeConclude && !in.Concludes { // an execution of an earlier definition
-			done.Outcome = step.OutcomeDone
-		}
-		return done, err
+		return executor.Drive(ctx, task)
 	}), nil
 }
 
@@ -316,49 +311,29 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 		return nil, err
 	}
 	return task(s, func(ctx context.Context, in statemachines.LifecycleInput) (statemachines.LifecycleOutput, error) {
-		out := statemachines.LifecycleOutput{Waves: [][]string{}, Undos: []string{}}
+		var out statemachines.LifecycleOutput
+		k := run.Key{Account: in.AccountID, RunID: in.RunID}
 		var err error
 		switch in.Action {
 		case statemachines.ActionSettle:
 			var ended plan.Run
 			var undoing bool
-			ended, undoing, err = runs.Settle(ctx, in.AccountID, in.RunID, in.Cause())
+			ended, undoing, err = runs.Settle(ctx, k, in.Cause())
 			switch {
 			case undoing:
 				out.Outcome = statemachines.OutcomeNext
-			case in.Concludes && ended.Conclude == plan.ConcludeDue:
+			case ended.Conclude == plan.ConcludeDue:
 				out.Outcome = statemachines.OutcomeConclude
 			default:
 				out.Outcome = statemachines.OutcomeDone
 			}
 		case statemachines.ActionSeal:
-			err = runs.Seal(ctx, in.AccountID, in.RunID)
-		case statemachines.ActionStart:
-			var waves [][]plan.EffectID
-			waves, err = runs.Begin(ctx, in.AccountID, in.RunID)
-			for _, wave := range waves {
-				out.Waves = append(out.Waves, texts(wave))
-			}
-		case statemachines.ActionUndo:
-			var undos []plan.EffectID
-			undos, err = runs.Undo(ctx, in.AccountID, in.RunID, in.Cause())
-			out.Undos = texts(undos)
-		case statemachines.ActionFinish:
-			_, err = runs.Finish(ctx, in.AccountID, in.RunID, in.Cause())
+			err = runs.Seal(ctx, k)
 		default:
 			err = fmt.Errorf("lifecycle: no action %q", in.Action)
 		}
 		return out, err
 	}), nil
-}
-
-// texts returns the texts of ids: a list that is never null in JSON.
-func texts(ids []plan.EffectID) []string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = id.String()
-	}
-	return list
 }
 
 // Authorize builds functions/authorize.

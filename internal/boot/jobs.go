@@ -78,7 +78,7 @@ func Agent(w World, e Environment, t Tools) (gateway.Function, error) {
 	turns, jobs := s.turns(c.Answering, t), s.jobs(Jobs{})
 	turns.Jobs = s.stores.Jobs
 	if w.Answers != nil {
-		turns.Models = cache.Models{Models: turns.Models, Store: w.Answers, Now: w.Now}
+		turns.Paid.Models = cache.Models{Models: turns.Paid.Models, Store: w.Answers, Now: w.Now}
 	}
 	return task(s, func(ctx context.Context, in statemachines.JobInput) (statemachines.JobOutput, error) {
 		switch in.Task {

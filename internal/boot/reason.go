@@ -6,6 +6,7 @@ import (
 	"piloto/internal/edge/gateway"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
 	"piloto/statemachines"
 )
 
@@ -26,12 +27,9 @@ func Reason(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).withPush(c.Push)
-	eligible, models := s.eligibilityService(c.AI)
-	reasoner := &command.Service{
-		Store: s.stores.Runs, Eligibility: eligible, Credit: s.credits(), Models: models, Retry: w.retries(), IDs: w.IDs, Now: w.Now, Log: s.log,
-	}
+	reasoner := &command.Service{Store: s.stores.Runs, Paid: s.paid(c.AI), IDs: w.IDs, Now: w.Now, Log: s.log}
 	return task(s, func(ctx context.Context, in statemachines.StepInput) (statemachines.StepOutput, error) {
-		err := reasoner.Reason(ctx, in.AccountID, in.RunID, plan.ParseEffect(in.StepID))
+		err := reasoner.Reason(ctx, run.Key{Account: in.AccountID, RunID: in.RunID}, plan.ParseEffect(in.StepID))
 		return statemachines.StepOutput{Outcome: statemachines.OutcomeReason, Items: []string{}}, err
 	}), nil
 }

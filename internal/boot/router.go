@@ -159,14 +159,14 @@ func (s site) companies() *agent.Manager {
 // operations returns the services of /health, /config and /metrics.
 func (s site) operations(c RecordsConfig) httpapi.Ops {
 	return httpapi.Ops{
-		Version: version.Version, Counted: &usage.Reader{Store: s.stores.Usage, Now: s.Now}, Agents: agentStore{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
+		Version: version.String(), Counted: &usage.Reader{Store: s.stores.Usage, Now: s.Now}, Agents: agentStore{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
 	}
 }
 
 // effective returns the configuration in force, with document 001's names where it has them.
 func (s site) effective(c RecordsConfig) httpapi.Effective {
 	return httpapi.Effective{
-		{Group: "service", Name: "version", Value: version.Version},
+		{Group: "service", Name: "version", Value: version.String()},
 		{Group: "service", Name: "log_level", Value: c.LogLevel.String()},
 		{Group: "service", Name: "draft_hours", Value: strconv.Itoa(c.DraftHours)},
 		{Group: "rates", Name: "turns_per_minute", Value: perMinute(c.Turns)},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
@@ -50,11 +49,11 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	}}
 	return task(s, func(ctx context.Context, wake gateway.Wake) (Swept, error) {
 		if wake.Execution.Failed() {
-			_, err := runs.Finish(ctx, wake.Execution.Account, wake.Execution.Name, wake.Execution.Status)
+			_, err := runs.Finish(ctx, run.Key{Account: wake.Execution.Account, RunID: wake.Execution.Name}, wake.Execution.Status)
 			return Swept{Runs: run.Swept{Finished: 1}}, err
 		}
 		var swept Swept
-		var errs [8]error
+		var errs [7]error
 		var sweeps sync.WaitGroup // each runs to its end although another fails, and every error is reported
 		for i, do := range [len(errs)]func() error{
 			func() (err error) { swept.Runs, err = runs.Sweep(ctx); return err },
@@ -62,10 +61,6 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 			func() (err error) { swept.Credit, err = credits.Sweep(ctx); return err },
 			func() (err error) { swept.Receipts, err = sealer.Sweep(ctx); return err },
 			func() (err error) { swept.Jobs, err = jobs.Sweep(ctx); return err },
-			func() (err error) {
-				swept.Listed, err = s.stores.Runs.ListEarlier(ctx, w.Now(), earlierLives, mostListed)
-				return err
-			},
 			func() (err error) { swept.Hooks, err = hooks.Sweep(ctx); return err },
 			func() (err error) { swept.Files, err = gone.Sweep(ctx); return err },
 		} {
@@ -73,7 +68,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 		}
 		sweeps.Wait()
 		if swept != (Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs, "hooks", swept.Hooks, "listed", swept.Listed, "files", swept.Files)
+			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs, "hooks", swept.Hooks, "files", swept.Files)
 		}
 		return swept, errors.Join(errs[:]...)
 	}), nil
@@ -88,13 +83,5 @@ type Swept struct {
 	Receipts receipt.Swept `json:"receipts"`
 	Jobs     job.Swept     `json:"jobs"`
 	Hooks    hook.Swept    `json:"hooks"`
-	Files    int           `json:"files"`  // deleted projects and chats whose files were deleted
-	Listed   int           `json:"listed"` // runs of an earlier version that lists now have
+	Files    int           `json:"files"` // deleted projects and chats whose files were deleted
 }
-
-// The lists of runs get those of an earlier version, a number in each sweep. An instance of that version may write for
-// as long as a function may run.
-const (
-	mostListed   = 1000
-	earlierLives = 15 * time.Minute
-)

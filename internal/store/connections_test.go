@@ -184,7 +184,7 @@ func TestWaveIsAnnouncedWhileItRuns(t *testing.T) {
 	}
 	drive := func() {
 		t.Helper()
-		if _, err := w.Steps.Drive(ctx, fixture.Account, r.ID); err != nil {
+		if _, err := w.Steps.Drive(ctx, step.Task{Account: fixture.Account, RunID: r.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}

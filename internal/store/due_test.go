@@ -173,33 +173,6 @@ func TestRowsThatNeedNothingHoldNobody(t *testing.T) {
 	}
 }
 
-// TestRowsOfOneAccountAreOneVisit: many rows of earlier formats of one account stand before another account.
-func TestRowsOfOneAccountAreOneVisit(t *testing.T) {
-	rows := table.New(t)
-	s := fixture.Join(store.Over(rows))
-	for i := range 12 {
-		row := planted{PK: kv.Account("acme") + "#W", SK: fmt.Sprint("HOLD#", i), DuePK: kv.DueList("HOLD", "acme"), DueSK: kv.At(now, fmt.Sprint(i))}
-		if err := rows.Commit(ctx, kv.Put(row, "", nil)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	other := planted{PK: kv.Account("other") + "#W", SK: "WALLET", DuePK: kv.DueList("WALLET", "other"), DueSK: kv.At(now.Add(time.Second), "other")}
-	if err := rows.Commit(ctx, kv.Put(other, "", nil)); err != nil {
-		t.Fatal(err)
-	}
-	at, visits := now.Add(time.Hour), map[string]int{}
-	l := dueLists(s)[dueListCount-1]
-	for range 4 {
-		if err := l.sweep(4, func() time.Time { return at }, func(key string) error { visits[key]++; return nil }); err != nil {
-			t.Fatal(err)
-		}
-		at = at.Add(time.Second)
-	}
-	if visits["other"] == 0 || visits["acme"] > 4 {
-		t.Errorf("visits %v", visits)
-	}
-}
-
 func total(of map[string]int) (n int) {
 	for _, v := range of {
 		n += v

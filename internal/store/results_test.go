@@ -57,9 +57,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				if err := w.Confirm(r); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-					t.Fatal(err)
-				}
+				w.Begin(r.ID)
 				body := of(size)
 				st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: now, Approval: &plan.Approval{
 					Ask: plan.Ask{Minutes: 60}, Body: body, Token: "t", ExpiresAt: w.Clock().Add(time.Hour),
@@ -90,7 +88,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				if err != nil || string(whole.Body) != string(body) || whole.Apart != 0 {
 					t.Errorf("%d bytes of %d, %v", len(whole.Body), len(body), err)
 				}
-				if ended, err := w.Runs.Finish(ctx, fixture.Account, r.ID, ""); err != nil || ended.Status != plan.Done {
+				if ended, err := w.Runs.Finish(ctx, fixture.Key(r.ID), ""); err != nil || ended.Status != plan.Done {
 					t.Errorf("%s, %v", ended.Status, err)
 				}
 			})
@@ -206,9 +204,7 @@ func begun(t *testing.T, w *fixture.World) plan.Run {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	return w.Read(r.ID)
 }
 
@@ -227,9 +223,7 @@ func TestLargestRunEnds(t *testing.T) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	body := texts["incompressible"](200 << 10)
 	next := w.Read(r.ID)
 	for _, s := range r.Plan.Steps {
@@ -242,7 +236,7 @@ func TestLargestRunEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ended, err := w.Runs.Finish(ctx, fixture.Account, r.ID, "TIMED_OUT")
+	ended, err := w.Runs.Finish(ctx, fixture.Key(r.ID), "TIMED_OUT")
 	if err != nil || ended.Status != plan.InDoubt {
 		t.Fatalf("%s, %v", ended.Status, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,19 +24,13 @@ type SetupStore struct {
 type keptSetup struct {
 	setup   setup.Setup
 	version int64
-	until   time.Time
 }
 
-const (
-	// setupLife is how long a setup is kept: while a deployment is being upgraded, an instance of the version
-	// before this one changes settings and raises no version.
-	setupLife = 30 * time.Second
-	// mostSetups is how many are kept; then all are dropped.
-	mostSetups = 500
-)
+// mostSetups is how many are kept; then all are dropped.
+const mostSetups = 500
 
 // Setup returns what an account has set, as of a time that is not before the call.
-func (s *SetupStore) Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error) {
+func (s *SetupStore) Setup(ctx context.Context, of setup.Of) (setup.Setup, error) {
 	set, err := s.stores.versions.Read(ctx, of.Account)
 	if err != nil {
 		return setup.Setup{}, err
@@ -45,7 +38,7 @@ func (s *SetupStore) Setup(ctx context.Context, of setup.Of, at time.Time) (setu
 	s.mu.Lock()
 	kept, ok := s.kept[of]
 	s.mu.Unlock()
-	if ok && kept.version >= set.Version && at.Before(kept.until) {
+	if ok && kept.version >= set.Version {
 		return kept.setup, nil
 	}
 	now, err := s.read(ctx, of) // after the version, so that it is not older
@@ -57,7 +50,7 @@ func (s *SetupStore) Setup(ctx context.Context, of setup.Of, at time.Time) (setu
 	if s.kept == nil || len(s.kept) >= mostSetups {
 		s.kept = map[setup.Of]keptSetup{}
 	}
-	s.kept[of] = keptSetup{now, set.Version, at.Add(setupLife)}
+	s.kept[of] = keptSetup{now, set.Version}
 	return now, nil
 }
 

@@ -162,7 +162,7 @@ func TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess(t *testing.T) {
 	process := func() *fixture.Stores { return fixture.Join(store.Over(rows)) }
 	read := func(s *fixture.Stores) setup.Setup {
 		t.Helper()
-		got, err := s.Setup(ctx, setupOf, now)
+		got, err := s.Setup(ctx, setupOf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,23 +202,6 @@ type clientFunc func(*http.Request) (*http.Response, error)
 
 func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestASetupIsReadAgainAfterAWhile: a change of a version of the program that raises no version is seen then.
-func TestASetupIsReadAgainAfterAWhile(t *testing.T) {
-	s, calls := countedTable(t)
-	for _, c := range []struct {
-		after time.Duration
-		reads int32
-	}{{0, 9}, {29 * time.Second, 1}, {30 * time.Second, 9}, {59 * time.Second, 1}} {
-		calls.Store(0)
-		if _, err := s.Setup(ctx, setupOf, now.Add(c.after)); err != nil {
-			t.Fatal(err)
-		}
-		if n := calls.Load(); n != c.reads {
-			t.Errorf("after %s it makes %d calls, not %d", c.after, n, c.reads)
-		}
-	}
-}
-
 // TestKeptSetupsAreBounded: a process that serves many accounts does not grow.
 func TestKeptSetupsAreBounded(t *testing.T) {
 	if testing.Short() {
@@ -227,13 +210,13 @@ func TestKeptSetupsAreBounded(t *testing.T) {
 	s, calls := countedTable(t)
 	of := func(i int) setup.Of { return setup.Of{Account: fmt.Sprint("a", i)} }
 	for i := range store.MostSetups + 1 {
-		if _, err := s.Setup(ctx, of(i), now); err != nil {
+		if _, err := s.Setup(ctx, of(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, want := range map[int]int32{0: 4, store.MostSetups: 1} { // version, AI, servers, rules; the last one is kept
 		calls.Store(0)
-		if _, err := s.Setup(ctx, of(i), now); err != nil || calls.Load() != want {
+		if _, err := s.Setup(ctx, of(i)); err != nil || calls.Load() != want {
 			t.Errorf("account %d: %d calls, not %d; %v", i, calls.Load(), want, err)
 		}
 	}
@@ -250,7 +233,7 @@ func TestTurnsAtOnceReadOneSetup(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if got, err := s.Setup(ctx, setupOf, now); err != nil || i%8 == 0 && got.Router.Context == "" {
+			if got, err := s.Setup(ctx, setupOf); err != nil || i%8 == 0 && got.Router.Context == "" {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

@@ -64,7 +64,7 @@ func TestQueriesAreSpans(t *testing.T) {
 			return true
 		})
 	}
-	if queries != 2 {
+	if queries != 1 {
 		t.Errorf("%d queries", queries)
 	}
 }

@@ -116,7 +116,7 @@ func TestDaysAreReadInOrderFromADate(t *testing.T) {
 	}
 }
 
-// TestRowsOfOneDayAreAddedUp: a day has rows of its own numbers, and in format 2 it had one without a number. An
+// TestRowsOfOneDayAreAddedUp: a day has rows of its own numbers. An
 // agent was first counted at the earliest time of them. The names of agents of a day are bounded, whatever its rows.
 func TestRowsOfOneDayAreAddedUp(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
@@ -131,7 +131,7 @@ func TestRowsOfOneDayAreAddedUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put("2026-03-01", map[string]int64{"turns/send/message": 3, "since/a": 50, "calls/a": 1})
+	put("2026-03-01#1", map[string]int64{"turns/send/message": 3, "since/a": 50, "calls/a": 1})
 	put("2026-03-01#0", map[string]int64{"turns/send/message": 4, "since/a": 40, "calls/a": 2})
 	put("2026-03-01#7", map[string]int64{"turns/send/block": 1, "since/a": 60, "calls/a": 4, "calls/others": 8})
 	put("2026-03-02#3", map[string]int64{"turns/send/message": 5})

@@ -26,6 +26,7 @@ import (
 	"piloto/cmd/piloto/cli/runs"
 	"piloto/cmd/piloto/cli/settings"
 	"piloto/cmd/piloto/cli/talk"
+	"piloto/internal/ground/version"
 )
 
 // app is one run of the command: the console, the shared values, and one value for each group of commands.
@@ -119,7 +120,7 @@ func (a *app) run(args []string) ending.Code {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "piloto", Short: "A chat that acts, and asks first",
-		SilenceErrors: true, SilenceUsage: true, Version: Version,
+		SilenceErrors: true, SilenceUsage: true, Version: version.String(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.config.Configure(cmd) },
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -24,6 +24,7 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/neterr"
+	"piloto/internal/ground/version"
 	"piloto/internal/ground/visible"
 )
 
@@ -88,7 +89,7 @@ func (g *doctor) doctorCommand() *cobra.Command {
 
 // examine looks at everything.
 func (g *doctor) examine(ctx context.Context) []finding {
-	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	data, err := g.folders.DataFolder()
 	running := false
 	if err != nil {
@@ -196,8 +197,8 @@ func (g *doctor) examineDeployment(ctx context.Context, c *client.Client) []find
 		return []finding{{What: "health", Text: g.con.Worded(err).Error(), Do: g.con.Text("cli.doctor.reach")}}
 	}
 	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + account.HealthText(g.con, health)}}
-	if health.Version != Version {
-		list = append(list, finding{What: "version", Text: g.con.Text("cli.doctor.versions", "url", c.Origin, "there", health.Version, "here", Version), Do: g.con.Text("cli.doctor.same_version")})
+	if here := version.String(); health.Version != here {
+		list = append(list, finding{What: "version", Text: g.con.Text("cli.doctor.versions", "url", c.Origin, "there", health.Version, "here", here), Do: g.con.Text("cli.doctor.same_version")})
 	}
 	if !date.IsZero() {
 		skew := time.Since(date).Round(time.Second)

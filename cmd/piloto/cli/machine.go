@@ -16,9 +16,6 @@ import (
 	"piloto/internal/ground/version"
 )
 
-// Version is the version of the command.
-const Version = version.Version
-
 // machineGroup are the commands about this machine and its data folder.
 type machineGroup struct {
 	con        *console.Console
@@ -214,7 +211,7 @@ func (g *machineGroup) versionCommand() *cobra.Command {
 		Use: "version", Short: "Print the version", Args: usage.None,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(g.con.Out, Version)
+			_, err := fmt.Fprintln(g.con.Out, version.String())
 			return err
 		},
 	}

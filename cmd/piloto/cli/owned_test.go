@@ -289,7 +289,7 @@ func TestWhatChangesOnesOwnKeysKeepsThemKnown(t *testing.T) {
 	began(t, env)
 }
 
-func TestANoteWithoutKeysIsOfAnEarlierVersion(t *testing.T) {
+func TestANoteWithoutKeysIsOfBeforeThereWereAny(t *testing.T) {
 	env, _ := person(t)
 	began(t, env)
 	notes, err := filepath.Glob(filepath.Join(env["XDG_CONFIG_HOME"], "piloto", "folders", "*"))

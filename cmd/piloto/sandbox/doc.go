@@ -31,6 +31,14 @@
 // input and a bounded output; its process group is killed. It can read and write the files of the person, dial out, and
 // leave a process of another session behind.
 //
+// # Copies in the view of git
+//
+// Commands read an index of git in which the files that have a copy are unchanged, if they are. With .git in Command.Write
+// no copy is staged or committed by git add and git commit as they are. These cannot be marked, are compared by the copy,
+// and may be staged: a file in a conflict or of which only the name is staged, a split index, an index that the line makes
+// anew (git read-tree, rm .git/index, GIT_INDEX_FILE), git add -f of a file that git does not know, git add --renormalize.
+// The person is told which copies git has then.
+//
 // # Which commands need a yes
 //
 // Policy judges each line by its class (package command of internal/runs). A dev command is one that the workspace

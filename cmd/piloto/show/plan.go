@@ -16,6 +16,7 @@ import (
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/runs/view"
 	"piloto/internal/tools/tool"
 )
 
@@ -77,21 +78,13 @@ func (w *Writer) Plan(r httpapi.Run) {
 	if r.Dropped != nil && r.Status == plan.Draft {
 		w.line(0, w.style(yellow, visible.Line(run.Replaced(*r.Dropped).In(w.Tag))))
 	}
-	head := []string{w.text("page.card.steps", "n", strconv.Itoa(len(r.Steps)))}
-	writes, destroys := 0, 0
-	for _, s := range r.Steps {
-		switch s.Risk {
-		case plan.Write:
-			writes++
-		case plan.Destructive:
-			destroys++
-		}
-	}
-	if r.Changing == 0 {
+	seen := r.View()
+	head := []string{w.text("page.card.steps", "n", strconv.Itoa(seen.Total))}
+	if seen.Changing == 0 {
 		head = append(head, w.text("page.card.only_reads"))
 	} else {
-		head = append(head, w.text("page.card.writes", "n", strconv.Itoa(writes)), w.text("page.card.destroys", "n", strconv.Itoa(destroys)),
-			w.undoable(r))
+		head = append(head, w.text("page.card.writes", "n", strconv.Itoa(seen.Writes)), w.text("page.card.destroys", "n", strconv.Itoa(seen.Destroys)),
+			w.undoable(seen))
 	}
 	if r.Revision > 1 {
 		head = append(head, w.text("page.card.revision", "n", strconv.Itoa(r.Revision)))
@@ -109,11 +102,11 @@ func (w *Writer) Plan(r httpapi.Run) {
 // marked reports whether a character of the text is named, because it is invisible or imitates another one.
 func (w *Writer) marked() bool { return strings.Contains(w.b.String(), "⟦") }
 
-func (w *Writer) undoable(r httpapi.Run) string {
-	if r.Undoable == 0 {
+func (w *Writer) undoable(seen view.View) string {
+	if seen.Undoable == 0 {
 		return w.text("page.card.undoable.none")
 	}
-	return w.text("page.card.undoable", "undoable", strconv.Itoa(r.Undoable), "n", strconv.Itoa(r.Changing))
+	return w.text("page.card.undoable", "undoable", strconv.Itoa(seen.Undoable), "n", strconv.Itoa(seen.Changing))
 }
 
 // thing describes the object whose id a step has, in the words of its service.

@@ -47,14 +47,9 @@ func (w *Writer) Run(r httpapi.Run) {
 
 // Outcome writes how a run ended, or its open decision, in a few lines.
 func (w *Writer) Outcome(r httpapi.Run) {
-	done := 0
-	for _, s := range r.Steps {
-		if s.Status == plan.StepDone {
-			done++
-		}
-	}
+	seen := r.View()
 	told := false // a step said why
-	w.line(0, w.Status(r.Status, r.Withdrawn)+":", visible.Line(r.Goal), "·", w.text("page.card.done_of", "done", strconv.Itoa(done), "n", strconv.Itoa(len(r.Steps))))
+	w.line(0, w.Status(r.Status, r.Withdrawn)+":", visible.Line(r.Goal), "·", w.text("page.card.done_of", "done", strconv.Itoa(seen.Done), "n", strconv.Itoa(seen.Total)))
 	for i, s := range r.Steps {
 		if s.Status == plan.StepPending {
 			continue

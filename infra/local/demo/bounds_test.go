@@ -125,34 +125,3 @@ func TestServiceRefusesLongTargetOrKey(t *testing.T) {
 		t.Errorf("the file is %.200s, %v", after, err)
 	}
 }
-
-// TestServiceReadsOlderFile: an older version wrote a line for each request. A large file of it
-// becomes small, and loses no reservation; a line that a crash cut short was never answered.
-func TestServiceReadsOlderFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "demo.jsonl")
-	var old []byte
-	put := Reservation{ID: "r-1", RoomID: "norte", RoomName: "Sala Norte", Date: "2026-11-24", Start: "10:00", End: "11:00", People: 6, CreatedAt: friday}
-	for i := range 100 {
-		e := entry{Seq: i + 1, At: friday, Method: "GET", Path: "/rooms", Query: strings.Repeat("x", 60<<10), Status: 422}
-		if i == 0 {
-			e = entry{Seq: 1, At: friday, Method: "POST", Path: "/reservations", Key: "k", Status: 201, Effect: effect{Put: &put}}
-		}
-		text := encode(e)
-		old = append(append(old, text[:len(text)-1]...), lineEnd(text)...)
-	}
-	for _, cut := range []int{0, 1, 20} {
-		if err := os.WriteFile(path, append(bytes.Clone(old), old[:cut]...), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s := newTestService(t, WithFile(path))
-		if info, err := os.Stat(path); err != nil || info.Size() > mostBytes || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v bytes of %d, %v", info.Size(), len(old), err)
-		}
-		if kept, size := readLedger(t, s); size > mostBytes || kept[len(kept)-1].Seq != 100 {
-			t.Errorf("%d entries, %d bytes", len(kept), size)
-		}
-		if _, body := call(t, s, "GET /reservations", "", ""); !strings.Contains(body, `"r-1"`) {
-			t.Errorf("a reservation is gone: %s", body)
-		}
-	}
-}

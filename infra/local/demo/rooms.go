@@ -40,7 +40,7 @@ type Reservation struct {
 	End       string    `json:"end"`
 	People    int       `json:"people"`
 	Title     string    `json:"title,omitempty"`
-	Price     int       `json:"price,omitempty"` // euros; absent in a reservation of an earlier version
+	Price     int       `json:"price,omitempty"` // euros
 	CreatedAt time.Time `json:"created_at"`
 }
 

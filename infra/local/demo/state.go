@@ -87,9 +87,6 @@ func (st *state) load(path string) error {
 		return fmt.Errorf("demo: read: %w", err)
 	}
 	for line := range bytes.Lines(raw) {
-		if st.Seq > 0 && !bytes.HasSuffix(line, []byte("\n")) {
-			return nil // an older version appended lines, and a crash cut this one short before its answer
-		}
 		var e entry
 		cut := len(line) - len(lineEnd(nil))
 		if cut < 0 || lineEnd(append(line[:cut:cut], '}')) != string(line[cut:]) || json.Unmarshal(line, &e) != nil {

@@ -86,11 +86,7 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 		return nil, ofStore(folder, err)
 	}
 	// The data file is published last, so an interrupted restore is complete once it exists.
-	err = os.RemoveAll(filepath.Join(folder, restoringFolder))
-	if err == nil {
-		err = keepFromGit(folder) // of an earlier version
-	}
-	if err != nil {
+	if err := os.RemoveAll(filepath.Join(folder, restoringFolder)); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil

@@ -142,20 +142,3 @@ func TestRestoreRefusesBackupWithoutContents(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestFolderWithoutObjectsIsOpened: one of an earlier version, and a backup of it.
-func TestFolderWithoutObjectsIsOpened(t *testing.T) {
-	folder, _ := plainFolder(t)
-	if err := os.RemoveAll(filepath.Join(folder, objectsFolder)); err != nil {
-		t.Fatal(err)
-	}
-	restored := backUpAndRestore(t, folder)
-	if _, err := os.Lstat(filepath.Join(restored, objectsFolder)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("there is a folder of objects: %v", err)
-	}
-	b := openStandalone(t, restored)
-	b.createBucket(t)
-	if err := b.putObject(t.Context(), "k", "x"); err != nil {
-		t.Error(err)
-	}
-}

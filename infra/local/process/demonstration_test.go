@@ -71,12 +71,12 @@ func TestFirstStartRegistersDemonstration(t *testing.T) {
 	begin()
 	checkNames(t, "after it was removed", names(t, p), "Reservas")
 
-	// A folder of a version without the agent.
+	// A folder in which the agent was never registered.
 	if err := os.Remove(filepath.Join(folder, "demo.agent.registered")); err != nil {
 		t.Fatal(err)
 	}
 	begin()
-	checkNames(t, "in an older folder", names(t, p), "Reservas", "reserva")
+	checkNames(t, "in a folder without its mark", names(t, p), "Reservas", "reserva")
 
 	// At another address, the registered servers move, and a removed server stays removed.
 	at, err := url.Parse(origin)

@@ -72,8 +72,7 @@ func (p *Process) mayCallDemo(r *http.Request) bool {
 	return refusal == nil && who.Allows(auth.ScopeChat)
 }
 
-// updateDemoKey stores the key in the registered servers of the demonstration. They lack it in a
-// folder of an older version, and after the key was made again.
+// updateDemoKey stores the key in the registered servers of the demonstration. They lack it after the key was made again.
 func updateDemoKey(ctx context.Context, registry tool.Registry, as tool.Registration, at time.Time) error {
 	servers, err := registry.List(ctx, defaultAccount)
 	if err != nil {

@@ -107,9 +107,9 @@ func TestDemonstrationRefusesSessionCookie(t *testing.T) {
 	}
 }
 
-// TestStartGivesKeyToOlderFolder: demonstration servers that were registered without a key, or with
+// TestStartGivesTheKeyToServersWithoutIt: demonstration servers that were registered without a key, or with
 // another key, have the key after the next start. Other servers keep theirs.
-func TestStartGivesKeyToOlderFolder(t *testing.T) {
+func TestStartGivesTheKeyToServersWithoutIt(t *testing.T) {
 	p, _, _, origin := deploy(t, Settings{Demo: true})
 	if err := p.registerServers(t.Context()); err != nil {
 		t.Fatal(err)

@@ -3,43 +3,37 @@ package process
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/internal/store"
 	"piloto/internal/store/kv"
 )
 
-// checkFormat refuses the data folder of a version whose rows this one cannot read. An empty table
-// gets the format that this version writes.
-func (p *Process) checkFormat(ctx context.Context, table string) error {
-	err := p.Stores.CheckFormat(ctx)
+// checkFormat refuses a data folder of another format, older or newer, before anything in it is changed.
+func (p *Process) checkFormat(ctx context.Context) error {
+	table := p.table()
+	format, err := store.New(p.tableClient(nil), table).ReadFormat(ctx)
+	if missing := (*types.ResourceNotFoundException)(nil); errors.As(err, &missing) {
+		return nil // a new folder
+	}
 	switch {
-	case err == nil:
-		return p.listEarlier(ctx)
-	case errors.Is(err, kv.ErrFormat):
+	case errors.Is(err, store.ErrNoFormat):
+		out, err := dynamodb.NewFromConfig(p.clientConfig()).Scan(ctx, &dynamodb.ScanInput{TableName: &table, Limit: aws.Int32(1)})
+		if err != nil || len(out.Items) == 0 { // one that was being made
+			return err
+		}
+	case err != nil:
+		return err
+	case format == kv.Format:
+		return nil
+	case format > kv.Format:
 		return refusal("data.later", "folder", pathWord(p.Data))
-	case !errors.Is(err, store.ErrNoFormat):
-		return err
 	}
-	out, err := dynamodb.NewFromConfig(p.clientConfig()).Scan(ctx, &dynamodb.ScanInput{TableName: &table, Limit: aws.Int32(1)})
-	if err != nil {
-		return err
-	}
-	if len(out.Items) > 0 {
-		return refusal("data.earlier", "folder", pathWord(p.Data))
-	}
-	if err := p.Stores.WriteFormat(ctx); err != nil {
-		return err
-	}
-	return p.listEarlier(ctx)
+	return refusal("data.earlier", "folder", pathWord(p.Data))
 }
 
-// listEarlier has the lists of runs show those that an earlier version wrote, before anybody reads them. Nothing else
-// writes the folder yet.
-func (p *Process) listEarlier(ctx context.Context) error {
-	_, err := p.Stores.Runs.ListEarlier(ctx, p.Clock(), 0, math.MaxInt)
-	return err
-}
+// table returns the name of the table.
+func (p *Process) table() string { return p.names[p.template.Tables[0].ID] }

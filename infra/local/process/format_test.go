@@ -3,38 +3,30 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/store/kv"
 )
-
-var writeFolder = flag.Bool("write-folder", false, "write the kept data folder of the current format anew; for a new format only")
-
-// keptFolder is a backup of a data folder of a format, with runs in flight, and keptReads the rows as
-// they are read. Every later version goes on from it.
-func keptFolder(format int) string { return fmt.Sprintf("testdata/format-%d.backup", format) }
-func keptReads(format int) string  { return fmt.Sprintf("testdata/format-%d.json", format) }
 
 // openAt opens a data folder with a clock that stands.
 func openAt(t *testing.T, folder string, at time.Time) (*Process, error) {
@@ -157,54 +149,27 @@ func readAll(t *testing.T, all *fixture.Stores) string {
 	return string(raw) + "\n"
 }
 
-func writeKept(t *testing.T) {
-	t.Helper()
-	folder := filepath.Join(t.TempDir(), "data")
-	p, err := openAt(t, folder, fixture.Epoch)
+// TestARestoredFolderIsReadAndItsRunsGoOn backs a folder up and restores it. Its rows are read as they were. A queued run
+// and a run whose request was being sent end; that request is not sent again, because nobody knows whether it was applied.
+func TestARestoredFolderIsReadAndItsRunsGoOn(t *testing.T) {
+	p, err := openAt(t, filepath.Join(t.TempDir(), "data"), fixture.Epoch)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := fixture.Join(p.Stores)
 	fill(t, all)
-	reads := readAll(t, all)
+	want := readAll(t, all)
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{keptFolder(kv.Format), keptReads(kv.Format)} {
-		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(keptReads(kv.Format), []byte(reads), 0o644); err != nil {
+	folder, kept := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backup")
+	if err := backup(t.Context(), p.Data, kept); err != nil {
 		t.Fatal(err)
 	}
-	if err := backup(t.Context(), folder, keptFolder(kv.Format)); err != nil {
+	if err := restore(t.Context(), kept, folder); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestKeptFoldersAreReadAndTheirRunsGoOn restores a data folder of each format. Its rows are read as
-// they were then. A queued run and a run whose request was being sent end; that request is not sent
-// again, because nobody knows whether it was applied.
-func TestKeptFoldersAreReadAndTheirRunsGoOn(t *testing.T) {
-	if *writeFolder {
-		writeKept(t)
-	}
-	for format := range kv.Format {
-		if testing.Short() && format > 0 && format < kv.Format-1 {
-			continue // the oldest and the newest
-		}
-		t.Run(strconv.Itoa(format+1), func(t *testing.T) { goOn(t, format+1) })
-	}
-}
-
-func goOn(t *testing.T, format int) {
-	folder := filepath.Join(t.TempDir(), "data")
-	if err := restore(t.Context(), keptFolder(format), folder); err != nil {
-		t.Fatal(err)
-	}
-	p, err := openAt(t, folder, fixture.Epoch.Add(time.Hour))
-	if err != nil {
+	if p, err = openAt(t, folder, fixture.Epoch.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
@@ -212,12 +177,8 @@ func goOn(t *testing.T, format int) {
 			t.Error(err)
 		}
 	}()
-	all := fixture.Join(p.Stores)
-	want, err := os.ReadFile(keptReads(format))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), readAll(t, all)); d != "" {
+	all = fixture.Join(p.Stores)
+	if d := cmp.Diff(want, readAll(t, all)); d != "" {
 		t.Fatalf("the rows are read as others (-then +now):\n%s", d)
 	}
 	if kinds := listedWaits(t, all); kinds[plan.WaitDraft] != 1 || kinds[plan.WaitApproval] != 1 {
@@ -245,15 +206,9 @@ func goOn(t *testing.T, format int) {
 			}
 		}
 	}
-	if format >= 3 {
-		releasedAfter(t, all)
-	}
+	releasedAfter(t, all)
 	listedWaits(t, all)
-	doubts := 1
-	if format >= 5 { // a wave too
-		doubts = 2
-	}
-	if d := cmp.Diff(map[plan.Status]int{plan.Draft: 1, plan.Waiting: 1, plan.Done: 1, plan.Failed: 1, plan.InDoubt: doubts}, got); d != "" {
+	if d := cmp.Diff(map[plan.Status]int{plan.Draft: 1, plan.Waiting: 1, plan.Done: 1, plan.Failed: 1, plan.InDoubt: 2}, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -324,27 +279,23 @@ func settled(t *testing.T, all *fixture.Stores, id string) plan.Run {
 	}
 }
 
-// TestFoldersOfOtherVersionsAreRefused: one without a format, and one of a later format. The
-// sentence says what to do, and nothing is changed.
-func TestFoldersOfOtherVersionsAreRefused(t *testing.T) {
+// TestFoldersOfOtherFormatsAreRefused: an older one, a newer one, and one that says none. The sentence says what to do, in
+// both languages, and nothing in the folder is changed.
+func TestFoldersOfOtherFormatsAreRefused(t *testing.T) {
+	formatted := func(n int) kv.Item {
+		row := kv.Key("FORMAT", "FORMAT")
+		row["format"] = kv.N(int64(n))
+		return row
+	}
 	for name, c := range map[string]struct {
-		change func(*dynamodb.Client, string) error
-		says   string
+		row  kv.Item // nil: none says a format
+		says string
 	}{
-		"earlier": {func(db *dynamodb.Client, table string) error {
-			_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: kv.Key("FORMAT", "FORMAT")})
-			if err != nil {
-				return err
-			}
-			_, err = db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: kv.Key("A#acme", "CHAT#c")})
-			return err
-		}, "earlier version of Piloto"},
-		"later": {func(db *dynamodb.Client, table string) error {
-			row := kv.Key("FORMAT", "FORMAT")
-			row["format"] = &types.AttributeValueMemberN{Value: strconv.Itoa(kv.Format + 1)}
-			_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: row})
-			return err
-		}, "later version of Piloto"},
+		"the one before":   {formatted(kv.Format - 1), "earlier version of Piloto"},
+		"the first":        {formatted(1), "earlier version of Piloto"},
+		"none":             {nil, "earlier version of Piloto"},
+		"the one after":    {formatted(kv.Format + 1), "later version of Piloto"},
+		"one far from now": {formatted(1 << 30), "later version of Piloto"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "data")
@@ -352,31 +303,58 @@ func TestFoldersOfOtherVersionsAreRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.change(dynamodb.NewFromConfig(p.clientConfig()), p.names[p.template.Tables[0].ID]); err != nil {
+			fill(t, fixture.Join(p.Stores))
+			db, table := dynamodb.NewFromConfig(p.clientConfig()), p.table()
+			if c.row == nil {
+				_, err = db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: kv.Key("FORMAT", "FORMAT")})
+			} else {
+				_, err = db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: c.row})
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if err := p.Close(); err != nil {
 				t.Fatal(err)
 			}
+			before := contents(t, folder)
 			for range 2 {
-				if p, err = openAt(t, folder, fixture.Epoch); err == nil {
+				if p, err = openAt(t, folder, fixture.Epoch.Add(time.Hour)); err == nil {
 					t.Fatal("it was opened", p.Close())
 				}
-				if !strings.Contains(said(err), c.says) || !strings.Contains(said(err), "mv "+shellWord(folder)) {
+				if !strings.Contains(said(err), c.says) || !strings.Contains(said(err), "mv "+shellWord(folder)) || !strings.Contains(said(err), "start the version") {
 					t.Errorf("%v", err)
+				}
+				if d := cmp.Diff(before, contents(t, folder)); d != "" {
+					t.Errorf("the folder was changed: %s", d)
 				}
 			}
 		})
 	}
 }
 
+// contents returns the SHA-256 of each file of a folder.
+func contents(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	if err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		files[strings.TrimPrefix(path, folder)] = ids.Hash(string(raw))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 // listedWaits compares the list of what waits with the runs themselves, and returns how many there are of each kind.
 func listedWaits(t *testing.T, all *fixture.Stores) map[plan.WaitKind]int {
 	t.Helper()
 	heads, _, err := all.Runs(t.Context(), fixture.Account, plan.Filter{}, "", 200)
-	complete, err2 := all.Complete(t.Context())
-	if err != nil || err2 != nil || !complete || len(heads) < 5 {
-		t.Fatalf("%d runs are listed, complete %v: %v, %v", len(heads), complete, err, err2)
+	if err != nil || len(heads) < 5 {
+		t.Fatalf("%d runs are listed: %v", len(heads), err)
 	}
 	want, got, kinds := []string{}, []string{}, map[plan.WaitKind]int{}
 	for _, h := range heads {
@@ -388,7 +366,7 @@ func listedWaits(t *testing.T, all *fixture.Stores) map[plan.WaitKind]int {
 			want = append(want, r.ID+" "+string(w.Kind)+" "+w.StepID.String())
 			kinds[w.Kind]++
 		}
-		if h.Done != r.DoneSteps() {
+		if h.Done != r.DoneSteps() && !r.HandedOut() {
 			t.Errorf("%s: %d steps are done, and the list has %d", r.ID, r.DoneSteps(), h.Done)
 		}
 	}

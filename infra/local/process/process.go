@@ -114,7 +114,10 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if err != nil {
 		return nil, err
 	}
-	if err = p.furnish(ctx, folder); err != nil {
+	if err = p.checkFormat(ctx); err == nil {
+		err = p.furnish(ctx, folder)
+	}
+	if err != nil {
 		p.closeFunctions()
 		return nil, errors.Join(err, p.engines.close())
 	}
@@ -148,6 +151,9 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	}
 	if p.template, err = o.readTemplate(); err != nil {
 		return nil, err
+	}
+	if len(p.template.Tables) == 0 {
+		return nil, refusal("up.wrong.no_table", "file", p.Template)
 	}
 	if err := s.check(p.template); err != nil {
 		return nil, err
@@ -273,9 +279,6 @@ func (p *Process) configure(level slog.Level) {
 
 func (p *Process) provision(ctx context.Context, folder string) error {
 	config := p.clientConfig()
-	if len(p.template.Tables) == 0 {
-		return refusal("up.wrong.no_table", "file", p.Template)
-	}
 	if err := provision.Tables(ctx, config, p.template, p.names); err != nil {
 		return err
 	}
@@ -288,10 +291,9 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	if err := p.prepareFunctions(ctx, folder); err != nil {
 		return err
 	}
-	table := p.names[p.template.Tables[0].ID]
-	p.Stores = store.New(p.tableClient(nil), table)
+	p.Stores = store.New(p.tableClient(nil), p.table())
 	p.functions.tokens = gateway.LogRenewals(p.Stores.Access, p.log)
-	return p.checkFormat(ctx, table)
+	return p.Stores.WriteFormat(ctx)
 }
 
 // transport returns the client of the embedded engines.

@@ -109,8 +109,6 @@ func (g guard) requests(call any) []iam.Request {
 		return g.itemRequests("DeleteItem", in.TableName, in.Key)
 	case *dynamodb.QueryInput:
 		return g.queryRequests(in)
-	case *dynamodb.ScanInput:
-		return g.scanRequests(in)
 	case *dynamodb.BatchWriteItemInput:
 		var all []iam.Request
 		for table, of := range in.RequestItems {
@@ -202,19 +200,6 @@ func (g guard) queryRequests(in *dynamodb.QueryInput) []iam.Request {
 	r := iam.Request{Action: "dynamodb:Query", Resource: g.tableARN(in.TableName), Keys: []string{stringValue(in.ExpressionAttributeValues[partitionValue])}}
 	if in.IndexName != nil {
 		r.Resource += "/index/" + *in.IndexName
-	}
-	return []iam.Request{r}
-}
-
-// scanRequests returns the request of a scan. Ours name each attribute of their expressions as it is, and project all
-// those that they filter by.
-func (g guard) scanRequests(in *dynamodb.ScanInput) []iam.Request {
-	r := iam.Request{Action: "dynamodb:Scan", Resource: g.tableARN(in.TableName)}
-	if in.Select != "" {
-		r.Select = []string{string(in.Select)}
-	}
-	if in.ProjectionExpression != nil {
-		r.Attributes = strings.Split(*in.ProjectionExpression, ", ")
 	}
 	return []iam.Request{r}
 }

@@ -31,7 +31,7 @@ func TestFunctionIsLimitedToRole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := p.names[p.template.Tables[0].ID]
+	table := p.table()
 	key := func(pk string) map[string]types.AttributeValue {
 		return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: "X"}}
 	}

@@ -150,7 +150,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	})
 	reached := Address{Origin: p.origin, Token: token}
 	p.engines.control.serveAddress(reached)
-	p.engines.control.serveTokens(tokenAdmin{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clientConfig()), name: p.names[p.template.Tables[0].ID], owner: ids.Hash(token), now: p.Clock})
+	p.engines.control.serveTokens(tokenAdmin{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clientConfig()), name: p.table(), owner: ids.Hash(token), now: p.Clock})
 	if err := p.greet(ctx, out, token, file); err != nil {
 		return err
 	}

@@ -61,11 +61,6 @@ func (t tables) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*d
 	return through(ctx, t, in, t.client.Query)
 }
 
-// Scan implements store.Client.
-func (t tables) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	return through(ctx, t, in, t.client.Scan)
-}
-
 // BatchWriteItem implements store.Client.
 func (t tables) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	return through(ctx, t, in, t.client.BatchWriteItem)

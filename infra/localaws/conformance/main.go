@@ -1,7 +1,7 @@
 // Command conformance compares the embedded engines with AWS, beside other emulators where they are
 // installed.
 //
-//	go run ./infra/localaws/conformance [-write FILE] [-dynalite FOLDER] [-moto COMMAND] [-asl FOLDER] [-fails SUBJECT]
+//	go run ./infra/localaws/conformance [-update] [-dynalite FOLDER] [-moto COMMAND] [-asl FOLDER] [-fails SUBJECT]
 //	go run ./infra/localaws/conformance -bench [-dynalite FOLDER]
 //
 // It starts our engines over a socket, dynalite (npm; its folder holds node_modules/dynalite) and
@@ -10,6 +10,8 @@
 // and prints areas × subjects. No S3 of npm is a subject: s3rver 3.7.1 has neither versions nor
 // conditions of writes, and fauxqs 2.4.1 has no conditions of writes.
 // asl-validator (npm) checks the definition of every machine.
+//
+// With -update it writes results.md beside this file. A test fails when that has other checks or other known differences.
 //
 // It fails when our engines fail a check, and when dynalite, whose version is pinned, fails a check
 // that known.txt does not list or passes one that it lists. moto's version is that of the machine:
@@ -40,7 +42,7 @@ import (
 )
 
 type options struct {
-	write    string
+	update   bool
 	dynalite string
 	moto     string
 	asl      string
@@ -69,7 +71,7 @@ func parse(args []string) (options, error) {
 		cache = os.TempDir()
 	}
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
-	flags.StringVar(&o.write, "write", "", "also write the page to this file")
+	flags.BoolVar(&o.update, "update", false, "write "+resultsFile+", from the root of the tree; needs every subject")
 	flags.StringVar(&o.dynalite, "dynalite", home(cache, "dynalite@4.0.0"), "folder that holds node_modules/dynalite")
 	flags.StringVar(&o.moto, "moto", "moto_server", "command that starts moto")
 	flags.StringVar(&o.asl, "asl", home(cache, "asl-validator@4.0.0"), "folder that holds node_modules/asl-validator")
@@ -118,8 +120,11 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if o.fails != "" {
 		printFailures(out, suites, o.fails)
 	}
-	if o.write != "" {
-		if err := os.WriteFile(o.write, []byte(document(suites, "moto is the one that was installed, dynalite is 4.0.0.")), 0o644); err != nil { //nolint:gosec // a page for everybody
+	if o.update {
+		if len(suites[0].subjects) < 3 {
+			return errors.New("-update writes the results of all subjects: dynalite or moto is missing")
+		}
+		if err := os.WriteFile(resultsFile, []byte(document(suites, "moto is the one that was installed, dynalite is 4.0.0.")), 0o644); err != nil { //nolint:gosec // a page for everybody
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func (s suite) differences() string {
 			if names[reason] == nil {
 				reasons = append(reasons, reason)
 			}
-			names[reason] = append(names[reason], o.Name)
+			names[reason] = append(names[reason], code(o.Name))
 		}
 		if reasons == nil {
 			continue
@@ -82,8 +82,9 @@ func (s suite) differences() string {
 		fmt.Fprintf(&b, "\n#### %s · %s\n\n", s.title, subject)
 		for _, reason := range reasons {
 			fmt.Fprintf(&b, "- %s (%d):\n", reason, len(names[reason]))
+			slices.Sort(names[reason]) // some checks are in no order
 			for _, name := range names[reason] {
-				fmt.Fprintf(&b, "  - %s\n", code(name))
+				fmt.Fprintf(&b, "  - %s\n", name)
 			}
 		}
 	}
@@ -97,12 +98,29 @@ func code(name string) string {
 	return "`` " + strings.ReplaceAll(name, `\"`, `"`) + " ``"
 }
 
-// document returns the page of -write.
+// resultsFile is what -update writes.
+const resultsFile = "infra/localaws/conformance/results.md"
+
+// totals returns one line: of each subject, checks passed of checks run.
+func (s suite) totals() string {
+	var parts []string
+	for _, subject := range s.subjects {
+		passed, run := s.count(subject, func(outcome.Outcome) bool { return true })
+		parts = append(parts, fmt.Sprintf("%s %d/%d", subject, passed, run))
+	}
+	return s.title + ": " + strings.Join(parts, ", ") + "."
+}
+
+// document returns the content of results.md.
 func document(suites []suite, versions string) string {
 	var b strings.Builder
-	b.WriteString("# Conformance\n\n<!-- Written by `go run ./infra/localaws/conformance -write docs/conformance.md`. Do not edit. -->\n\n" +
+	b.WriteString("# Conformance\n\n<!-- Written by `go run ./infra/localaws/conformance -update`. Do not edit. -->\n\n" +
 		"The embedded engines and other emulators, held to what AWS does: every check goes through the production SDK client to a socket. " +
-		"A cell is checks passed of checks run. " + versions + "\n\n## Tables, machines and objects\n\n")
+		"A cell is checks passed of checks run. " + versions + "\n\n")
+	for _, s := range suites {
+		b.WriteString("- " + s.totals() + "\n")
+	}
+	b.WriteString("\n## Tables, machines and objects\n\n")
 	for _, s := range suites {
 		b.WriteString(s.table() + "\n")
 	}

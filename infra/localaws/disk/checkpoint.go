@@ -66,9 +66,6 @@ func (s *Store) awaitCheckpoint() error {
 func (s *Store) beginLog() error {
 	p := s.w.at
 	p.alone = false
-	if p.store == ([16]byte{}) { // the file was written before there was a log
-		p.store = newStoreID()
-	}
 	l, err := createLog(s.files, s.path, p, len(s.w.ops.b))
 	if err != nil {
 		return s.refuse(err)
@@ -238,9 +235,6 @@ func (s *Store) endLog() error {
 		return nil
 	}
 	p := w.at
-	if p.store == ([16]byte{}) {
-		p.store = newStoreID()
-	}
 	if len(w.ops.b) > 0 {
 		p = p.after(w.ops.b)
 	}

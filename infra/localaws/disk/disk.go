@@ -90,7 +90,7 @@ var (
 	// again.
 	ErrFailed = errors.New("data file takes no more writes until it is opened anew")
 
-	errNoRecord = fmt.Errorf("%w, or of a version from before files had a sum: it has none", ErrDamaged)
+	errNoRecord = fmt.Errorf("%w: it has no sum", ErrDamaged)
 )
 
 // initialMap is the address space mapped at first, in bytes. It is reserved, not

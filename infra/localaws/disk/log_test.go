@@ -1,7 +1,9 @@
 package disk
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // copyOf copies a data file with its log, as they are after a process was killed, and returns the path
@@ -528,31 +532,43 @@ func TestWriteTooLargeForTheLogIsInTheFile(t *testing.T) {
 	_ = killed.Close()
 }
 
-// TestFileOfTheFormatBeforeTheLogGoesOn.
-func TestFileOfTheFormatBeforeTheLogGoesOn(t *testing.T) {
-	raw, err := os.ReadFile("testdata/format1.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(scratch(t), "data.db")
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := get(t, s, "kept"); got != "from before" {
-		t.Errorf("it has %q", got)
-	}
-	if err := s.Update(put("new", "1")); err != nil {
-		t.Fatal(err)
-	}
-	killed, err := Open(copyOf(t, path))
-	if err != nil || get(t, killed, "new")+get(t, killed, "kept") != "1from before" {
-		t.Errorf("killed: %v", err)
-	}
-	if err := errors.Join(killed.Close(), s.Close(), Verify(path)); err != nil {
-		t.Error(err)
+// TestFileOfAnotherFormatIsRefused: an older one, whose record has no position in a log, and a newer one. Nothing is changed.
+func TestFileOfAnotherFormatIsRefused(t *testing.T) {
+	for format, size := range map[uint32]int{0: recordSize - 4, 1: logAt, recordFormat + 1: recordSize - 4, 1 << 20: recordSize + 20} {
+		path := filepath.Join(scratch(t), "data.db")
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.Update(put("a", "1")), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		db, err := bolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(func(tx *bolt.Tx) error {
+			b := append(bytes.Clone(tx.Bucket(recordBucket).Get(recordKey)), make([]byte, 40)...)[:size]
+			binary.LittleEndian.PutUint32(b, format)
+			return tx.Bucket(recordBucket).Put(recordKey, seal(b))
+		})
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if s, err := Open(path); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "nothing was changed") {
+				t.Errorf("format %d is opened: %v, %v", format, s, err)
+			}
+			if err := Verify(path); !errors.Is(err, ErrFormat) {
+				t.Errorf("format %d is verified: %v", format, err)
+			}
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("the file of format %d was changed: %v", format, err)
+		}
 	}
 }

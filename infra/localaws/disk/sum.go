@@ -82,8 +82,7 @@ func (d *digester) within(at place, name []byte) place {
 }
 
 // The record of the sum is in a bucket of its own, which is not part of the sum: a format, the
-// transaction that wrote it, the sum, the position in the log, and a CRC-32C of these. Format 1 has
-// no position: those files were written when there was no log.
+// transaction that wrote it, the sum, the position in the log, and a CRC-32C of these.
 var (
 	recordBucket = []byte("\x00disk")
 	recordKey    = []byte("sum")
@@ -92,8 +91,8 @@ var (
 
 const (
 	recordFormat = 2
-	unloggedSize = 4 + 4*8 + 4 // of a record of format 1
-	recordSize   = unloggedSize + 16 + 2*8 + 16 + 1
+	logAt        = 4 + 4*8 // where the position in the log begins
+	recordSize   = logAt + 16 + 2*8 + 16 + 1 + 4
 )
 
 type record struct {
@@ -127,21 +126,18 @@ func decodeRecord(b []byte) (record, error) {
 		return record{}, fmt.Errorf("%w: its sum cannot be read", ErrDamaged)
 	}
 	format := binary.LittleEndian.Uint32(b)
-	if format != recordFormat && format != 1 {
-		return record{}, fmt.Errorf("%w %d, and this version reads formats 1 and %d", ErrFormat, format, recordFormat)
+	if format != recordFormat {
+		return record{}, fmt.Errorf("%w %d, and this version reads format %d", ErrFormat, format, recordFormat)
 	}
-	if format == 1 && len(b) != unloggedSize || format == recordFormat && len(b) != recordSize {
+	if len(b) != recordSize {
 		return record{}, fmt.Errorf("%w: its sum cannot be read", ErrDamaged)
 	}
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[4+8*i:]) }
-	r := record{tx: at(0), total: contentSum{at(1), [2]uint64{at(2), at(3)}}, log: position{segment: 1, alone: true}}
-	if format == recordFormat {
-		log := b[unloggedSize-4:]
-		copy(r.log.store[:], log)
-		r.log.segment, r.log.number = binary.LittleEndian.Uint64(log[16:]), binary.LittleEndian.Uint64(log[24:])
-		copy(r.log.sum[:], log[32:])
-		r.log.alone = log[48] != 0
-	}
+	r, log := record{tx: at(0), total: contentSum{at(1), [2]uint64{at(2), at(3)}}}, b[logAt:]
+	copy(r.log.store[:], log)
+	r.log.segment, r.log.number = binary.LittleEndian.Uint64(log[16:]), binary.LittleEndian.Uint64(log[24:])
+	copy(r.log.sum[:], log[32:])
+	r.log.alone = log[48] != 0
 	return r, nil
 }
 

@@ -195,7 +195,7 @@ func readAlteration(r request) alteration {
 // definitionAfter returns the definition after the alteration.
 func (a alteration) definitionAfter(t *table, now time.Time) (*table, error) {
 	next := t.clone()
-	if next.OnDemand = t.onDemand(); a.billing == billingOnDemand && t.Billing != billingOnDemand {
+	if next.OnDemand = t.OnDemand; a.billing == billingOnDemand && t.Billing != billingOnDemand {
 		next.OnDemand = now
 	}
 	for _, d := range a.attributes {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"localaws/disk"
 	"slices"
-	"time"
 )
 
 // The response of DescribeTable, with the member names of the service.
@@ -75,7 +74,7 @@ func (e *Engine) describe(member string, t *table, status string, creating ...st
 	for _, a := range t.Attributes {
 		d.AttributeDefinitions = append(d.AttributeDefinitions, attributeDefinition{a.Name, a.Kind.String()})
 	}
-	if since := t.onDemand(); !since.IsZero() {
+	if since := t.OnDemand; !since.IsZero() {
 		d.BillingModeSummary = &billingSummary{t.Billing, float64(since.UnixMilli()) / 1000}
 	}
 	if t.Class != "" {
@@ -107,15 +106,6 @@ func (e *Engine) describe(member string, t *table, status string, creating ...st
 		return nil, err
 	}
 	return json.Marshal(map[string]any{member: d})
-}
-
-// onDemand returns when the table was last set to on demand. Older definitions lack that time, and
-// have only their creation. Zero if it never was.
-func (t *table) onDemand() time.Time {
-	if t.OnDemand.IsZero() && t.Billing == billingOnDemand {
-		return t.Created
-	}
-	return t.OnDemand
 }
 
 // measure counts a bucket's items and their bytes on disk.

@@ -57,9 +57,8 @@ func (e *Engine) findRepeated(tx *disk.Tx, token string, print []byte) (again bo
 		return false, nil, clientError(serviceNamespace+"IdempotentParameterMismatchException",
 			"DynamoDB rejected the request because you retried a request with a different payload but with an idempotent token that was already used.")
 	}
-	sizes = make([]int, maxTransaction) // tokens of older files have no sizes
-	for i, rest := 0, seen[len(print):]; len(rest) > 0; i, rest = i+1, rest[4:] {
-		sizes[i] = int(binary.BigEndian.Uint32(rest))
+	for rest := seen[len(print):]; len(rest) > 0; rest = rest[4:] {
+		sizes = append(sizes, int(binary.BigEndian.Uint32(rest)))
 	}
 	return true, sizes, nil
 }

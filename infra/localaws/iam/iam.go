@@ -17,20 +17,6 @@ type Request struct {
 	Action   string   // "dynamodb:PutItem"
 	Resource string   // an ARN
 	Keys     []string // the partition keys that it names, for dynamodb:LeadingKeys
-
-	Attributes []string // the attributes that it names, for dynamodb:Attributes
-	Select     []string // what it returns of them, for dynamodb:Select; none: it does not say
-}
-
-// values returns the values of a condition key in a request.
-func (r Request) values(key string) []string {
-	switch key {
-	case attributes:
-		return r.Attributes
-	case selects:
-		return r.Select
-	}
-	return r.Keys
 }
 
 // Policy holds the statements of all policies of a role.
@@ -43,19 +29,14 @@ type statement struct {
 	conditions []condition
 }
 
-// condition compares the values of a condition key in a request with patterns.
+// condition compares the partition keys of a request with patterns.
 type condition struct {
-	key      string
 	any      bool // one value must match, and there must be one; else each must
 	patterns []string
 }
 
-// The supported condition keys.
-const (
-	leadingKeys = "dynamodb:LeadingKeys"
-	attributes  = "dynamodb:Attributes"
-	selects     = "dynamodb:Select"
-)
+// leadingKeys is the supported condition key.
+const leadingKeys = "dynamodb:LeadingKeys"
 
 // Read reads policy documents as YAML or JSON decodes them: maps, lists and texts.
 func Read(documents ...any) (Policy, error) {
@@ -115,20 +96,18 @@ func readConditions(there any) ([]condition, error) {
 	}
 	var list []condition
 	for _, operator := range slices.Sorted(maps.Keys(operators)) {
-		keys, err := members(operators[operator], leadingKeys, attributes, selects)
+		keys, err := members(operators[operator], leadingKeys)
 		if err == nil && len(keys) == 0 {
 			err = fmt.Errorf("iam: %s compares nothing", operator)
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			patterns, err := texts(keys[key])
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, condition{key: key, any: operator == "ForAnyValue:StringLike", patterns: patterns})
+		patterns, err := texts(keys[leadingKeys])
+		if err != nil {
+			return nil, err
 		}
+		list = append(list, condition{any: operator == "ForAnyValue:StringLike", patterns: patterns})
 	}
 	return list, nil
 }
@@ -187,7 +166,7 @@ func (p Policy) Check(r Request) error {
 // about reports whether a statement speaks of a request. The action is the request's in lower case.
 func (s statement) about(action string, r Request) bool {
 	return matchesAny(s.actions, action) && matchesAny(s.resources, r.Resource) &&
-		!slices.ContainsFunc(s.conditions, func(c condition) bool { return !c.holds(r.values(c.key)) })
+		!slices.ContainsFunc(s.conditions, func(c condition) bool { return !c.holds(r.Keys) })
 }
 
 // holds evaluates a set operator: ForAllValues holds without values, and ForAnyValue does not.

@@ -54,26 +54,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckComparesWhatAScanReturns: a role may read the keys of a whole table, and nothing else of it.
-func TestCheckComparesWhatAScanReturns(t *testing.T) {
-	p := policy(t, `{"Effect":"Allow","Action":"dynamodb:Scan","Resource":"`+table+`","Condition":{"ForAllValues:StringLike":{"dynamodb:Attributes":["PK","SK"]},"ForAnyValue:StringLike":{"dynamodb:Select":["SPECIFIC_ATTRIBUTES"]}}}`)
-	specific := []string{"SPECIFIC_ATTRIBUTES"}
-	for _, c := range []struct {
-		attributes, selects []string
-		allowed             bool
-	}{
-		{[]string{"PK"}, specific, true},
-		{[]string{"SK", "PK"}, specific, true},
-		{[]string{"PK", "secret"}, specific, false},
-		{nil, nil, false}, // everything
-		{nil, []string{"ALL_ATTRIBUTES"}, false},
-	} {
-		if err := p.Check(Request{Action: "dynamodb:Scan", Resource: table, Attributes: c.attributes, Select: c.selects}); (err == nil) != c.allowed {
-			t.Errorf("%q, %q: %v", c.attributes, c.selects, err)
-		}
-	}
-}
-
 // TestReadSkipsNothing: a part that is ignored would allow too much.
 func TestReadSkipsNothing(t *testing.T) {
 	for _, text := range []string{

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestStoredFormatStays: rows that were written are read by every later version. A member that is added must be
+// TestStoredFormatStays: rows are read as they were written. A member that is added must be
 // optional, and gets a row of its own here.
 func TestStoredFormatStays(t *testing.T) {
 	made := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)

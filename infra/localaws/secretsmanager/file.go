@@ -20,7 +20,7 @@ import (
 const (
 	fileMode   = 0o600
 	folderMode = 0o700
-	fileFormat = 2 // format 1 had no sum
+	fileFormat = 2
 )
 
 // errUnsure reports that the new file has its name, and that a power cut may still bring the old

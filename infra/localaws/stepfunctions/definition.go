@@ -152,9 +152,3 @@ const (
 func Parse(text []byte) (*Definition, error) {
 	return (&reader{names: map[string]bool{}}).parse(text)
 }
-
-// parseStored compiles a definition that was accepted before. Rules that were added later are not
-// applied, so that its executions can continue.
-func parseStored(text []byte) (*Definition, error) {
-	return (&reader{names: map[string]bool{}, stored: true}).parse(text)
-}

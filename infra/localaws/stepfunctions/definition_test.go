@@ -155,21 +155,6 @@ func TestRefusalsAreWordedAsAWS(t *testing.T) {
 	}
 }
 
-func TestParseStoredAcceptsOlderDefinitions(t *testing.T) {
-	for _, definition := range []string{
-		`{"StartAt":"A","States":{"A":{"Type":"Pass","Next":"B"},"B":{"Type":"Pass","Next":"A"}}}`,
-		stateMachine(`"Type":"Parallel","Branches":[{"QueryLanguage":"JSONPath","StartAt":"X","States":{"X":{"Type":"Pass","End":true}}}],"End":true`),
-		stateMachine(`"Type":"Map","End":true,"ItemProcessor":{"QueryLanguage":"JSONPath","StartAt":"I","States":{"I":{"Type":"Pass","End":true}}}`),
-	} {
-		if _, err := Parse([]byte(definition)); err == nil {
-			t.Errorf("accepted anew: %s", definition)
-		}
-		if _, err := parseStored([]byte(definition)); err != nil {
-			t.Errorf("%s: %v", definition, err)
-		}
-	}
-}
-
 func TestDuplicateKeysInDefinitionsAreRefused(t *testing.T) {
 	_, err := Parse([]byte(`{"StartAt":"A","States":{"A":{"Type":"Succeed"},"A":{"Type":"Succeed"}}}`))
 	if err == nil || !strings.Contains(err.Error(), "INVALID_JSON_DESCRIPTION: duplicate field 'A'") {

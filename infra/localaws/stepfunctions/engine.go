@@ -322,7 +322,7 @@ func (e *Engine) definition(tx *disk.Tx, key string) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	if def, err = parseStored([]byte(text)); err != nil {
+	if def, err = Parse([]byte(text)); err != nil {
 		return nil, fmt.Errorf("definition %s: %w", key, err)
 	}
 	e.mu.Lock()

@@ -19,7 +19,6 @@ const maxFindings = 100
 type reader struct {
 	findings []Diagnostic
 	names    map[string]bool // of every state seen so far; they are unique
-	stored   bool            // the text was accepted before; later rules are not applied
 }
 
 func (r *reader) parse(text []byte) (*Definition, error) {
@@ -31,12 +30,7 @@ func (r *reader) parse(text []byte) (*Definition, error) {
 }
 
 // scopeFields returns the fields of an object that contains states, and more.
-func (r *reader) scopeFields(more ...string) []string {
-	if r.stored {
-		more = append(more, "QueryLanguage")
-	}
-	return append(more, "Comment", "StartAt", "States")
-}
+func scopeFields(more ...string) []string { return append(more, "Comment", "StartAt", "States") }
 
 func (r *reader) report(code, at, format string, args ...any) {
 	if len(r.findings) >= maxFindings {
@@ -82,7 +76,7 @@ func (r *reader) definition(text []byte) *Definition {
 		def.timeout = time.Duration(n) * time.Second
 	}
 	def.root = r.scope(root, "", 0)
-	if !r.stored && def.root != nil && len(r.findings) == 0 && !def.root.hasEnd() {
+	if def.root != nil && len(r.findings) == 0 && !def.root.hasEnd() {
 		r.findings = append(r.findings, Diagnostic{Severity: "ERROR", Code: codeMissingEnd, Message: "Workflow has no terminal state"})
 	}
 	return def

@@ -72,7 +72,7 @@ func (r *reader) state(name string, obj object, at string, depth int) *state {
 	case typeParallel:
 		for i, branch := range r.list(obj, "Branches", at, true) {
 			here := pointer(at+"/Branches", i)
-			r.onlyFields(branch, here, r.scopeFields()...)
+			r.onlyFields(branch, here, scopeFields()...)
 			st.branches = append(st.branches, r.scope(branch, here, depth+1))
 		}
 	case typeMap:
@@ -284,7 +284,7 @@ func (r *reader) mapState(st *state, obj object, at string, depth int) {
 
 // processor checks ProcessorConfig: only inline maps are supported.
 func (r *reader) processor(body object, at, field string) {
-	allowed := r.scopeFields()
+	allowed := scopeFields()
 	if field == "ItemProcessor" {
 		allowed = append(allowed, "ProcessorConfig")
 	}

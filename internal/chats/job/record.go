@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/claim"
 	"piloto/internal/ground/fault"
 	"piloto/internal/runs/command"
+	"piloto/internal/runs/plan"
 )
 
 // The record of a job says what was done for it, whatever its model says: each call's client reports its deeds beside the
@@ -48,6 +49,7 @@ const (
 	RefusedStopped    Refused = "stopped"    // the job was stopped meanwhile
 	RefusedTool       Refused = "tool"       // the job has no such tool
 	RefusedFailed     Refused = "failed"     // it was not refused: it could not be done. Only of a Refusal
+	RefusedUnfinished Refused = "unfinished" // only a part of a plan was done. Only of a Refusal
 )
 
 var refusals = []Refused{
@@ -144,8 +146,9 @@ type Record struct {
 	Changes  []ChangedFile `json:"changes,omitempty"`
 	Commands []RanCommand  `json:"commands,omitempty"` // in their order
 	Refused  []Refusal     `json:"refused,omitempty"`  // or failed, and not done since
-	Unknown  []string      `json:"unknown,omitempty"`  // calls that were left to the client, which did not answer: they may be done
+	Unknown  []string      `json:"unknown,omitempty"`  // calls that were left to the client, which did not answer, and plans in doubt: they may be done
 	Plans    int           `json:"plans,omitempty"`    // that changed something
+	InDoubt  []string      `json:"in_doubt,omitempty"` // goals of plans of which nobody knows whether they were done
 	Altered  bool          `json:"altered,omitempty"`  // a command may have changed something, and not only tests and builds
 	More     int           `json:"more,omitempty"`     // that had no room
 
@@ -176,7 +179,7 @@ type RanCommand struct {
 type Refusal struct {
 	Kind DeedKind `json:"kind" enum:"read,change,command,plan,call"`
 	What string   `json:"what" doc:"the file, the command line, the goal of the plan, or the tool of a call and what it is about"`
-	Code Refused  `json:"code" enum:"nobody,person,unanswered,policy,hidden,git,own,outside,unshown,masked,stopped,tool,failed" doc:"failed: it was not refused, and could not be done"`
+	Code Refused  `json:"code" enum:"nobody,person,unanswered,policy,hidden,git,own,outside,unshown,masked,stopped,tool,failed,unfinished" doc:"failed: it was not refused, and could not be done; unfinished: only a part of a plan was done"`
 	Tool string   `json:"tool,omitempty" doc:"that was called"`
 
 	Made    bool `json:"made,omitempty" doc:"it would have made the file"`
@@ -211,7 +214,7 @@ func (r Record) Ended(status Status) Status {
 
 // Declined reports whether something was refused, and did not only fail.
 func (r Record) Declined() bool {
-	return slices.ContainsFunc(r.Refused, func(f Refusal) bool { return f.Code != RefusedFailed })
+	return slices.ContainsFunc(r.Refused, func(f Refusal) bool { return f.Code != RefusedFailed && f.Code != RefusedUnfinished })
 }
 
 // Add adds what a call of a tool came to. What was refused or failed before and is done now is told no more.
@@ -321,7 +324,7 @@ func (r *Record) Deny(kind DeedKind, call string) {
 	r.refuse(Refusal{Kind: kind, What: listed(call), Code: RefusedPolicy})
 }
 
-// FailPlan notes that a plan could not be proposed.
+// FailPlan notes that a plan could not be proposed, or that none of it could be done.
 func (r *Record) FailPlan(goal string) {
 	r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedFailed})
 }
@@ -336,11 +339,21 @@ func (r *Record) RefusePlan(goal string) {
 	r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedPerson})
 }
 
-// Planned notes a plan that a person confirmed: what they refused before was replaced by it.
-func (r *Record) Planned(changed bool) {
-	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == DeedPlan })
+// Ran notes a plan that a person confirmed, and that ended: what they refused before was replaced by it. A plan of which only a part was
+// done stays on record, whatever is done after it.
+func (r *Record) Ran(goal string, status plan.Status, changed bool) {
+	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == DeedPlan && f.Code != RefusedUnfinished })
 	if changed {
 		r.Plans++
+	}
+	switch {
+	case status == plan.InDoubt && r.fits(refusedRoom, goal, len(r.InDoubt), func(i int) string { return r.InDoubt[i] }):
+		r.InDoubt = append(r.InDoubt, listed(goal))
+	case status == plan.Done, status == plan.InDoubt:
+	case !changed:
+		r.FailPlan(goal)
+	default:
+		r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedUnfinished})
 	}
 }
 
@@ -390,5 +403,5 @@ func (j *Job) Note(told ...ToldCall) {
 // IsError reports whether the answer to a call says that it was not made.
 func IsError(output string) bool { return strings.HasPrefix(output, `{"error"`) }
 
-// CloseRecord notes, when the job ends, which calls its client did not answer: nobody knows what they came to.
-func (j *Job) CloseRecord() { j.Record.Unknown = j.unknown() }
+// CloseRecord notes, when the job ends, of which calls and plans nobody knows what they came to: its client did not answer, or a service.
+func (j *Job) CloseRecord() { j.Record.Unknown = append(j.unknown(), j.Record.InDoubt...) }

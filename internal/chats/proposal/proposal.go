@@ -114,11 +114,11 @@ func (d Drafter) bindStep(ctx context.Context, s *plan.ProposedStep, to *boundSt
 func (d Drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundStep) error {
 	s := &p.Steps[i]
 	s.Risk = s.Risk.Raised(all.own.op.Hints.Destroys())
-	if _, ok := command.Of(s.Method, s.Path, s.Body); ok {
+	if _, ok := command.Of(s.Arguments()); ok {
 		p.Ceiling = commandCeiling
 	}
 	// Nobody has reviewed a result that the command will contain.
-	s.Risk = s.Risk.Raised(slices.ContainsFunc(command.Texts(s.Method, s.Path, s.Body), ref.Contains) || command.Destroys(s.Method, s.Path, s.Body))
+	s.Risk = s.Risk.Raised(slices.ContainsFunc(command.Texts(s.Arguments()), ref.Contains) || command.Destroys(s.Arguments()))
 	add := func(b boundCall, id plan.EffectID) {
 		b.binding.StepID = id
 		p.Bindings = append(p.Bindings, b.binding)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -199,7 +200,7 @@ func (s *Service) stillStand(ctx context.Context, account, chatID string, list [
 	if len(list) == 0 {
 		return nil
 	}
-	now, err := s.newestMessages(ctx, account, chatID)
+	now, err := s.history().Newest(ctx, account, chatID)
 	if err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func (s *Service) stillStand(ctx context.Context, account, chatID string, list [
 // stored. It returns the writers of the replaced message. A repeated request changes nothing.
 func (s *Service) replaceLast(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, []string, error) {
 	account := req.Principal.Account
-	all, _, err := s.Store.Messages(ctx, account, chat.ID, "", historyMessages)
+	all, _, err := s.Store.Messages(ctx, account, chat.ID, "", history.PageMessages)
 	if err != nil {
 		return chat, nil, err
 	}
@@ -226,7 +227,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 	case i >= 0 && all[i].ReplacedBy != "":
 		return chat, nil, ErrNotLast
 	}
-	messages, err := s.newestMessages(ctx, account, chat.ID)
+	messages, err := s.history().Newest(ctx, account, chat.ID)
 	if err != nil {
 		return chat, nil, err
 	}
@@ -251,7 +252,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 // it proposes; both stay until the new answer takes their place, and when there is none.
 func (s *Service) answerAgain(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
 	account := req.Principal.Account
-	messages, err := s.newestMessages(ctx, account, chat.ID)
+	messages, err := s.history().Newest(ctx, account, chat.ID)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -224,7 +224,7 @@ func TestAnAgentWarnsOfItsCost(t *testing.T) {
 func TestAnAgentWarnsOfTheCostOfAJob(t *testing.T) {
 	for warn, notes := range map[int64]int{1200: 1, 1000000: 0, 0: 0} { // one call costs 750
 		w := newJobWorld(t)
-		w.service.Eligibility = w.Eligibility(eligibility.Deployment{
+		w.service.Paid.Eligibility = w.Eligibility(eligibility.Deployment{
 			Providers: []eligibility.Platform{{Name: "openai", BaseURL: "https://test.example/v1"}}, Assistant: fixture.Assistant("openai", "gpt-4o-mini"),
 		}, "openai")
 		dear := func(r llm.Reply) llm.Reply { r.Usage = llm.Usage{Input: 1000, Output: 1000}; return r }
@@ -316,7 +316,7 @@ func TestAnEvaluationHasARecordOfItsOwn(t *testing.T) {
 			Providers: []eligibility.Platform{{Name: "openai", BaseURL: "https://test.example/v1"}}, Assistant: fixture.Assistant("openai", "gpt-4o-mini"),
 		})
 		w.service.Log = slog.New(slog.DiscardHandler)
-		w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
+		w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 			reply := text("Una.")
 			if r.Format != nil {
 				reply = verdictOf(false, 1, `"falta"`)

@@ -38,7 +38,7 @@ func TestALookThatIsNotSentIsNoFaultOfTheService(t *testing.T) {
 		<-ctx.Done()
 		return w.looksAt(0), nil
 	})
-	w.service.Models = providers{&turns{[]llm.Model{late, silent, silent}}}
+	w.service.Paid.Models = providers{&turns{[]llm.Model{late, silent, silent}}}
 	reply := w.send(t, "¿qué reservas hay?")
 	if s := reply.Message.Sources; len(w.Requests()) != 0 || len(s) != 1 || !strings.Contains(s[0].Error, "nothing was sent") {
 		t.Errorf("%d requests: %+v", len(w.Requests()), s)
@@ -50,7 +50,7 @@ func TestTheTimeOfAnAgentIsNoFaultOfItsModel(t *testing.T) {
 	w := newLookWorld(t)
 	w.service.Log = slog.New(slog.DiscardHandler)
 	w.choose(t, "build", `{"timeout_s":1}`)
-	w.service.Models = providers{silent}
+	w.service.Paid.Models = providers{silent}
 	reply := w.send(t, "hola")
 	w.ended(t, reply, turn.KindNotice, conversation.Failed, conversation.StopTime)
 	if !strings.Contains(reply.Message.Content, "El agente «build» tiene 1 s") {
@@ -66,7 +66,7 @@ func TestTheTimeOfAnAgentIsNoFaultOfItsModel(t *testing.T) {
 func TestAnAgentThatReadSaysInItsTimeWhatItRead(t *testing.T) {
 	w := newLookWorld(t)
 	w.choose(t, "build", `{"timeout_s":2}`)
-	w.service.Models = providers{&turns{[]llm.Model{&script{answers: []any{w.looksAt(0)}}, silent, w.model}}}
+	w.service.Paid.Models = providers{&turns{[]llm.Model{&script{answers: []any{w.looksAt(0)}}, silent, w.model}}}
 	w.model.answers = []any{text("Leí una reserva.")}
 	reply := w.send(t, "¿qué reservas hay?")
 	w.ended(t, reply, turn.KindMessage, conversation.Partial, conversation.StopTime)

@@ -122,7 +122,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 // unansweredMessage returns the chat's message that has no answer, or the zero Message. busy
 // reports that its own turn may still be answering it.
 func (s *Service) unansweredMessage(ctx context.Context, account string, chat conversation.Chat, at time.Time) (message conversation.Message, busy bool, err error) {
-	messages, err := s.newestMessages(ctx, account, chat.ID)
+	messages, err := s.history().Newest(ctx, account, chat.ID)
 	message, ok := conversation.Unanswered(messages)
 	if err != nil || !ok {
 		return conversation.Message{}, false, err
@@ -150,8 +150,8 @@ func (s *Service) Stop(ctx context.Context, p auth.Principal, chatID string) err
 // strategy produces the answer of an allowed turn: by a conversation (dialog), or by routing.
 // Only take calls its methods, in this order.
 type strategy interface {
-	// caller returns the state of the turn's model calls.
-	caller() *modelCaller
+	// state returns what the turn and its calls of a model have in common.
+	state() *exchange
 	// loaders returns the functions that read the data of the turn, besides what the account has
 	// set. They run in parallel.
 	loaders(ctx context.Context, message conversation.Message) []func() error
@@ -173,7 +173,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	if err != nil || reply.Kind != KindMessage && reply.Kind != KindNotice || reply.Chat.PendingRunID == "" {
 		return reply, err
 	}
-	r, err := s.Store.Run(ctx, w.caller().req.Principal.Account, reply.Chat.PendingRunID)
+	r, err := s.Store.Run(ctx, w.state().req.Principal.Account, reply.Chat.PendingRunID)
 	switch {
 	case err != nil:
 		s.Log.WarnContext(ctx, "turn.waiting_unread", "chat_id", reply.Chat.ID, "error", err) // the answer is stored all the same
@@ -188,14 +188,14 @@ type storeMessage func(conversation.Message) (conversation.Chat, error)
 
 // take reads the data of a turn, checks that the turn may run, and answers the message.
 func (s *Service) take(ctx context.Context, w strategy, message conversation.Message, store storeMessage) (reply Reply, err error) {
-	q := w.caller()
-	req := q.req
-	q.began = s.Now()
+	x := w.state()
+	req := x.req
+	x.began = s.Now()
 	asking, cancel := context.WithTimeout(ctx, s.modelTime())
 	defer cancel()
 	defer func() {
 		if errors.Is(err, conversation.ErrChatNotFound) {
-			s.expire(ctx, req, q.chat, message)
+			s.expire(ctx, req, x.chat, message)
 		}
 	}()
 	var snapshot eligibility.Snapshot
@@ -203,40 +203,41 @@ func (s *Service) take(ctx context.Context, w strategy, message conversation.Mes
 	var updated conversation.Chat
 	var loads errgroup.Group // without a context: a failed read does not cancel the write of the message
 	loads.Go(func() error { updated, storeErr = store(message); return storeErr })
-	chat := q.chat
+	chat := x.chat
 	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, req, chat, nil, w.equip); return })
 	for _, load := range w.loaders(ctx, message) {
 		loads.Go(load)
 	}
 	loadErr := loads.Wait()
 	if storeErr != nil {
-		s.count(ctx, req, q.began, Reply{}, storeErr)
+		s.count(ctx, req, x.began, Reply{}, storeErr)
 		return Reply{}, storeErr
 	}
-	if q.chat = updated; loadErr == nil {
+	if x.chat = updated; loadErr == nil {
 		over, early, err := w.endEarly(asking, message, &snapshot)
 		if over || err != nil {
-			s.count(ctx, req, q.began, early, err)
+			s.count(ctx, req, x.began, early, err)
 			return early, err
 		}
 	}
-	q.meter = s.meter(req, q.chat, q.began)
-	defer func() { q.meter.settle(ctx, reply, err) }()
+	x.calls.Begin(s.record(req, x.chat, ""))
+	x.count = func(ctx context.Context, reply Reply, err error) { s.count(ctx, req, x.began, reply, err) }
+	defer func() { s.settle(ctx, x.calls, x.count, reply, err) }()
 	if loadErr != nil {
-		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", q.chat.ID, "error", loadErr)
-		return s.storeBlock(ctx, req, q.chat, eligibility.Refuse(eligibility.InternalError, ""))
+		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", x.chat.ID, "error", loadErr)
+		return s.storeBlock(ctx, req, x.chat, eligibility.Refuse(eligibility.InternalError, ""))
 	}
 	if err := w.prepare(snapshot); err != nil {
 		return Reply{}, err
 	}
-	if block := q.resolve(snapshot); block != nil {
-		return s.storeBlock(ctx, req, q.chat, block)
+	if block := x.query.resolve(x.calls, snapshot); block != nil {
+		return s.storeBlock(ctx, req, x.chat, block)
 	}
 	if reply, err = w.converse(ctx, asking); err == nil || errors.Is(err, ErrActed) || errors.Is(err, ErrNotLast) {
 		return reply, err
 	}
-	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
-	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, q.chat, eligibility.Refuse(eligibility.InternalError, ""), q.sources...)
+	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", x.chat.ID, "error", err)
+	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, x.chat, eligibility.Refuse(eligibility.InternalError, ""), x.sources...)
 	if blockErr != nil { // the store refuses writes: only the caller gets the error
 		return Reply{}, err
 	}
@@ -251,7 +252,7 @@ func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat
 	if req.Route != nil {
 		of.Routed, of.Company = true, req.Route.Persona.Company
 	}
-	set, err := s.Store.Setup(ctx, of, s.Now())
+	set, err := s.Store.Setup(ctx, of)
 	if err != nil {
 		return eligibility.Snapshot{}, err
 	}
@@ -266,7 +267,7 @@ func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat
 	var snapshot eligibility.Snapshot
 	var reads errgroup.Group
 	reads.Go(func() (err error) {
-		snapshot, err = s.Eligibility.Snapshot(ctx, asked, set.AI)
+		snapshot, err = s.Paid.Eligibility.Snapshot(ctx, asked, set.AI)
 		return err
 	})
 	reads.Go(func() error { return take(ctx, set) })

@@ -35,7 +35,7 @@ var free = eligibility.Choice{Provider: "groq", Model: "llama-3.1-8b-instant"}
 
 func (w *world) grant(t testing.TB, n int64) {
 	t.Helper()
-	if _, err := w.service.Credit.Move(context.Background(), fixture.Account, credit.Movement{Kind: credit.KindGrant, Amount: n, Reason: "x", Actor: "ana"}); err != nil {
+	if _, err := w.service.Paid.Credit.Move(context.Background(), fixture.Account, credit.Movement{Kind: credit.KindGrant, Amount: n, Reason: "x", Actor: "ana"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -156,9 +156,9 @@ func TestFallbackIsVisibleEverywhere(t *testing.T) {
 				w.grant(t, c.balance)
 			}
 			if c.held > 0 {
-				w.service.Credit.Patience = 50 * time.Millisecond
+				w.service.Paid.Credit.Patience = 50 * time.Millisecond
 				other := credit.Hold{ID: "another", Account: fixture.Account}
-				if _, err := w.service.Credit.Cover(context.Background(), other, credit.Need{Tokens: c.held, Policy: credit.DefaultPolicy()}); err != nil {
+				if _, err := w.service.Paid.Credit.Cover(context.Background(), other, credit.Need{Tokens: c.held, Policy: credit.DefaultPolicy()}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -239,8 +239,8 @@ func TestConcurrentTurnsHoldCreditBeforeModelCalls(t *testing.T) {
 	w.setTerms(t, credit.Policy{SessionCost: 1, SessionTokens: 9_000, SessionMinutes: 60}, credit.Limits{})
 	const turns = 12
 	gate := &gate{open: make(chan struct{}), of: turns, reply: replyWithUsage("ya", 1_000, 10)}
-	w.service.Models = providers{gate}
-	w.service.Credit.Patience = 50 * time.Millisecond // the other turns use nothing before all have asked
+	w.service.Paid.Models = providers{gate}
+	w.service.Paid.Credit.Patience = 50 * time.Millisecond // the other turns use nothing before all have asked
 	var mu sync.Mutex
 	kinds := map[turn.Kind]int{}
 	var all sync.WaitGroup
@@ -307,7 +307,7 @@ func (unreadableStore) Standing(context.Context, string, time.Time) (credit.Stan
 
 func TestStoreErrorIsNotReportedAsLackOfCredits(t *testing.T) {
 	w := newWorldWith(t, paidDeployment(free))
-	w.service.Eligibility.Store = unreadableStore{w.Store}
+	w.service.Paid.Eligibility.Store = unreadableStore{w.Store}
 	reply := w.send(t, "hola")
 	if reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError || len(w.model.asked) != 0 {
 		t.Errorf("%+v", reply.Block)
@@ -352,9 +352,9 @@ func TestModeDecidesWhenChatIsAnswered(t *testing.T) {
 
 func TestDelayAnswersOnlyLastMessage(t *testing.T) {
 	w := newWorld(t, text("a los dos"))
-	a := *w.service.Eligibility.Deployment.Assistant
+	a := *w.service.Paid.Eligibility.Deployment.Assistant
 	a.Automation.DelayMS = 300
-	w.service.Eligibility.Deployment.Assistant = &a
+	w.service.Paid.Eligibility.Deployment.Assistant = &a
 	first := make(chan turn.Reply, 1)
 	stored := make(chan struct{})
 	go func() {
@@ -465,7 +465,7 @@ func TestAnswerIsPushedWhileItIsWritten(t *testing.T) {
 	done := make(chan struct{})
 	s := &slowModel{words: []string{"Madrid. ", "Es la ca", "pital.\nTiene", " un río. Y"}, preceding: make(chan struct{})}
 	s.then = func(context.Context) (llm.Reply, error) { <-done; return llm.Reply{}, nil }
-	w.service.Models = providers{s}
+	w.service.Paid.Models = providers{s}
 	go func() {
 		e.wait(t, func(text string) bool { return text == "Madrid. Es la capital.\nTiene un río. " })
 		close(done)
@@ -495,7 +495,7 @@ func TestPushedTextIsReplacedByTheOneThatIsShown(t *testing.T) {
 		})
 		return llm.Reply{}, nil
 	}
-	w.service.Models = providers{&turns{[]llm.Model{first, second}}}
+	w.service.Paid.Models = providers{&turns{[]llm.Model{first, second}}}
 	reply := w.send(t, "salas")
 	if reply.Message.Content != "¿Para qué día? Y a qué hora" || e.countResets() != 1 {
 		t.Errorf("%q after %d resets", reply.Message.Content, e.countResets())
@@ -528,7 +528,7 @@ func TestStopKeepsTheTextSoFar(t *testing.T) {
 			<-ctx.Done()
 			return llm.Reply{Text: strings.Join(c.words, ""), Usage: llm.Usage{Input: 100, Output: 4, Estimated: true}}, llm.Stopped(ctx)
 		}
-		w.service.Models = providers{s}
+		w.service.Paid.Models = providers{s}
 		go func() {
 			<-s.preceding
 			if err := w.service.Stop(context.Background(), auth.Principal{Account: "other"}, w.Chat.ID); fault.KindOf(err) != fault.NotFound {

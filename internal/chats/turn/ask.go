@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
@@ -154,7 +155,7 @@ func doAsk(_ context.Context, d *dialog, c toolCall) (string, error) {
 // wasCorrected reports whether the model was told what is wrong with a question, in an earlier reply of this turn or job.
 func (d *dialog) wasCorrected() bool {
 	asked := map[string]bool{}
-	for _, m := range d.messages {
+	for _, m := range d.query.messages {
 		for _, c := range m.Calls {
 			asked[c.ID] = c.Name == toolAsk
 		}
@@ -231,7 +232,7 @@ func (s *Service) replyToJob(ctx context.Context, req Request, chat conversation
 	}
 	account, at := req.Principal.Account, s.Now()
 	if s.mayBeRepeat(req) {
-		messages, _, err := s.Store.Messages(ctx, account, chat.ID, "", historyMessages)
+		messages, _, err := s.Store.Messages(ctx, account, chat.ID, "", history.PageMessages)
 		if err != nil {
 			return Reply{}, false, err
 		}

@@ -277,7 +277,7 @@ func TestAQuestionEndsATurn(t *testing.T) {
 func TestJobThatAsksDiesAtAnyWrite(t *testing.T) {
 	for after := 1; after < 40; after += stride(3) {
 		w := newAskWorld(t)
-		w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
+		w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 			if r.Messages[len(r.Messages)-1].Role == llm.ToolRole {
 				return text("fin"), nil
 			}

@@ -319,9 +319,7 @@ func TestStopMessageCancelsActiveRun(t *testing.T) {
 			if reply := w.send(t, "confirmo"); reply.Kind != turn.KindQueued {
 				t.Fatalf("%+v", reply)
 			}
-			if _, err := w.Runs.Begin(t.Context(), fixture.Account, r.ID); err != nil {
-				t.Fatal(err)
-			}
+			w.Begin(r.ID)
 			if word == "para" { // also when another waits to be confirmed
 				w.proposeDraft(t, bookNorth)
 			}

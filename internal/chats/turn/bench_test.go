@@ -15,7 +15,7 @@ import (
 func BenchmarkTextTurn(b *testing.B) {
 	w := newWorld(b)
 	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
-	w.service.Log, w.service.Eligibility.Log = log, log
+	w.service.Log, w.service.Paid.Eligibility.Log = log, log
 	var chat conversation.Chat
 	for n := 0; b.Loop(); n++ {
 		if n%10 == 0 { // as in infra/bench

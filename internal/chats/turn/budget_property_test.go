@@ -159,11 +159,11 @@ func TestJobsAtOnceNeverExceedWhatThereIs(t *testing.T) {
 			c.credits = c.credits * int64(jobs) / 200
 			w := newJobWorld(t)
 			w.world.service.Log = slog.New(slog.DiscardHandler)
-			w.service.Models = providers{spender{w.world}}
+			w.service.Paid.Models = providers{spender{w.world}}
 			deployed := paidDeployment()
 			deployed.Providers[0].CostsCredits = c.credits > 0
-			w.service.Eligibility = w.Eligibility(deployed, "openai")
-			w.service.Credit.Patience = 200 * time.Millisecond
+			w.service.Paid.Eligibility = w.Eligibility(deployed, "openai")
+			w.service.Paid.Credit.Patience = 200 * time.Millisecond
 			w.service.Jobs = &mortalJobs{Store: w.Store.JobStore, lives: map[string]int{}}
 			if c.credits > 0 {
 				w.grant(t, c.credits)

@@ -322,7 +322,7 @@ func newCircleWorld(t *testing.T) *circleWorld {
 			Store: w.Store, Schemas: schema.Compiler{}, Sender: tap{w.wire, purpose}, Caller: tap{w.wire, purpose}, Now: w.Clock, Log: slog.New(slog.DiscardHandler),
 		}
 	}
-	w.service.Models, w.service.Log = providers{w.puppet}, slog.New(slog.DiscardHandler)
+	w.service.Paid.Models, w.service.Log = providers{w.puppet}, slog.New(slog.DiscardHandler)
 	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Business: unknownBusiness{}, Agents: listeners{w.wire}}
 	w.parrot(t)
 	if _, err := (agent.Registry{Store: w.Store, Now: w.Clock}).Put(t.Context(), fixture.Account, "ana", "tendero", 0, json.RawMessage(till)); err != nil {

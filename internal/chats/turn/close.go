@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 )
 
@@ -28,29 +28,6 @@ const (
 	closeRoom   = 1000            // tokens of its prompt that the first prompt did not have
 	closeOutput = 400             // tokens of its answer
 )
-
-// cover holds the cost of a call and, beside it, that of the closing call. While that one was not held yet, a call that is
-// affordable alone is made without it.
-func (q *modelCaller) cover(ctx context.Context, r llm.Request) (eligibility.Reason, error) {
-	if !q.closes {
-		return q.meter.cover(ctx, q.use, r)
-	}
-	output := min(closeOutput, r.MaxTokens)
-	q.closeFor = cmp.Or(q.closeFor, r.Estimate()+closeRoom)
-	q.meter.Reserve = eligibility.Reserve{Input: min(q.closeFor, q.use.Window-output), Output: output}
-	why, err := q.meter.cover(ctx, q.use, r)
-	if err == nil && why == "" {
-		q.closeHeld = true
-	}
-	switch why {
-	case eligibility.BudgetExceeded, eligibility.AgentBudget, eligibility.InsufficientCredits, eligibility.Busy:
-		if !q.closeHeld {
-			q.meter.Reserve = eligibility.Reserve{}
-			return q.meter.cover(ctx, q.use, r)
-		}
-	}
-	return why, err
-}
 
 // roundTime bounds a model call: when something was read, it leaves time to close.
 func (d *dialog) roundTime(asking context.Context) (context.Context, context.CancelFunc) {
@@ -76,7 +53,7 @@ func (d *dialog) hasRead() bool {
 
 // stopOf returns why a turn ends after a failed model call; "" when the cause is an internal error.
 func stopOf(round context.Context, err error) conversation.StopReason {
-	var blocked errBlocked
+	var blocked paid.Blocked
 	switch {
 	case errors.Is(err, errContextFull):
 		return conversation.StopContext
@@ -85,8 +62,7 @@ func stopOf(round context.Context, err error) conversation.StopReason {
 	case !errors.As(err, &blocked):
 		return ""
 	}
-	switch blocked.block.Reason {
-	case eligibility.BudgetExceeded, eligibility.AgentBudget, eligibility.InsufficientCredits, eligibility.Busy:
+	if blocked.Block.Reason.Unpaid() {
 		return conversation.StopBudget
 	}
 	return conversation.StopModel
@@ -108,7 +84,7 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 		}
 		return d.finish(ctx, conversation.KindText, locale.Verbatim(shorten(text)), notes...)
 	case err != nil:
-		d.log.WarnContext(ctx, "turn.closed_without_model", "turn_id", d.meter.Turn.ID, "stop_reason", stop, "error", err)
+		d.service.Log.WarnContext(ctx, "turn.closed_without_model", "turn_id", d.calls.Turn.ID, "stop_reason", stop, "error", err)
 	}
 	d.ending.status = conversation.Failed
 	switch {
@@ -130,28 +106,28 @@ func (d *dialog) closedBy(stop conversation.StopReason) locale.Phrase {
 
 // lastWords makes the closing call of a turn, with what was held for it.
 func (d *dialog) lastWords(asking context.Context, why locale.Phrase) (llm.Reply, error) {
-	if d.first != nil && (d.first.Reason == eligibility.NoAPIKey || d.first.Reason == eligibility.RateLimited) {
-		return llm.Reply{}, errBlocked{d.first} // the provider is not to be called
+	if d.calls.First != nil && (d.calls.First.Reason == eligibility.NoAPIKey || d.calls.First.Reason == eligibility.RateLimited) {
+		return llm.Reply{}, paid.Blocked{Block: d.calls.First} // the provider is not to be called
 	}
-	r, err := d.closingRequest(why.In(d.req.Locale), closeOutput)
+	prompt := d.calls.Use.Window
+	if d.calls.Reserved {
+		prompt = d.query.closeFor
+	}
+	r, err := d.closingRequest(why.In(d.req.Locale), closeOutput, prompt)
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	return d.lastCall(asking, r)
 }
 
-// closingRequest returns the closing call of a turn or of a job, whose answer has at most a number of tokens. What the
-// model has no room for is dropped.
-func (d *dialog) closingRequest(why string, most int) (llm.Request, error) {
-	r := d.request()
+// closingRequest returns the closing call of a turn or of a job, whose answer and prompt have at most these numbers of tokens.
+// What the model has no room for is dropped.
+func (d *dialog) closingRequest(why string, most, prompt int) (llm.Request, error) {
+	r := d.query.request(d.calls.Use)
 	output := min(most, r.MaxTokens)
 	end := llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.close", "why", why)}
 	r.Tools, r.MaxTokens = nil, output+end.Estimate()
-	tokens := d.use.Window
-	if d.closeHeld {
-		tokens = min(tokens, d.closeFor+output)
-	}
-	kept, fits := window.Fit(r, tokens, d.answered)
+	kept, fits := window.Fit(r, min(d.calls.Use.Window, prompt+output), d.query.answered)
 	if !fits {
 		return r, errContextFull
 	}
@@ -161,15 +137,8 @@ func (d *dialog) closingRequest(why string, most int) (llm.Request, error) {
 
 // lastCall makes a call of the chosen model, and of no other.
 func (d *dialog) lastCall(asking context.Context, r llm.Request) (llm.Reply, error) {
-	d.meter.Reserve = eligibility.Reserve{}
-	refused, err := d.meter.cover(asking, d.use, r)
-	if err != nil {
-		return llm.Reply{}, err
-	}
-	if refused != "" {
-		return llm.Reply{}, errBlocked{eligibility.Refuse(refused, d.use.Provider)}
-	}
-	return d.call(asking, r)
+	d.calls.Reserve = paid.Reserve{}
+	return d.calls.Once(asking, r)
 }
 
 // statePhrases say what was read, what is open and what waits in the chat.
@@ -190,7 +159,7 @@ func (d *dialog) statePhrases() (all []locale.Phrase) {
 	if goal := d.pendingGoal(); goal != "" {
 		say("turn.closed.waits", "goal", goal)
 	}
-	for _, r := range d.runs {
+	for _, r := range d.past.Runs {
 		key := "turn.closed.running"
 		if r.Status == plan.Waiting {
 			key = "turn.closed.approval"

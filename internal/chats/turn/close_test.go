@@ -125,7 +125,7 @@ func TestATurnWhoseTimeIsOverCloses(t *testing.T) {
 		closing = r
 		return text("Leí una reserva."), nil
 	})
-	w.service.Models = providers{&turns{[]llm.Model{&script{answers: []any{w.looksAt(0)}}, silent, last}}}
+	w.service.Paid.Models = providers{&turns{[]llm.Model{&script{answers: []any{w.looksAt(0)}}, silent, last}}}
 	reply := w.send(t, "¿qué reservas hay?")
 	w.ended(t, reply, turn.KindMessage, conversation.Partial, conversation.StopTime)
 	if reply.Message.Content != "Leí una reserva." || len(closing.Tools) != 0 {
@@ -167,7 +167,7 @@ func TestTheClosingCallIsInTheBudget(t *testing.T) {
 		w.letLook(t)
 		w.grant(t, 10)
 		w.setTerms(t, credit.DefaultPolicy(), credit.Limits{Run: limit})
-		w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
+		w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 			reply := text("Leí algo.")
 			if len(r.Tools) > 0 {
 				reply = w.looksAt(len(r.Messages))

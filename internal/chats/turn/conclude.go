@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
@@ -17,6 +18,7 @@ import (
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -96,7 +98,11 @@ func (c *Concluder) end(ctx context.Context, w *conclusion, outcome string) erro
 		err = c.Store.EndConclusion(ctx, w.lease, w.chat.ID, outcome, s.Now())
 	}
 	failpoint.Here("conclude.stored")
-	w.settle(ctx)
+	if w.calls != nil {
+		if err := w.calls.Settle(ctx); err != nil { // the sweep of credit releases the hold
+			s.Log.ErrorContext(ctx, "conclude.unsettled", "turn_id", w.calls.Turn.ID, "micros", w.calls.Turn.Micros, "error", err)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -123,13 +129,13 @@ func (c *Concluder) Sweep(ctx context.Context) (int, error) {
 
 // conclusion is one conclusion while it is written.
 type conclusion struct {
-	modelCaller
+	exchange
 	service  *Service
 	results  plan.ResultReader
 	lease    run.Conclusion
 	run      plan.Run
 	reads    []conversation.Source // what the model had read when it wrote the plan
-	facts    facts                 // what its claims are compared with, besides the run
+	facts    evidence.Facts        // what its claims are compared with, besides the run
 	asked    []string              // the person's messages, from the question to the end of the run
 	ended    time.Time             // of the final message
 	messages []conversation.Message
@@ -152,14 +158,14 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	w.modelCaller = s.modelCaller(Request{
+	w.exchange = s.exchange(Request{
 		Principal: auth.Principal{Account: account, User: w.run.User}, ChatID: chat.ID, Locale: locale.Tag(w.run.Locale), TraceID: w.run.TraceID,
 	}, chat)
-	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID}, s.Now())
+	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID})
 	if err != nil {
 		return "", err
 	}
-	snapshot, err := s.Eligibility.Snapshot(ctx, question(account, chat), set.AI)
+	snapshot, err := s.Paid.Eligibility.Snapshot(ctx, question(account, chat), set.AI)
 	switch {
 	case err != nil:
 		return "", err
@@ -176,43 +182,42 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 
 // prepare reads what the person asked, and writes the prompt.
 func (w *conclusion) prepare(ctx context.Context) error {
-	messages, older, err := w.service.newestPages(ctx, w.lease.Account, w.chat.ID)
+	messages, older, err := w.service.history().Pages(ctx, w.lease.Account, w.chat.ID)
 	if err != nil {
 		return err
 	}
 	w.read(messages, older)
 	w.readWhole(ctx)
-	ended, err := outcomes([]plan.Run{w.run}, w.now())
+	ended, err := outcomes([]plan.Run{w.run}, w.service.Now())
 	if err != nil {
 		return err
 	}
 	system, err := locale.Prompt(w.req.Locale, "conclude", map[string]any{
-		"Today": today(w.req.Locale, w.now()), "Ended": strings.TrimSpace(ended), "Requests": requestsOf(w.run), "Read": took(w.run, w.reads),
+		"Today": today(w.req.Locale, w.service.Now()), "Ended": strings.TrimSpace(ended), "Requests": requestsOf(w.run), "Read": took(w.run, w.reads),
 	})
-	w.modelCaller.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: w.question()}}
+	w.query.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: w.question()}}
 	return err
 }
 
 // ask asks the model, and makes a message of its answer.
 func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (string, error) {
-	w.meter = w.newMeter()
+	w.calls.Begin(w.record())
 	snapshot.Need.Output = concludeTokens
-	block := w.resolve(snapshot)
-	if block != nil {
+	if block := w.query.resolve(w.calls, snapshot); block != nil {
 		return w.refuse(block), nil
 	}
 	asking, cancel := context.WithTimeout(ctx, concludeTime)
 	defer cancel()
 	failpoint.Here("conclude.model.before")
-	answer, err := w.modelCaller.ask(asking)
+	answer, err := w.query.ask(asking, w.calls)
 	failpoint.Here("conclude.model.after")
-	blocked, isBlock := errors.AsType[errBlocked](err)
+	blocked, isBlock := errors.AsType[paid.Blocked](err)
 	switch {
 	case isBlock:
-		return w.refuse(blocked.block), nil
+		return w.refuse(blocked.Block), nil
 	case err != nil:
-		w.log.WarnContext(ctx, "conclude.failed", "run_id", w.run.ID, "error", err)
-		w.meter.Turn.Outcome = credit.OutcomeFailed
+		w.service.Log.WarnContext(ctx, "conclude.failed", "run_id", w.run.ID, "error", err)
+		w.calls.Turn.Outcome = credit.OutcomeFailed
 		return concludeFailed, nil
 	}
 	text := strings.TrimSpace(answer.Text)
@@ -226,7 +231,7 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 
 // refuse notes why no model writes the conclusion. A quiet line says it where somebody has to pay.
 func (w *conclusion) refuse(b *eligibility.Block) string {
-	w.meter.Turn.Outcome, w.meter.Turn.Reason, w.meter.Turn.Provider = credit.OutcomeBlocked, string(b.Reason), b.Provider
+	w.calls.Turn.Outcome, w.calls.Turn.Reason, w.calls.Turn.Provider = credit.OutcomeBlocked, string(b.Reason), b.Provider
 	if b.Reason == eligibility.InsufficientCredits || b.Reason == eligibility.BudgetExceeded {
 		m := w.newMessage(conversation.KindNotice, locale.Say("conclude."+string(b.Reason)))
 		m.Role, m.Code = conversation.RoleSystem, string(b.Reason)
@@ -235,26 +240,10 @@ func (w *conclusion) refuse(b *eligibility.Block) string {
 	return string(b.Reason)
 }
 
-// newMeter returns the meter of this try. Its hold has an id of its own, because that of a try that died may be left.
-func (w *conclusion) newMeter() *meter {
-	record := credit.Turn{
-		ID: fmt.Sprintf("%s:%s:%d", w.run.ID, OutcomeConclude, w.lease.Tries), At: w.now(), User: w.run.User, ChatID: w.chat.ID,
+// record returns the record of this try. Its hold has an id of its own, because that of a try that died may be left.
+func (w *conclusion) record() credit.Turn {
+	return credit.Turn{
+		ID: fmt.Sprintf("%s:%s:%d", w.run.ID, OutcomeConclude, w.lease.Tries), At: w.service.Now(), User: w.run.User, ChatID: w.chat.ID,
 		ProjectID: w.chat.ProjectID, RunID: w.run.ID, Outcome: OutcomeConclude, Source: credit.SourceConclude,
-	}
-	return &meter{Meter: eligibility.NewMeter(w.service.Credit, w.lease.Account, record), locale: w.req.Locale, log: w.log}
-}
-
-// settle ends the hold and writes the record of the usage. The sweep of credit releases a hold that cannot be settled.
-func (w *conclusion) settle(ctx context.Context) {
-	if w.meter == nil {
-		return
-	}
-	if w.use != nil && w.use.Swap != nil {
-		w.meter.Turn.Preferred, w.meter.Turn.Because = w.use.Swap.Preferred, string(w.use.Swap.Reason)
-	}
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
-	defer cancel()
-	if err := w.meter.Credit.Settle(ctx, w.meter.Hold, w.meter.Turn); err != nil {
-		w.log.ErrorContext(ctx, "conclude.unsettled", "turn_id", w.meter.Turn.ID, "micros", w.meter.Turn.Micros, "error", err)
 	}
 }

@@ -372,13 +372,13 @@ func TestConclusionOfDeadProcessIsAskedOnceMore(t *testing.T) {
 		defer func() { _ = recover() }()
 		_ = w.concluder().Conclude(context.Background(), fixture.Account, r.ID)
 	}
-	w.service.Models = providers{dying{}}
+	w.service.Paid.Models = providers{dying{}}
 	die()
 	if err := w.concluder().Conclude(context.Background(), fixture.Account, r.ID); !errors.Is(err, run.ErrConcluding) {
 		t.Fatalf("its lease is not kept: %v", err)
 	}
 	w.Pass(2 * time.Minute)
-	w.service.Models = providers{w.model}
+	w.service.Paid.Models = providers{w.model}
 	w.model.answers = []any{text("Hecho.")}
 	if n, err := w.concluder().Sweep(context.Background()); err != nil || n != 1 || len(w.conclusions()) != 1 || w.left(t) != 0 {
 		t.Fatalf("%d, %v: %+v", n, err, w.conclusions())
@@ -386,12 +386,12 @@ func TestConclusionOfDeadProcessIsAskedOnceMore(t *testing.T) {
 
 	w = newWorld(t)
 	r = w.endedRun(t)
-	w.service.Models = providers{dying{}}
+	w.service.Paid.Models = providers{dying{}}
 	for range 2 {
 		die()
 		w.Pass(2 * time.Minute)
 	}
-	w.service.Models = providers{w.model}
+	w.service.Paid.Models = providers{w.model}
 	w.conclude(t, r)
 	if len(w.conclusions()) != 0 || w.left(t) != 0 || len(w.model.asked) != 0 {
 		t.Errorf("it was asked a third time: %+v", w.conclusions())

@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/figures"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
@@ -25,15 +26,15 @@ const (
 // time of that end. A question that is further back than a turn reads is not found; then the plan's goal stands for it.
 func (w *conclusion) read(messages []conversation.Message, older bool) {
 	w.reads = readsFor(w.run, messages)
-	w.facts = facts{account: w.lease.Account, chatID: w.chat.ID, named: namedRuns(messages), longer: older, message: conversation.Message{At: w.run.CreatedAt}}
+	w.facts = evidence.Facts{Account: w.lease.Account, ChatID: w.chat.ID, Named: evidence.Named(messages), Longer: older, Message: conversation.Message{At: w.run.CreatedAt}}
 	for _, m := range messages {
 		for _, s := range m.Sources {
-			w.facts.read = append(w.facts.read, s.Answer)
+			w.facts.Read = append(w.facts.Read, s.Answer)
 		}
 	}
 	at := slices.IndexFunc(messages, func(m conversation.Message) bool { return m.ID == w.run.Question })
 	if at >= 0 {
-		w.facts.message.At = messages[at].At
+		w.facts.Message.At = messages[at].At
 	}
 	size, card := 0, cardOf(w.run)
 	for i, m := range messages {
@@ -65,14 +66,14 @@ func (w *conclusion) message(ctx context.Context, text string) (conversation.Mes
 	}
 	m := w.newMessage(conversation.KindConclusion, locale.Verbatim(text))
 	notes, err := w.notes(ctx, text)
-	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), w.by(), resultsOf(w.run), notes
+	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), writtenBy(&w.exchange), resultsOf(w.run), notes
 	m.ReadFrom = union(w.run.DataFrom(), nil)
 	return m, err
 }
 
 // newMessage returns a message that stands after the final one, whatever the clocks of the processes say.
 func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conversation.Message {
-	at := w.now()
+	at := w.service.Now()
 	if !at.After(w.ended) {
 		at = w.ended.Add(time.Millisecond)
 	}
@@ -83,7 +84,7 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Note, error) {
 	var list []conversation.Note
 	counts, record := recordOf(w.run, w.reads)
-	record = append(record, today(w.req.Locale, w.now()))
+	record = append(record, today(w.req.Locale, w.service.Now()))
 	if missing := figures.Missing(text, counts, append(record, w.asked...)...); len(missing) > 0 {
 		key := "note.not_in_results"
 		if !isWhole(w.run) {
@@ -108,7 +109,7 @@ func (w *conclusion) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act
 	known := claim.NewRecord()
 	for _, st := range w.run.Steps {
 		if st.Status == plan.StepDone {
-			record(known, w.run, st)
+			evidence.Add(known, w.run, st)
 		}
 	}
 	for _, s := range w.reads {
@@ -116,15 +117,15 @@ func (w *conclusion) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act
 	}
 	acts = slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool { return !known.Lacks(a, false) })
 	f := w.facts
-	f.message.Content = w.question()
-	return w.service.lacking(ctx, f, acts)
+	f.Message.Content = w.question()
+	return w.service.evidence().Lacking(ctx, f, acts)
 }
 
 // inDoubt returns the titles of the steps of which nobody knows whether they took effect.
 func inDoubt(r plan.Run) []string {
 	var titles []string
-	for _, st := range r.Steps {
-		if step, ok := r.Plan.Step(st.StepID); ok && !st.StepID.Undo() && st.Status == plan.StepInDoubt && st.Resolved == nil && !slices.Contains(titles, step.Title) {
+	for _, id := range r.Doubts() {
+		if step, ok := r.Plan.Step(id); ok && !id.Undo() && !slices.Contains(titles, step.Title) {
 			titles = append(titles, step.Title)
 		}
 	}

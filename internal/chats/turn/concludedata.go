@@ -32,7 +32,7 @@ func (w *conclusion) readWhole(ctx context.Context) {
 		left -= st.Result.Bytes
 		res, err := w.results.Whole(ctx, w.run, st.StepID, *st.Result)
 		if err != nil {
-			w.log.WarnContext(ctx, "conclude.result_unread", "run_id", w.run.ID, "step_id", st.StepID.String(), "error", err)
+			w.service.Log.WarnContext(ctx, "conclude.result_unread", "run_id", w.run.ID, "step_id", st.StepID.String(), "error", err)
 			continue
 		}
 		w.run.Steps[i].Result = &res

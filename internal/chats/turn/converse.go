@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/claim"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
@@ -23,6 +24,8 @@ import (
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
 )
 
 // Bounds of one turn with the model.
@@ -32,9 +35,18 @@ const (
 	maxText     = 64 << 10 // bytes of an answer
 )
 
+// turnData holds the data that a conversation needs for its answer.
+type turnData struct {
+	past    history.Past
+	watched bool // a client has the page open
+	project conversation.Project
+	listed  []tool.Listed
+	rules   rule.Set
+}
+
 // dialog is the strategy of a turn in which a model converses, and may propose plans.
 type dialog struct {
-	modelCaller
+	exchange
 	service *Service
 	turnData
 	incoming   conversation.Message   // the user's message
@@ -68,17 +80,25 @@ type dialog struct {
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
-	return &dialog{modelCaller: s.modelCaller(req, chat), service: s}
+	return &dialog{exchange: s.exchange(req, chat), service: s}
 }
 
-func (d *dialog) caller() *modelCaller { return &d.modelCaller }
+func (d *dialog) state() *exchange { return &d.exchange }
+
+// by returns the model that answers.
+func (d *dialog) by() *conversation.By { return writtenBy(&d.exchange) }
+
+// settle settles the calls of the turn beside the write of its answer, because nothing more is used.
+func (d *dialog) settle(ctx context.Context, reply Reply) {
+	d.service.settle(ctx, d.calls, d.count, reply, nil)
+}
 
 // loaders implements strategy.
 func (d *dialog) loaders(ctx context.Context, message conversation.Message) []func() error {
 	d.incoming = message
 	chat := d.chat // a copy: the parallel store of the message does not change the fields read here
 	return []func() error{
-		func() (err error) { d.chatHistory, err = d.service.loadHistory(ctx, d.req, chat, message); return },
+		func() (err error) { d.past, err = d.service.history().Load(ctx, d.req.history(chat, message)); return },
 		func() error { d.watched = d.service.Tell.Watched(ctx, d.req.Principal.Account); return nil },
 	}
 }
@@ -106,39 +126,39 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = d.req.customerPersona()
 	}
 	d.pending = d.editableDraft()
-	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.req.Route == nil}), d.job == nil), slices.Concat(d.clientTools(), d.fileTools())...)
+	d.query.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.req.Route == nil}), d.job == nil), slices.Concat(d.clientTools(), d.fileTools())...)
 	d.reading = d.newReads()
 	always, err := d.prompt()
 	if err != nil {
 		return err
 	}
 	now, err := d.now()
-	before, message := d.history[:len(d.history)-1], d.history[len(d.history)-1]
+	before, message := d.past.Texts[:len(d.past.Texts)-1], d.past.Texts[len(d.past.Texts)-1]
 	begin := []llm.Message{{Role: llm.System, Content: always}}
-	if d.summary.Text != "" {
-		text := locale.Text(d.req.Locale, "prompt.summary") + "\n<summary>\n" + escapeTags(d.summary.Text) + "\n</summary>"
+	if d.past.Summary.Text != "" {
+		text := locale.Text(d.req.Locale, "prompt.summary") + "\n<summary>\n" + escapeTags(d.past.Summary.Text) + "\n</summary>"
 		begin = append(begin, llm.Message{Role: llm.System, Content: text})
 	}
-	d.messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})
-	d.answered = len(d.messages) - 1
+	d.query.messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})
+	d.query.answered = len(d.query.messages) - 1
 	return err
 }
 
 // converse calls the model until it returns a text or a draft. asking bounds the model calls.
 func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) {
 	defer func() { reply.Before = append(d.withdrawn, reply.Before...) }()
-	asking, d.writing = d.service.startStream(asking, d.req.Principal.Account, d.chat, d.meter.Turn.ID, d.began)
-	d.writing.shown = d.watched
-	defer d.writing.end(ctx)
+	asking, d.query.writing = d.service.startStream(asking, d.req.Principal.Account, d.chat, d.calls.Turn.ID, d.began)
+	d.query.writing.shown = d.watched
+	defer d.query.writing.end(ctx)
 	defer d.summarise(asking)()
 	d.tellGone(ctx)
 	asking, cancel := d.within(asking)
 	defer cancel()
-	d.closes = mayLook(d.listed)
+	d.query.closes = mayLook(d.listed)
 	for n := range d.agent.rounds() {
 		d.final = n+1 == d.agent.rounds()
 		round, cancel := d.roundTime(asking)
-		answer, err := d.ask(round)
+		answer, err := d.query.ask(round, d.calls)
 		cancel()
 		if err != nil {
 			return d.handleFailure(ctx, asking, round, answer, err)
@@ -162,7 +182,7 @@ func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) 
 			}
 			continue
 		}
-		d.closes = true
+		d.query.closes = true
 		looking, cancel := d.beforeClosing(asking)
 		reply, over, err := d.handleCalls(ctx, looking, answer)
 		cancel()
@@ -186,7 +206,7 @@ func (d *dialog) handleFailure(ctx, asking, round context.Context, answer llm.Re
 		d.service.Log.WarnContext(ctx, "turn.closed", "chat_id", d.chat.ID, "stop_reason", stop, "error", err)
 		return d.close(ctx, asking, stop)
 	case len(d.words) == 0 && d.doubted == "":
-		return d.service.blockedReply(ctx, &d.modelCaller, err)
+		return d.service.blockedReply(ctx, &d.exchange, err)
 	}
 	d.service.Log.WarnContext(ctx, "turn.not_asked_again", "chat_id", d.chat.ID, "error", err)
 	d.ending = ending{conversation.Partial, cmp.Or(stop, conversation.StopModel)}
@@ -220,12 +240,12 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 // hold at the same time, because nothing more is used.
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
-	notes = slices.Concat(notes, d.deniedNotes(), d.partialNote(), d.costNote(d.meter.Turn.Micros+d.meter.Beside))
+	notes = slices.Concat(notes, d.deniedNotes(), d.partialNote(), d.costNote(d.calls.Turn.Micros+d.calls.Beside))
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
 		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed(), d.question})
 	})
-	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil) })
+	writes.Go(func() { d.settle(ctx, Reply{Kind: replyOf(kind), By: by}) })
 	writes.Wait()
 	return reply, err
 }
@@ -236,7 +256,7 @@ func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, erro
 	if d.reconsiders(ctx, text) {
 		d.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", d.chat.ID)
 		d.doubted = text
-		d.messages = append(d.messages,
+		d.query.messages = append(d.query.messages,
 			llm.Message{Role: llm.Assistant, Content: text},
 			llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.reconsider")})
 		return Reply{}, true, nil
@@ -262,7 +282,7 @@ func shorten(text string) string {
 // a tool result for the model. It reports whether the turn is over.
 func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Reply, bool, error) {
 	d.keep(answer.Text)
-	d.messages = append(d.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
+	d.query.messages = append(d.query.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
 	var b batch
 	p := &b.proposals
 	p.Early = d.dryRun()
@@ -305,7 +325,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 		if results[i] == "" && !d.isLeft(i) {
 			results[i] = cmp.Or(p.Early, toolcall.Errors(p.Wrong))
 		}
-		d.messages = append(d.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: results[i]})
+		d.query.messages = append(d.query.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: results[i]})
 	}
 	return Reply{}, false, nil
 }
@@ -327,7 +347,7 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	case cut:
 		why = "nothing was called: your reply was cut; call again, with less in one reply"
 	case spec == nil || !d.offers(c.name):
-		why = fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(d.tools))
+		why = fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(d.query.tools))
 	case err != nil:
 		c.batch.proposals.Refused = err.Error()
 		return toolcall.Errors([]fault.Field{{Msg: err.Error()}})
@@ -345,7 +365,7 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 
 // offers reports whether the turn has a tool.
 func (d *dialog) offers(name string) bool {
-	return slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == name })
+	return slices.ContainsFunc(d.query.tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
 // specOf returns the tool with a name; nil when there is none.
@@ -361,7 +381,7 @@ func (d *dialog) specOf(name string) *toolSpec {
 
 // panicked returns the result of a call that panicked. spec is nil when the tool is unknown, or was not found out before.
 func (d *dialog) panicked(ctx context.Context, c toolCall, spec *toolSpec, cause any) string {
-	d.log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
+	d.service.Log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
 	const why = "internal error: this cannot be done now"
 	if spec == nil || spec.class != classLook {
 		c.batch.proposals.Refused = why // a plan without one of its steps would be a different plan
@@ -371,7 +391,7 @@ func (d *dialog) panicked(ctx context.Context, c toolCall, spec *toolSpec, cause
 
 // unread tells the model that the store cannot be read now.
 func (d *dialog) unread(ctx context.Context, err error) string {
-	d.log.ErrorContext(ctx, "turn.unread", "chat_id", d.chat.ID, "error", err)
+	d.service.Log.ErrorContext(ctx, "turn.unread", "chat_id", d.chat.ID, "error", err)
 	return "this cannot be read now: go on without it, or call again later"
 }
 
@@ -405,14 +425,14 @@ func (d *dialog) read(ctx context.Context, list []reads.Asked, results []string,
 
 // newReads returns the reads of this turn, with what is known when it begins.
 func (d *dialog) newReads() *reads.Set {
-	from := d.readFrom
-	for _, r := range d.runs { // what runs came to is in the prompt, and so is the text of answers whose reads are not
+	from := d.past.ReadFrom
+	for _, r := range d.past.Runs { // what runs came to is in the prompt, and so is the text of answers whose reads are not
 		from = slices.Concat(from, r.DataFrom())
 	}
 	return reads.NewSet(reads.Turn{
 		Reader: d.service.Reads, Drafter: d.drafter(), Log: d.service.Log, Stopped: errStopped, Denied: d.noteDeniedRead,
 		For:  plan.Bound{Account: d.req.Principal.Account, ProjectID: d.chat.ProjectID, TraceID: d.req.TraceID, Key: d.incoming.ID},
-		Most: reads.Most, AskAll: d.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(d.listed, from), Before: d.reads,
+		Most: reads.Most, AskAll: d.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(d.listed, from), Before: d.past.Reads,
 	})
 }
 

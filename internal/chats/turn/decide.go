@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/evidence"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -87,7 +89,7 @@ func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation
 	if yes.Meaning == intent.Other {
 		return Reply{}, false, nil
 	}
-	if known := previousAnswer(st.messages, req); known.ID != "" {
+	if known := history.Answer(st.messages, req.MessageID); known.ID != "" {
 		return asHandled(s.previousReply(ctx, req, chat, known))
 	}
 	if chat.Company == 0 && st.openQuestion(req) && st.runConfirmedBy(req) == nil {
@@ -97,7 +99,7 @@ func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation
 		return Reply{}, false, nil
 	}
 	talks := chat.Company == 0 && st.answersText(req)
-	if talks && st.draft != nil && !stillWaits(*st.draft, s.Now()) {
+	if talks && st.draft != nil && !evidence.StillWaits(*st.draft, s.Now()) {
 		st.draft = nil
 	}
 	if yes.Meaning.Agrees() {
@@ -131,7 +133,7 @@ func (s *Service) loadState(ctx context.Context, req Request, chat conversation.
 	reads.Go(read(last, &st.ended, plan.Status.Terminal))
 	reads.Go(func() (err error) {
 		st.messages, _, err = s.Store.Messages(ctx, account, chat.ID, "", screenMessages+1)
-		st.messages = standing(st.messages)
+		st.messages = history.Standing(st.messages)
 		return err
 	})
 	err = reads.Wait()
@@ -201,7 +203,7 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 	draft, bare, last := *st.draft, yes.Meaning == intent.Assent, st.cardIsLast(req)
 	ofCard := bare || yes.Names != consent.Itself && !yes.Confirms // it needs the card as the last message
 	after, shownAt, onScreen := st.card()
-	if expired := !stillWaits(draft, s.Now()); expired && ofCard && !last {
+	if expired := !evidence.StillWaits(draft, s.Now()); expired && ofCard && !last {
 		return Reply{}, false, nil // the yes refers to another message, and there is no draft to show
 	} else if expired {
 		return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))

@@ -17,8 +17,8 @@ import (
 // chat is answered only on request.
 func (d *dialog) endEarly(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
 	s, req, chat, automation := d.service, d.req, d.chat, snapshot.Automation()
-	if d.previous.ID != "" {
-		reply, err = s.previousReply(ctx, req, d.chat, d.previous)
+	if d.past.Previous.ID != "" {
+		reply, err = s.previousReply(ctx, req, d.chat, d.past.Previous)
 		return true, reply, err
 	}
 	if req.asked {
@@ -55,7 +55,7 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, s
 	var stopAt time.Time
 	var loads errgroup.Group
 	loads.Go(func() (err error) { *snapshot, err = s.equip(ctx, req, d.chat, nil, d.equip); return })
-	loads.Go(func() (err error) { d.chatHistory, err = s.loadHistory(ctx, req, d.chat, message); return })
+	loads.Go(func() (err error) { d.past, err = s.history().Load(ctx, req.history(d.chat, message)); return })
 	loads.Go(func() (err error) { stopAt, err = s.Store.StopAsked(ctx, account, d.chat.ID); return })
 	err = loads.Wait()
 	notice := ""
@@ -66,7 +66,7 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, s
 		notice = "turn.manual"
 	case !stopAt.Before(d.began.Truncate(time.Millisecond)):
 		notice = "turn.stopped"
-	case d.later: // the other message's turn answers both
+	case d.past.Later: // the other message's turn answers both
 		return true, s.transientNotice(req, d.chat, "turn.joined"), nil
 	default:
 		return false, Reply{}, nil

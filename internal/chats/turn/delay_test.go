@@ -44,7 +44,7 @@ func TestWhatChangedDuringTheDelayIsJudgedAfterIt(t *testing.T) {
 			must(t, w.Store.PutEntitlement(ctx, fixture.Account, eligibility.Entitlement{Entitled: true}))
 		}, eligibility.AIDisabled, "", 0},
 		"no credits": {func(t *testing.T, w *world) {
-			_, err := w.service.Credit.Move(ctx, fixture.Account, credit.Movement{Kind: credit.KindAdjustment, Amount: -1, Reason: "x", Actor: "ana"})
+			_, err := w.service.Paid.Credit.Move(ctx, fixture.Account, credit.Movement{Kind: credit.KindAdjustment, Amount: -1, Reason: "x", Actor: "ana"})
 			must(t, err)
 		}, eligibility.InsufficientCredits, "", 0},
 	} {
@@ -98,7 +98,7 @@ func TestWhoTakesOverStopsTheAnswer(t *testing.T) {
 	for _, mode := range []eligibility.Mode{eligibility.Manual, eligibility.Off} {
 		w := newWorld(t)
 		model := waitingModel{make(chan struct{}, 1)}
-		w.service.Models = providers{model}
+		w.service.Paid.Models = providers{model}
 		replied := w.sendAsync("hola")
 		<-model.asked
 		setMode(t, w, w.Chat.ID, mode)
@@ -135,7 +135,7 @@ func TestWhoTakesOverStopsTheRouter(t *testing.T) {
 	t.Run("while its model decides", func(t *testing.T) {
 		w := newRouterWorld(t)
 		model := waitingModel{make(chan struct{}, 1)}
-		w.service.Models = providers{model}
+		w.service.Paid.Models = providers{model}
 		replied := route(w)
 		<-model.asked
 		setMode(t, w, conversation.RouterChat(fixture.Account, 7, "s-1"), eligibility.Manual)

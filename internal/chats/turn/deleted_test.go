@@ -36,7 +36,7 @@ func TestMessageOfDeletedChatIsDeleted(t *testing.T) {
 	w := newWorld(t, text("Hola, Ana."))
 	w.send(t, "hola") // a chat with a title
 	expired := ""
-	w.service.Store, w.service.Models = expiringStore{w.Store, &expired}, providers{deletingModel{w}}
+	w.service.Store, w.service.Paid.Models = expiringStore{w.Store, &expired}, providers{deletingModel{w}}
 	if reply, err := w.try("¿sigues ahí?"); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Fatalf("%+v, %v", reply, err)
 	}
@@ -50,7 +50,7 @@ func TestMessageOfDeletedChatIsDeleted(t *testing.T) {
 func TestMessageIsStoredBeforeTheModelIsAsked(t *testing.T) {
 	w := newWorld(t)
 	for i, message := range []string{"hola", "¿qué salas hay?"} {
-		w.service.Models = providers{modelFunc(func() (llm.Reply, error) {
+		w.service.Paid.Models = providers{modelFunc(func() (llm.Reply, error) {
 			if list := w.Messages(); len(list) != 2*i+1 || list[2*i].Content != message {
 				t.Errorf("the model is asked while the chat has %+v", list)
 			}

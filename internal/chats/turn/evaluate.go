@@ -63,7 +63,7 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 		return false
 	}
 	d.corrected++
-	d.messages = append(d.messages,
+	d.query.messages = append(d.query.messages,
 		llm.Message{Role: llm.Assistant, Content: text},
 		correction(d.req.Locale, v))
 	return true
@@ -72,16 +72,15 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 // judge asks the model for its verdict, without tools. What it writes is not shown. The cost has a record of its own, and
 // counts in the limit of the turn.
 func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) {
-	q := d.modelCaller
+	q, calls := d.query, d.calls.Apart(d.service.record(d.req, d.chat, credit.SourceEval))
+	calls.Beside = d.calls.Turn.Micros + d.calls.Beside
 	q.tools, q.format, q.least, q.writing, q.closes = nil, verdictFormat(), verdictTokens, nil, false
-	q.meter = d.service.besideMeter(d.req, d.chat, credit.SourceEval)
-	q.meter.Beside = d.meter.Turn.Micros + d.meter.Beside
-	q.messages = append(slices.Clone(d.messages),
+	q.messages = append(slices.Clone(d.query.messages),
 		llm.Message{Role: llm.Assistant, Content: text},
 		llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.evaluate")})
-	answer, err := q.ask(ctx)
-	q.meter.settle(context.WithoutCancel(ctx), Reply{Kind: KindMessage, By: q.by()}, err)
-	d.meter.Beside += q.meter.Turn.Micros
+	answer, err := q.ask(ctx, calls)
+	d.service.settle(ctx, calls, nil, Reply{Kind: KindMessage}, err)
+	d.calls.Beside += calls.Turn.Micros
 	if err != nil {
 		return v, err
 	}

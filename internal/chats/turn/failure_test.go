@@ -77,7 +77,7 @@ func TestTurnSettlesHoldWhoseResponseWasLost(t *testing.T) {
 		w.grant(t, 1)
 		wallet := c.wallet
 		wallet.Store = w.Store
-		w.service.Credit.Store = &wallet
+		w.service.Paid.Credit.Store = &wallet
 		if reply := w.send(t, "busca"); reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError {
 			t.Fatalf("%s: %+v", name, reply)
 		}
@@ -91,9 +91,9 @@ func TestTurnSettlesHoldWhoseResponseWasLost(t *testing.T) {
 // newDelayedWorld returns a world whose assistant waits for further messages.
 func newDelayedWorld(t *testing.T, answers ...any) *world {
 	w := newWorld(t, answers...)
-	a := *w.service.Eligibility.Deployment.Assistant
+	a := *w.service.Paid.Eligibility.Deployment.Assistant
 	a.Automation.DelayMS = 300
-	w.service.Eligibility.Deployment.Assistant = &a
+	w.service.Paid.Eligibility.Deployment.Assistant = &a
 	return w
 }
 
@@ -135,7 +135,7 @@ func TestConcurrentRequestsAnswerMessageOnce(t *testing.T) {
 	w.send(t, "hola") // blocked: there are no credits
 	w.grant(t, 1)
 	gate := &gate{open: make(chan struct{}), of: 5, reply: replyWithUsage("una vez", 10, 10)}
-	w.service.Models = providers{gate}
+	w.service.Paid.Models = providers{gate}
 	var mu sync.Mutex
 	kinds := map[turn.Kind]int{}
 	var all sync.WaitGroup
@@ -165,7 +165,7 @@ func TestRequestDuringAnswerMakesNoSecondAnswer(t *testing.T) {
 	w := newWorld(t)
 	held := make(chan struct{})
 	s := &slowModel{preceding: make(chan struct{}), then: func(context.Context) (llm.Reply, error) { <-held; return replyWithUsage("una", 1, 1), nil }}
-	w.service.Models = providers{s}
+	w.service.Paid.Models = providers{s}
 	first := w.sendAsync("hola")
 	<-s.preceding
 	reply, err := w.service.Answer(context.Background(), w.message(""))
@@ -247,7 +247,7 @@ func TestTurnThatCostsNothingNeedsNoWallet(t *testing.T) {
 		if err := w.Store.PutTerms(t.Context(), fixture.Account, eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: c.limits}); err != nil {
 			t.Fatal(err)
 		}
-		w.service.Eligibility.Store, w.service.Credit.Store = closedWallet{w.Store}, closedWallet{w.Store}
+		w.service.Paid.Eligibility.Store, w.service.Paid.Credit.Store = closedWallet{w.Store}, closedWallet{w.Store}
 		if reply := w.send(t, "hola"); (reply.Kind == turn.KindMessage) != c.free {
 			t.Errorf("%s: %+v", name, reply)
 		}

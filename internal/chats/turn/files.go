@@ -177,7 +177,7 @@ func (d *dialog) mayWriteFiles() bool {
 // addFilesCircle notes that the model has read of the files: none of it may go into a read of a service unseen.
 func (d *dialog) addFilesCircle() {
 	if d.reading.AddZone(tool.FilesID) {
-		d.readFrom = append(d.readFrom, tool.FilesID)
+		d.past.ReadFrom = append(d.past.ReadFrom, tool.FilesID)
 	}
 }
 

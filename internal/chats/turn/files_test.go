@@ -312,7 +312,7 @@ func (appender) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 func TestJobWithFilesThatDiesAtAnyWriteChangesThemOnce(t *testing.T) {
 	for after := 1; ; after += stride(3) {
 		w, f := newFileWorld(t)
-		w.service.Models = providers{appender{}}
+		w.service.Paid.Models = providers{appender{}}
 		id := w.start(t, "build", job.Order{}).ID
 		dying := &dyingJobs{Store: w.Store.JobStore, left: after}
 		w.service.Jobs = dying
@@ -363,7 +363,7 @@ func TestChangesWhoseAnswerIsLostAreAppliedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		var failed *step.Error
-		if _, err := w.Steps.Drive(t.Context(), fixture.Account, r.ID); !errors.As(err, &failed) || failed.Name != step.Transient {
+		if _, err := w.Steps.Drive(t.Context(), step.Task{Account: fixture.Account, RunID: r.ID}); !errors.As(err, &failed) || failed.Name != step.Transient {
 			t.Fatalf("%v: %v", after, err)
 		}
 		w.Execute(r.ID)

@@ -47,7 +47,7 @@ var applySpec = toolSpec{
 
 // applyAll returns the calls that stand for a model that is done without one.
 func (d *dialog) applyAll() []llm.Call {
-	return llm.Distinct([]llm.Call{{Name: tool.ApplyChanges, Arguments: "{}"}}, d.messages)
+	return llm.Distinct([]llm.Call{{Name: tool.ApplyChanges, Arguments: "{}"}}, d.query.messages)
 }
 
 // applyCall is a call of apply_changes.
@@ -252,13 +252,10 @@ func (w *work) proposeLeft(ctx context.Context) error {
 			return nil
 		}
 	}
-	if w.meter == nil {
-		w.meter = &meter{settled: true} // no model is called
-	}
-	if w.use == nil { // none may be called now
-		w.use = &eligibility.Selection{}
+	if w.calls.Use == nil { // none may be called now
+		w.calls.Use = &eligibility.Selection{}
 		if last := w.last(); last != nil {
-			w.use.Provider, w.use.Model = last.Provider, last.Model
+			w.calls.Use.Provider, w.calls.Use.Model = last.Provider, last.Model
 		}
 	}
 	shown, _, refused := w.chosenChanges(ctx, nil)

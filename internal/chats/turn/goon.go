@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 )
 
 // An answer that the provider cut at its token limit is continued once. A text goes on where it stopped. Calls are asked
@@ -23,13 +24,13 @@ const (
 )
 
 // goOn continues an answer that was cut. When that fails, it returns the answer as it is.
-func (q *modelCaller) goOn(ctx context.Context, cut llm.Reply) (llm.Reply, error) {
+func (q *query) goOn(ctx context.Context, calls *paid.Calls, cut llm.Reply) (llm.Reply, error) {
 	before := q.messages
 	defer func() { q.messages = before }()
 	tail := tailOf(cut.Text)
-	ask := locale.Text(q.req.Locale, "prompt.cut_text", "tail", tail)
+	ask := locale.Text(q.tag, "prompt.cut_text", "tail", tail)
 	if len(cut.Calls) > 0 {
-		ask = locale.Text(q.req.Locale, "prompt.cut_calls")
+		ask = locale.Text(q.tag, "prompt.cut_calls")
 	}
 	q.messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text}, {Role: llm.System, Content: ask}})
 	if q.writing != nil {
@@ -37,13 +38,13 @@ func (q *modelCaller) goOn(ctx context.Context, cut llm.Reply) (llm.Reply, error
 		release := q.writing.hold(cut.Text)
 		defer func() { q.seam = nil; release() }()
 	}
-	more, err := q.askOnce(ctx)
+	more, err := q.askOnce(ctx, calls)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errStopped):
 		cut.Text, cut.Cut = join(cut.Text, more.Text, tail), true
 		return cut, err
 	case err != nil:
-		q.log.WarnContext(ctx, "turn.not_continued", "turn_id", q.meter.Turn.ID, "error", err)
+		q.log.WarnContext(ctx, "turn.not_continued", "turn_id", calls.Turn.ID, "error", err)
 		return cut, nil
 	}
 	if q.seam != nil {

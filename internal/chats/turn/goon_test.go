@@ -90,7 +90,7 @@ func TestAnAnswerThatGoesOnIsPushedAsOneText(t *testing.T) {
 		e.wait(t, func(text string) bool { return text == whole })
 		return text(strings.TrimSpace(rest)), nil
 	}
-	w.service.Models = providers{&turns{[]llm.Model{first, second}}}
+	w.service.Paid.Models = providers{&turns{[]llm.Model{first, second}}}
 	if reply := w.send(t, "hola"); reply.Message.Content != strings.TrimSpace(whole) {
 		t.Errorf("%q", reply.Message.Content)
 	}

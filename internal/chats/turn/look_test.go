@@ -403,7 +403,7 @@ func TestTextsKeepTheCirclesOfTheirPrompt(t *testing.T) {
 	w := newLookWorld(t)
 	w.service.Log = slog.New(slog.DiscardHandler)
 	model := &textual{calls: []any{calls("look", lookAt(w.Server.ID, "/rooms"))}}
-	w.service.Models = providers{model}
+	w.service.Paid.Models = providers{model}
 	for range 35 {
 		w.send(t, "¿Qué sala hay?")
 	}

@@ -8,6 +8,14 @@ import (
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/redact"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
+)
+
+// Bounds of what runs came to, in the prompt.
+const (
+	resultBytes  = 6 << 10  // of each step's answer
+	outcomeBytes = 48 << 10 // of all answers together
+	pathBytes    = 512      // of each step's path
 )
 
 // outcome is the form in which the model reads a run. It also describes a draft that ended
@@ -83,17 +91,14 @@ func outcomes(runs []plan.Run, at time.Time) (string, error) {
 // outcomeOf returns a run's outcome with at most most bytes of each answer. A draft past its
 // expiry counts as expired, even before that is stored.
 func outcomeOf(r plan.Run, at time.Time, most int) outcome {
-	o := outcome{Goal: r.Plan.Goal, Status: r.Status, Reason: r.Reason, Undoing: r.UndoAt != nil && r.Status.Active(), Steps: []stepOutcome{}}
-	if r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt) {
-		o.Status = plan.Expired
-	}
+	seen := view.Of(r, at)
+	o := outcome{Goal: r.Plan.Goal, Status: seen.Status, Reason: r.Reason, Undoing: seen.Undoing, Waits: waitOf(r, seen.Waits), Steps: []stepOutcome{}}
 	if r.Error != nil {
 		o.Error = r.Error.Message
 	}
 	if r.Withdrawn != nil {
 		o.Withdrawn = r.Withdrawn.Reason
 	}
-	o.Waits = waitOf(r)
 	for _, step := range r.Plan.Steps {
 		o.Steps = append(o.Steps, stepOutcomeOf(r, step, most))
 	}
@@ -142,16 +147,13 @@ func undoStatus(r plan.Run, step plan.EffectID) plan.StepStatus {
 	return found
 }
 
-// waitOf returns the approval that a run waits for, or nil.
-func waitOf(r plan.Run) *wait {
-	if r.Status != plan.Waiting {
-		return nil
-	}
-	for _, st := range r.Steps {
-		if st.Status == plan.StepWaiting && st.Approval != nil {
+// waitOf returns the first approval of what waits in a run; nil when there is none.
+func waitOf(r plan.Run, waits []plan.Wait) *wait {
+	for _, w := range waits {
+		if w.Kind == plan.WaitApproval {
 			return &wait{
-				Step: st.StepID.String(), Reason: st.Approval.Reason,
-				Since: st.Approval.AskedAt.UTC().Format(time.RFC3339), Until: st.Approval.ExpiresAt.UTC().Format(time.RFC3339),
+				Step: w.StepID.String(), Reason: r.State(w.StepID).Approval.Reason,
+				Since: w.Asked.UTC().Format(time.RFC3339), Until: w.Due.UTC().Format(time.RFC3339),
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (d *dialog) prompt() (string, error) {
 	} else {
 		shown = onlyServers(shown)
 	}
-	acting, err := d.agent.section(d.req.Locale, d.tools)
+	acting, err := d.agent.section(d.req.Locale, d.query.tools)
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ func (d *dialog) prompt() (string, error) {
 		"Total":     total,
 		"Named":     hasNamedTools(d.listed),
 		"Look":      mayLook(d.listed) && d.agent.MayUse(toolLook),
-		"Asks":      slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
+		"Asks":      slices.ContainsFunc(d.query.tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
 		"Files":     d.files.offered,
 		"Writes":    d.files.offered && d.mayWriteFiles(),
 	})
@@ -72,7 +72,7 @@ func (d *dialog) workspace() string {
 // now writes what is true of this turn: the time, the draft that waits, what was read and run, the files, and the best matches
 // of a large catalogue. It stands before the person's message.
 func (d *dialog) now() (string, error) {
-	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool {
+	ended := slices.DeleteFunc(slices.Clone(d.past.Runs), func(r plan.Run) bool {
 		return d.pending != nil && r.ID == d.pending.ID || d.job != nil && r.JobID == d.job.ID // those of a job are results of its calls
 	})
 	runs, err := outcomes(ended, d.service.Now())
@@ -86,7 +86,7 @@ func (d *dialog) now() (string, error) {
 	return locale.Prompt(d.req.Locale, "now", map[string]any{
 		"Today":   today(d.req.Locale, d.service.Now()),
 		"Matches": catalogue(d.bestMatches()),
-		"Reads":   earlierReads(d.reads),
+		"Reads":   earlierReads(d.past.Reads),
 		"Runs":    strings.TrimSpace(runs),
 		"Draft":   draft,
 		"RunID":   d.draftID(),
@@ -110,7 +110,7 @@ func (d *dialog) draftID() string {
 
 // pendingGoal returns the goal of the pending draft; "" when there is none.
 func (d *dialog) pendingGoal() string {
-	for _, r := range d.runs {
+	for _, r := range d.past.Runs {
 		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.service.Now().Before(r.Plan.ExpiresAt) {
 			return toolcall.OneLine(r.Plan.Goal)
 		}

@@ -98,7 +98,7 @@ func (d *dialog) show(ctx context.Context, r plan.Run) (Reply, error) {
 	var reply Reply
 	var writes sync.WaitGroup // the hold is settled although the draft is not stored
 	writes.Go(func() { reply, err = d.storeDraft(ctx, r) })
-	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}, nil) })
+	writes.Go(func() { d.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}) })
 	writes.Wait()
 	return reply, err
 }
@@ -180,7 +180,7 @@ func (d *dialog) replacedByCard(ctx context.Context) ([]conversation.Message, er
 
 // draftIn returns the draft that waits in a chat, if it was read for the prompt.
 func (d *dialog) draftIn(chat conversation.Chat) *plan.Run {
-	for _, r := range d.runs {
+	for _, r := range d.past.Runs {
 		if r.ID == chat.PendingRunID && r.Status == plan.Draft {
 			return &r
 		}
@@ -207,8 +207,8 @@ func (d *dialog) readDraft(ctx context.Context) (conversation.Chat, *plan.Run, e
 
 // modelData returns the event's data about the model that wrote a plan.
 func (d *dialog) modelData() map[string]any {
-	data := map[string]any{"provider": d.use.Provider, "model": d.use.Model}
-	if swap := d.use.Swap; swap != nil {
+	data := map[string]any{"provider": d.calls.Use.Provider, "model": d.calls.Use.Model}
+	if swap := d.calls.Use.Swap; swap != nil {
 		data["preferred"], data["because"] = swap.Preferred, swap.Reason
 	}
 	return data

@@ -52,7 +52,7 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	}
 	began := s.Now()
 	d := s.drafter(account, e.Locale)
-	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID}, began)
+	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID})
 	if err != nil {
 		return plan.Run{}, err
 	}
@@ -249,22 +249,25 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 		return reply, nil, err
 	}
 	if err == nil {
-		d.meter.settle(ctx, reply, nil)
+		d.settle(ctx, reply)
 	}
 	return reply, nil, err
 }
 
+// draftBytes bounds a draft in the prompt that the model may change.
+const draftBytes = 32 << 10
+
 // editableDraft returns the chat's draft when it can still be changed and fits into the prompt
 // whole; nil otherwise.
 func (d *dialog) editableDraft() *plan.Run {
-	at := slices.IndexFunc(d.runs, func(r plan.Run) bool { return r.ID == d.chat.PendingRunID })
-	if at < 0 || d.job != nil || checkEditable(d.runs[at], d.runs[at].Digest, d.service.Now()) != nil {
+	at := slices.IndexFunc(d.past.Runs, func(r plan.Run) bool { return r.ID == d.chat.PendingRunID })
+	if at < 0 || d.job != nil || checkEditable(d.past.Runs[at], d.past.Runs[at].Digest, d.service.Now()) != nil {
 		return nil
 	}
-	if raw, err := json.Marshal(d.runs[at].Plan.Steps); err != nil || len(raw) > draftBytes {
+	if raw, err := json.Marshal(d.past.Runs[at].Plan.Steps); err != nil || len(raw) > draftBytes {
 		return nil
 	}
-	return &d.runs[at]
+	return &d.past.Runs[at]
 }
 
 // doubtsIn says which steps of a draft send a request again that may have been done, a line each; "" when none does.

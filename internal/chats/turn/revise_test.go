@@ -294,7 +294,7 @@ func TestRevisionKeepsDraftThatChangedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	first := w.proposeDraft(t, bookNorth)
 	edit := w.edit(t, first, "", strings.ReplaceAll(bookNorth, "norte", "este"))
-	w.service.Models = providers{interruptingModel{w.model, func() {
+	w.service.Paid.Models = providers{interruptingModel{w.model, func() {
 		if _, err := w.service.Revise(context.Background(), edit); err != nil {
 			t.Error(err)
 		}
@@ -329,9 +329,7 @@ func (w *world) awaitApproval(t testing.TB, r plan.Run) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(t.Context(), fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	now, at := w.Read(r.ID), w.Clock()
 	st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: at, Approval: &plan.Approval{
 		Ask: plan.Ask{Reason: "Borra algo", Minutes: 60}, Method: "DELETE", Token: "t", AskedAt: at, ExpiresAt: at.Add(time.Hour),

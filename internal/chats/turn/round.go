@@ -188,9 +188,9 @@ func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event
 // handle does what the last answer asks for, and stores what became of it.
 func (w *work) handle(ctx context.Context) (job.Next, error) {
 	r := w.last()
-	if w.use == nil { // the model was chosen when it was asked
-		w.use = &eligibility.Selection{}
-		w.use.Provider, w.use.Model = r.Provider, r.Model
+	if w.calls.Use == nil { // the model was chosen when it was asked
+		w.calls.Use = &eligibility.Selection{}
+		w.calls.Use.Provider, w.calls.Use.Model = r.Provider, r.Model
 	}
 	switch {
 	case r.Eval:
@@ -240,7 +240,7 @@ func (w *work) addTime() { w.job.Worked += w.service.Now().Sub(w.began) }
 
 // count adds an answered round to the job as handled, and returns its event. Its caller stores both at once.
 func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
-	if w.meter == nil { // another invocation asked the model
+	if !w.calls.Begun() { // another invocation asked the model
 		w.settleAgain(ctx, r)
 	}
 	r.Handled = w.service.Now()
@@ -328,7 +328,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 		w.noteCalls(r)
 		return nil
 	}
-	results := w.messages[len(w.messages)-len(r.Calls):]
+	results := w.query.messages[len(w.query.messages)-len(r.Calls):]
 	for i, m := range results {
 		if !w.isLeft(i) {
 			r.Results[i] = cmp.Or(m.Content, "{}")

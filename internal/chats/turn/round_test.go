@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,68 @@ func TestJobHearsOfEveryEndOfItsPlan(t *testing.T) {
 	}
 }
 
+// TestAPlanThatWasNotDoneWholeIsOnRecord: the job is no success, whatever its model says. When nothing of it was done, another plan may
+// take its place.
+func TestAPlanThatWasNotDoneWholeIsOnRecord(t *testing.T) {
+	const goal = "Reserva la n1"
+	for name, c := range map[string]struct {
+		statuses []int // of the answers to the steps
+		then     bool  // another plan is done after it
+		refused  string
+		unknown  []string
+	}{
+		"none of it":                {[]int{422}, false, goal + ": failed", nil},
+		"none of it, then another":  {[]int{422}, true, "", nil},
+		"a part of it":              {[]int{201, 422}, false, goal + ": unfinished", nil},
+		"a part of it, and another": {[]int{201, 422}, true, goal + ": unfinished", nil},
+		"nobody knows":              {[]int{500}, false, "", []string{goal}},
+		"nobody knows, and another": {[]int{500}, true, "", []string{goal}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			w.Store.RunStore.Jobs = w.jobs
+			propose := func(goal string, steps int) any {
+				var list []string
+				for i := range steps {
+					list = append(list, fmt.Sprintf(`{"id":"s%d","title":"Reserva","mcp_id":"%s","method":"POST","path":"/bookings","body":{"room":"%s %d"}}`, i+1, w.Server.ID, goal, i))
+				}
+				return calls("propose_plan", `{"goal":"`+goal+`","steps":[`+strings.Join(list, ",")+`]}`)
+			}
+			answers := slices.Clone(c.statuses)
+			w.model.answers = []any{propose(goal, len(answers)), text("Hecho."), text("Hecho.")}
+			if c.then {
+				w.model.answers = slices.Insert(w.model.answers, 1, propose("Otra", 1))
+				answers = append(answers, 201)
+			}
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				status := answers[0]
+				answers = answers[1:]
+				return tool.Answer{Status: status, Body: []byte(`{"id":"n1"}`)}, nil
+			})
+			j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+			for !j.Status.Terminal() {
+				r := w.Read(j.RunID)
+				if err := w.Confirm(r); err != nil {
+					t.Fatal(err)
+				}
+				w.Execute(r.ID)
+				j = w.drive(t, j.ID)
+			}
+			want := job.Partial
+			if c.refused == "" && c.unknown == nil {
+				want = job.Success
+			}
+			var got []string
+			for _, f := range j.Record.Refused {
+				got = append(got, f.What+": "+string(f.Code))
+			}
+			if j.Status != want || strings.Join(got, ", ") != c.refused || !slices.Equal(j.Record.Unknown, c.unknown) {
+				t.Errorf("%s, refused %q, unknown %q", j.Status, got, j.Record.Unknown)
+			}
+		})
+	}
+}
+
 func TestJobIsEndedForAReason(t *testing.T) {
 	forever := func(w *jobWorld) {
 		for i := range 60 {
@@ -243,7 +306,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 		"a model that is down":  {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"a prompt without room": {job.Order{Prompt: strings.Repeat("áéíóú", 3200)}, func(w *jobWorld) {
 			d := smallWindow("gpt-3.5-turbo", "llama-3.1-8b-instant")
-			w.service.Eligibility = w.Eligibility(d, "openai", "groq")
+			w.service.Paid.Eligibility = w.Eligibility(d, "openai", "groq")
 		}, job.Partial, conversation.StopContext, 0, "ya no cabe en el modelo"},
 		"a text that nobody sees":   {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text("\u200b\u2060"), text("\u3164")} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"a model that says nothing": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text(""), text("")} }, job.Failed, conversation.StopModel, 2, "no responde"},
@@ -429,7 +492,7 @@ func TestJobThatIsStartedAgainIsTheSame(t *testing.T) {
 
 func TestBlockedJobSaysWhy(t *testing.T) {
 	w := newJobWorld(t)
-	w.service.Eligibility = w.Eligibility(eligibility.Deployment{Providers: []eligibility.Platform{{Name: "test"}}, Assistant: fixture.Assistant("test", "m")})
+	w.service.Paid.Eligibility = w.Eligibility(eligibility.Deployment{Providers: []eligibility.Platform{{Name: "test"}}, Assistant: fixture.Assistant("test", "m")})
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 	if j.Status != job.Failed || j.StopReason != conversation.StopBlocked || !strings.Contains(j.Output, "clave") {
 		t.Errorf("%+v", j)

@@ -48,7 +48,7 @@ func TestTheLastTextOfAJobIsInItsBudget(t *testing.T) {
 			for budget := int64(200); budget < 400_000; budget += budget * int64(stride(3)) / 3 {
 				w := newJobWorld(t)
 				w.service.Log = slog.New(slog.DiscardHandler)
-				w.service.Eligibility = w.Eligibility(paidDeployment(), "openai", "groq")
+				w.service.Paid.Eligibility = w.Eligibility(paidDeployment(), "openai", "groq")
 				w.grant(t, 100)
 				w.setTerms(t, credit.DefaultPolicy(), credit.Limits{})
 				w.Answer(func(tool.Request) (tool.Answer, error) {
@@ -56,7 +56,7 @@ func TestTheLastTextOfAJobIsInItsBudget(t *testing.T) {
 					return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, nil
 				})
 				n := 0
-				w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
+				w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 					reply := text("Leí algo.")
 					if len(r.Tools) > 0 {
 						reply = w.manyLooks(n, 4)

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 )
 
 // askRound asks the model for the next answer, and stores it. It returns the reason to end the job instead.
@@ -27,12 +28,12 @@ func (w *work) askRound(ctx context.Context) (conversation.StopReason, error) {
 	if r.Eval = w.toJudge(); r.Eval {
 		w.askToJudge()
 	}
-	request := w.request()
-	r.Held = w.use.Price.Cost(request.Estimate(), request.MaxTokens)
+	request := w.query.request(w.calls.Use)
+	r.Held = w.calls.Use.Price.Cost(request.Estimate(), request.MaxTokens)
 	if !w.limitSpending(r.Held, request) {
 		return conversation.StopBudget, nil
 	}
-	return w.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return w.ask(asking) })
+	return w.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return w.query.ask(asking, w.calls) })
 }
 
 // nextRound returns the round to ask: another attempt at the last one when its answer was lost, else a new one.
@@ -55,11 +56,11 @@ func (w *work) limitSpending(held int64, request llm.Request) bool {
 	if budget == 0 {
 		return true
 	}
-	left := budget - w.job.Micros - w.use.Price.Cost(request.Estimate()+request.MaxTokens, closingTokens)
+	left := budget - w.job.Micros - w.calls.Use.Price.Cost(request.Estimate()+request.MaxTokens, closingTokens)
 	if held > left {
 		return held == 0
 	}
-	w.use.Budget = max(1, left)
+	w.calls.Use.Budget = max(1, left)
 	return true
 }
 
@@ -86,11 +87,11 @@ func (w *work) chargeLost(ctx context.Context, r *job.Round) error {
 	}
 	turn := w.roundRecord(*r)
 	turn.Outcome, turn.Provider, turn.Model, turn.Estimated, turn.Micros = credit.OutcomeFailed, r.Provider, r.Model, true, r.Held
-	hold := credit.Hold{ID: turn.ID, Account: w.job.Account, Asked: true}
-	if kept, err := w.service.Credit.Kept(ctx, hold); err == nil {
-		turn.Charged = kept.Tokens()
+	calls := w.service.Paid.Left(w.job.Account, turn)
+	if kept, err := w.service.Paid.Credit.Kept(ctx, calls.Hold); err == nil {
+		calls.Turn.Charged = kept.Tokens()
 	}
-	if err := w.service.Credit.Settle(ctx, hold, turn); err != nil {
+	if err := calls.Settle(ctx); err != nil {
 		w.service.Log.WarnContext(ctx, "job.lost_unsettled", "job_id", w.job.ID, "round", r.N, "error", err) // the sweep releases the hold
 	}
 	e, err := job.NewEvent(w.service.Now(), job.EventLost, map[string]any{"round": r.N, "cost_micros": r.Held})
@@ -105,11 +106,10 @@ func (w *work) chargeLost(ctx context.Context, r *job.Round) error {
 
 // settleAgain charges a call whose answer was stored by an invocation that may have died before it charged it.
 func (w *work) settleAgain(ctx context.Context, r *job.Round) {
-	w.meter = &meter{settled: true}
 	if r.Used == nil { // it was stored before records were kept with it
 		return
 	}
-	if err := w.service.Credit.Settle(ctx, credit.Hold{ID: r.Used.ID, Account: w.job.Account, Asked: true}, *r.Used); err != nil {
+	if err := w.service.Paid.Left(w.job.Account, *r.Used).Settle(ctx); err != nil {
 		w.service.Log.ErrorContext(ctx, "job.unsettled", "job_id", w.job.ID, "round", r.N, "micros", r.Micros, "error", err)
 	}
 }
@@ -118,8 +118,8 @@ func (w *work) settleAgain(ctx context.Context, r *job.Round) {
 // no answer.
 func (w *work) call(ctx context.Context, r job.Round, ask func(context.Context) (llm.Reply, error)) (conversation.StopReason, error) {
 	s := w.service
-	r.Asked, r.Provider, r.Model = s.Now(), w.use.Provider, w.use.Model
-	w.meter = w.roundMeter(r)
+	r.Asked, r.Provider, r.Model = s.Now(), w.calls.Use.Provider, w.calls.Use.Model
+	w.calls.Begin(w.roundRecord(r))
 	if err := s.Jobs.AskRound(ctx, w.job, r); err != nil {
 		return "", err
 	}
@@ -135,36 +135,28 @@ func (w *work) call(ctx context.Context, r job.Round, ask func(context.Context) 
 	failpoint.Here("round.model.after")
 	if err != nil {
 		reason := w.failedReason(ctx, context.Cause(asking), err)
-		w.meter.settle(ctx, Reply{By: w.endedBy(reason)}, err)
+		s.settle(ctx, w.calls, nil, Reply{By: w.endedBy(reason)}, err)
 		return reason, w.forget(ctx)
 	}
 	r.Answered, r.Text, r.Calls = s.Now(), answer.Text, jobCalls(answer.Calls)
-	r.Provider, r.Model, r.Micros = w.use.Provider, answer.Model, w.meter.Turn.Micros
-	used := w.meter.Turn
+	r.Provider, r.Model, r.Micros = w.calls.Use.Provider, answer.Model, w.calls.Turn.Micros
+	used := w.calls.Turn
 	used.Outcome = string(KindRound)
 	r.Used = &used
 	if err := s.Jobs.AnswerRound(ctx, w.job, r); err != nil { // it is lost, and counted as such later
 		return "", err
 	}
 	*w.last() = r
-	w.meter.settle(ctx, Reply{Kind: KindRound, By: w.by()}, nil)
+	s.settle(ctx, w.calls, nil, Reply{Kind: KindRound, By: w.by()}, nil)
 	return "", nil
 }
 
 // forget notes that a call failed, so that it is not counted as lost.
 func (w *work) forget(ctx context.Context) error {
 	r := w.last()
-	r.Lost, r.Micros = true, w.meter.Turn.Micros
+	r.Lost, r.Micros = true, w.calls.Turn.Micros
 	w.job.Micros += r.Micros
 	return w.save(ctx, []job.Round{*r})
-}
-
-// roundMeter returns the meter of one call of a job.
-func (w *work) roundMeter(r job.Round) *meter {
-	return &meter{
-		Meter:  eligibility.NewMeter(w.service.Credit, w.job.Account, w.roundRecord(r)),
-		locale: w.req.Locale, log: w.service.Log, count: func(context.Context, Reply, error) {},
-	}
 }
 
 // endedBy returns the model whose call a person ended; nil for any other reason.
@@ -222,8 +214,8 @@ func (w *work) failedReason(ctx context.Context, cause, err error) conversation.
 	if errors.Is(cause, errAgentTime) {
 		return conversation.StopTime
 	}
-	if blocked, ok := errors.AsType[errBlocked](err); ok {
-		return w.blockedReason(blocked.block)
+	if blocked, ok := errors.AsType[paid.Blocked](err); ok {
+		return w.blockedReason(blocked.Block)
 	}
 	if errors.Is(err, errContextFull) {
 		return conversation.StopContext

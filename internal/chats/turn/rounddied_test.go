@@ -45,7 +45,7 @@ func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
 			for ; ; after += stride(5) {
 				w := newJobWorld(t)
 				thinks := &thinker{w: w, then: c.then}
-				w.service.Models = providers{thinks}
+				w.service.Paid.Models = providers{thinks}
 				id := w.start(t, "build", c.order).ID
 				dying := &dyingJobs{Store: w.Store.JobStore, left: after}
 				w.service.Jobs, w.jobs.Store = dying, dying

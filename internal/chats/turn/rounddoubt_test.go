@@ -148,7 +148,7 @@ func TestAJobThatIsAskedOnceMoreDiesAtAnyWrite(t *testing.T) {
 		w := newJobWorld(t)
 		once := locale.Text(locale.Spanish, "prompt.reconsider")
 		most := 0
-		w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
+		w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 			n := 0
 			for _, m := range r.Messages {
 				if m.Content == once {

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 )
 
@@ -97,20 +98,21 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if w.block != nil {
-		return "", errBlocked{w.block}
+		return "", paid.Blocked{Block: w.block}
 	}
 	r, err := w.nextRound(ctx)
 	if err != nil {
 		return "", err
 	}
+	prompt := w.calls.Use.Window
 	if budget := w.job.Loop.BudgetMicros; budget > 0 {
-		w.closeHeld, w.closeFor = true, w.affordable(budget-w.job.Micros)
+		prompt = w.affordable(budget - w.job.Micros)
 	}
-	request, err := w.closingRequest(locale.Text(w.req.Locale, "job.ended_by", "reason", w.reasonText()), closingTokens)
+	request, err := w.closingRequest(locale.Text(w.req.Locale, "job.ended_by", "reason", w.reasonText()), closingTokens, prompt)
 	if err != nil {
 		return "", err
 	}
-	r.Closing, r.Held = true, w.use.Price.Cost(request.Estimate(), request.MaxTokens)
+	r.Closing, r.Held = true, w.calls.Use.Price.Cost(request.Estimate(), request.MaxTokens)
 	if budget := w.job.Loop.BudgetMicros; budget > 0 && w.job.Micros+r.Held > budget {
 		return "", errors.New("the budget has no room for it")
 	}
@@ -123,12 +125,12 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 
 // affordable returns how many tokens the prompt of the last text may have for so many micros.
 func (w *work) affordable(micros int64) int {
-	price := w.use.Price
+	price := w.calls.Use.Price
 	if price.Input == 0 {
-		return w.use.Window
+		return w.calls.Use.Window
 	}
 	left := float64(micros - price.Cost(0, closingTokens))
-	return int(min(left/float64(price.Input)*1e6, float64(w.use.Window))) // below 0 nothing fits
+	return int(min(left/float64(price.Input)*1e6, float64(w.calls.Use.Window))) // below 0 nothing fits
 }
 
 // reasonText returns why the job is ended, as a part of a sentence.

@@ -114,8 +114,8 @@ func (w *work) endWith(ctx context.Context, r *job.Round) error {
 
 // askToJudge makes the next call an evaluation of the last answer.
 func (w *work) askToJudge() {
-	w.tools, w.format, w.least = nil, verdictFormat(), verdictTokens
-	w.messages = append(w.messages, llm.Message{Role: llm.System, Content: locale.Text(w.req.Locale, "prompt.evaluate")})
+	w.query.tools, w.query.format, w.query.least = nil, verdictFormat(), verdictTokens
+	w.query.messages = append(w.query.messages, llm.Message{Role: llm.System, Content: locale.Text(w.req.Locale, "prompt.evaluate")})
 }
 
 // correction tells the model what its answer lacks.

@@ -55,7 +55,7 @@ func TestListOfWhatWaitsHasTheJobsThatWait(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &jobLists{jobWorld: newJobWorld(t), waits: map[string]bool{}}
 		w.Store.RunStore.Jobs, w.service.Questions = w.jobWorld.jobs, w.jobWorld.jobs
-		w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
+		w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 			switch last := r.Messages[len(r.Messages)-1]; {
 			case len(r.Tools) == 0 || last.Role == llm.ToolRole:
 				return text("fin"), nil

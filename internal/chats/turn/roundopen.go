@@ -39,7 +39,7 @@ func (w *work) open(ctx context.Context) error {
 	var snapshot eligibility.Snapshot
 	var loads errgroup.Group
 	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.req, chat, &w.agent, w.equip); return })
-	loads.Go(func() (err error) { w.chatHistory, err = s.loadHistory(ctx, w.req, chat, w.incoming); return })
+	loads.Go(func() (err error) { w.past, err = s.history().Load(ctx, w.req.history(chat, w.incoming)); return })
 	if err := loads.Wait(); err != nil {
 		return err
 	}
@@ -49,13 +49,13 @@ func (w *work) open(ctx context.Context) error {
 	if j.Context != "" { // the prompt has names of files of the client's machine
 		w.addCircles(job.MachineCircle)
 	}
-	w.readFrom = append(w.readFrom, w.job.ReadFrom...)
+	w.past.ReadFrom = append(w.past.ReadFrom, w.job.ReadFrom...)
 	if err := w.prepare(snapshot); err != nil {
 		return err
 	}
 	w.addRounds()
 	w.addCircles(w.dataFrom()...)
-	w.block = w.resolve(snapshot)
+	w.block = w.query.resolve(w.calls, snapshot)
 	return nil
 }
 
@@ -74,19 +74,19 @@ func (w *work) addRounds() {
 		}
 		if r.Eval {
 			v, _ := readVerdict(r.Text) // it can be read, because the job went on after it
-			w.messages = append(w.messages, correction(w.req.Locale, v))
+			w.query.messages = append(w.query.messages, correction(w.req.Locale, v))
 			continue
 		}
-		w.messages = append(w.messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
+		w.query.messages = append(w.query.messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
 		switch {
 		case r.Doubted:
 			w.doubted = r.Text
-			w.messages = append(w.messages, llm.Message{Role: llm.System, Content: locale.Text(w.req.Locale, "prompt.reconsider")})
+			w.query.messages = append(w.query.messages, llm.Message{Role: llm.System, Content: locale.Text(w.req.Locale, "prompt.reconsider")})
 		case r.RunID != "": // what it says of that is looked at anew
 			w.doubted = ""
 		}
 		for k, call := range r.Calls {
-			w.messages = append(w.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
+			w.query.messages = append(w.query.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
 			if w.clientSpec(call.Name) != nil { // it was done on the client's machine
 				w.addDone(r, k)
 			}
@@ -97,7 +97,7 @@ func (w *work) addRounds() {
 				sum = ""
 			}
 			w.reading.Resume(sum, l.Source, w.readText(l.Source))
-			w.reads = append(w.reads, l.Source)
+			w.past.Reads = append(w.past.Reads, l.Source)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (w *work) countRefusal(r plan.Run) {
 		w.job.Record.RefusePlan(r.Plan.Goal)
 	case r.Confirmer != "":
 		w.job.Refused = 0
-		w.job.Record.Planned(changed(r))
+		w.job.Record.Ran(r.Plan.Goal, r.Status, changed(r))
 	}
 }
 

@@ -35,7 +35,7 @@ func (w *jobWorld) stopWhile(t *testing.T, id *string) func(context.Context) {
 func TestTheTimeOfAJobBoundsItsCalls(t *testing.T) {
 	w := newJobWorld(t)
 	w.service.Log = slog.New(slog.DiscardHandler)
-	w.service.Models = providers{&turns{[]llm.Model{silent, w.model}}}
+	w.service.Paid.Models = providers{&turns{[]llm.Model{silent, w.model}}}
 	w.model.answers = []any{text("No me ha dado tiempo.")}
 	j := w.drive(t, w.start(t, "build", job.Order{TimeoutS: 1}).ID)
 	if j.Status != job.Partial || j.StopReason != conversation.StopTime || j.Output != "No me ha dado tiempo." {
@@ -75,13 +75,13 @@ func TestAStopEndsTheLooksOfAJob(t *testing.T) {
 func TestAStoppedCallOfAJobIsCounted(t *testing.T) {
 	w := newJobWorld(t)
 	w.service.Log = slog.New(slog.DiscardHandler)
-	w.service.Eligibility = w.Eligibility(eligibility.Deployment{
+	w.service.Paid.Eligibility = w.Eligibility(eligibility.Deployment{
 		Providers: []eligibility.Platform{{Name: "openai", BaseURL: "https://test.example/v1"}}, Assistant: fixture.Assistant("openai", "gpt-4o-mini"),
 	}, "openai")
 	var id string
 	stop := w.stopWhile(t, &id)
 	read := 0
-	w.service.Models = providers{models(func(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	w.service.Paid.Models = providers{models(func(ctx context.Context, r llm.Request) (llm.Reply, error) {
 		read = r.Estimate()
 		stop(ctx)
 		return llm.Reply{}, llm.Stopped(ctx)

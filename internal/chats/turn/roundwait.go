@@ -77,7 +77,7 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	}
 	w.countRefusal(r)
 	told, err = outcomes([]plan.Run{r}, w.service.Now())
-	w.runs = []plan.Run{r}
+	w.past.Runs = []plan.Run{r}
 	w.addCircles(r.DataFrom()...)
 	if err != nil {
 		return "", nil, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/setup"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
@@ -51,7 +52,7 @@ const maxDecisions = 2
 
 // routing is the strategy of a turn in which a model decides who answers.
 type routing struct {
-	modelCaller
+	exchange
 	service  *Service
 	incoming conversation.Message
 	previous conversation.Message // the answer of an earlier attempt, for a retried request
@@ -73,15 +74,13 @@ func (s *Service) Route(ctx context.Context, req Request) (Reply, error) {
 		return Reply{}, err
 	}
 	at := s.Now()
-	temperature := agent.Temperature
-	r := &routing{modelCaller: s.modelCaller(req, chat), service: s}
-	r.temperature = &temperature
+	r := &routing{exchange: s.exchange(req, chat), service: s}
 	return s.respond(ctx, r, s.userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
 		return s.say(ctx, req, chat, message)
 	})
 }
 
-func (r *routing) caller() *modelCaller { return &r.modelCaller }
+func (r *routing) state() *exchange { return &r.exchange }
 
 // loaders implements strategy. A failure to read optional data does not fail the turn.
 func (r *routing) loaders(ctx context.Context, message conversation.Message) []func() error {
@@ -121,8 +120,8 @@ func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conve
 	if !r.service.mayBeRepeat(r.req) {
 		return conversation.Message{}, nil
 	}
-	messages, err := r.service.newestMessages(ctx, account, r.chat.ID)
-	return previousAnswer(messages, r.req), err
+	messages, err := r.service.history().Newest(ctx, account, r.chat.ID)
+	return history.Answer(messages, r.req.MessageID), err
 }
 
 // loadAgents returns the account's active agents, as they were approved.
@@ -186,15 +185,16 @@ func (r *routing) prepare(eligibility.Snapshot) error {
 		Today: today(r.req.Locale, r.service.Now()), Persona: r.req.Route.Persona, Business: r.business,
 		Memory: r.memory.Recent(), Current: r.memory.Current(), Agents: r.agents, Overrides: r.settings.Prompts,
 	})
-	r.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: r.req.Message}}
-	r.answered = len(r.messages) - 1
-	r.format = agent.Format(r.agents)
+	r.query.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: r.req.Message}}
+	r.query.answered = len(r.query.messages) - 1
+	r.query.format = agent.Format(r.agents)
 	return err
 }
 
 // converse implements strategy. A person who takes the chat over meanwhile stops the answer.
 func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
-	live, watch := r.service.startStream(ctx, r.req.Principal.Account, r.chat, r.meter.Turn.ID, r.began)
+	r.calls.Use.Assistant.Temperature = agent.Temperature
+	live, watch := r.service.startStream(ctx, r.req.Principal.Account, r.chat, r.calls.Turn.ID, r.began)
 	defer watch.end(ctx)
 	if until, bounded := asking.Deadline(); bounded {
 		var cancel context.CancelFunc
@@ -209,7 +209,7 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	case errors.Is(context.Cause(live), errStopped):
 		return r.leaveToPerson(ctx)
 	case err != nil:
-		return r.service.blockedReply(ctx, &r.modelCaller, err)
+		return r.service.blockedReply(ctx, &r.exchange, err)
 	case !ok:
 		return r.finish(ctx, locale.Say("router.apology"), Routed{Action: agent.Respond, Undecided: true}, nil)
 	case decision.Action == agent.Delegate && r.named(decision.Agent).Loop != nil:
@@ -234,18 +234,18 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 // decision is usable.
 func (r *routing) decide(ctx context.Context) (agent.Decision, bool, error) {
 	for range maxDecisions {
-		answer, err := r.ask(ctx)
+		answer, err := r.query.ask(ctx, r.calls)
 		if err != nil {
 			return agent.Decision{}, false, err
 		}
-		r.messages = append(r.messages, llm.Message{Role: llm.Assistant, Content: shorten(answer.Text)})
+		r.query.messages = append(r.query.messages, llm.Message{Role: llm.Assistant, Content: shorten(answer.Text)})
 		decision, wrong := r.parseDecision(answer)
 		if wrong == nil {
 			r.service.Log.InfoContext(ctx, "router.decided", "session_id", r.req.ChatID, "action", decision.Action, "agent_to_invoke", decision.Agent)
 			return decision, true, nil
 		}
 		r.service.Log.WarnContext(ctx, "router.undecided", "session_id", r.req.ChatID, "error", wrong)
-		r.messages = append(r.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.undecided", "reason", wrong.Error())})
+		r.query.messages = append(r.query.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.undecided", "reason", wrong.Error())})
 	}
 	return agent.Decision{}, false, nil
 }
@@ -367,7 +367,7 @@ func (r *routing) shareable() []agent.Exchange {
 // finish stores the answer, which may be a question with options, adds the exchange to the session's memory and settles the turn's
 // hold. A failed write of the memory does not fail the answer.
 func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed, asks *inquiry) (reply Reply, err error) {
-	by, answer := r.by(), text.In(r.req.Locale)
+	by, answer := writtenBy(&r.exchange), text.In(r.req.Locale)
 	by.Agent = routed.Agent
 	kind, readFrom := conversation.KindText, []string(nil)
 	if routed.Action == agent.Respond {
@@ -390,7 +390,9 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed,
 	writes.Go(func() {
 		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: notes, readFrom: readFrom, failed: routed.failed(), question: asks})
 	})
-	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
+	writes.Go(func() {
+		r.service.settle(ctx, r.calls, r.count, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil)
+	})
 	writes.Go(func() { r.remember(ctx, answer, routed.Agent, readFrom) })
 	writes.Wait()
 	reply.Routed = &routed

@@ -18,13 +18,13 @@ import (
 func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, error) {
 	s := r.service
 	d := s.dialog(r.req, r.chat)
-	d.began, d.meter, d.agent, d.chat.Agent = r.began, r.meter, actor{Loop: l}, l.Name
+	d.began, d.calls, d.agent, d.chat.Agent = r.began, r.calls, actor{Loop: l}, l.Name
 	var loads errgroup.Group
 	for _, load := range d.loaders(ctx, r.incoming) {
 		loads.Go(load)
 	}
 	loads.Go(func() error { return d.equip(ctx, r.set) })
-	snapshot, err := s.Eligibility.Snapshot(ctx, d.agent.Asked(question(r.req.Principal.Account, r.chat)), r.set.AI)
+	snapshot, err := s.Paid.Eligibility.Snapshot(ctx, d.agent.Asked(question(r.req.Principal.Account, r.chat)), r.set.AI)
 	if loadErr := loads.Wait(); err == nil {
 		err = loadErr
 	}
@@ -34,11 +34,18 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 	if err := d.prepare(snapshot); err != nil {
 		return Reply{}, err
 	}
-	if block := d.resolve(snapshot); block != nil {
+	if block := d.query.resolve(d.calls, snapshot); block != nil {
 		return s.storeBlock(ctx, r.req, r.chat, block)
 	}
 	routed := Routed{Action: agent.Delegate, Agent: l.Name, Asked: l.Name, Attempts: 1}
-	r.meter.routed = &routed
+	count := r.count
+	r.count = func(ctx context.Context, reply Reply, err error) {
+		if reply.Routed == nil && reply.Block == nil {
+			reply.Routed = &routed
+		}
+		count(ctx, reply, err)
+	}
+	d.count = r.count
 	reply, err := d.converse(ctx, asking)
 	switch {
 	case err != nil || reply.Block != nil:

@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/claim"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
@@ -39,16 +40,16 @@ func (r *routing) reconsiders(ctx context.Context, d agent.Decision) bool {
 // decideAgain asks the model once more, and returns what it decides then. When that is no decision, the first one stands.
 func (r *routing) decideAgain(ctx context.Context, first agent.Decision) agent.Decision {
 	r.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", r.chat.ID)
-	r.messages = append(r.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.reconsider_router")})
-	use, preferred := r.use, r.first
-	answer, err := r.ask(ctx)
+	r.query.messages = append(r.query.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.reconsider_router")})
+	use, preferred := r.calls.Use, r.calls.First
+	answer, err := r.query.ask(ctx, r.calls)
 	if err == nil {
 		var again agent.Decision
 		if again, err = r.parseDecision(answer); err == nil {
 			return again
 		}
 	}
-	r.use, r.first = use, preferred // of the text that stands
+	r.calls.Use, r.calls.First = use, preferred // of the text that stands
 	r.service.Log.WarnContext(ctx, "router.not_asked_again", "session_id", r.req.ChatID, "error", err)
 	return first
 }
@@ -65,7 +66,7 @@ func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string
 	}
 	var list []conversation.Note
 	if said.Asks {
-		waits, err := r.service.draftWaits(ctx, r.req.Principal.Account, r.chat.ID, "")
+		waits, err := r.service.evidence().Waits(ctx, r.req.Principal.Account, r.chat.ID, "")
 		if err != nil {
 			return nil, err
 		}
@@ -83,20 +84,20 @@ func (r *routing) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, e
 		return nil, nil
 	}
 	account := r.req.Principal.Account
-	messages, err := r.service.newestMessages(ctx, account, r.chat.ID)
+	messages, err := r.service.history().Newest(ctx, account, r.chat.ID)
 	if err != nil {
 		return nil, err
 	}
-	f := facts{account: account, chatID: r.chat.ID, named: namedRuns(messages), message: r.incoming, told: []string{r.business, r.req.customerPersona()}}
+	f := evidence.Facts{Account: account, ChatID: r.chat.ID, Named: evidence.Named(messages), Message: r.incoming, Told: []string{r.business, r.req.customerPersona()}}
 	for _, m := range messages {
 		for _, s := range m.Sources {
-			f.read = append(f.read, s.Answer)
+			f.Read = append(f.Read, s.Answer)
 		}
 	}
 	for _, e := range r.memory.Exchanges {
 		if e.Agent != "" {
-			f.told = append(f.told, e.Response)
+			f.Told = append(f.Told, e.Response)
 		}
 	}
-	return r.service.lacking(ctx, f, acts)
+	return r.service.evidence().Lacking(ctx, f, acts)
 }

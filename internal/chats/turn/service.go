@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/setup"
@@ -17,9 +18,8 @@ import (
 	"piloto/internal/ground/retry"
 	"piloto/internal/live/hook"
 	"piloto/internal/live/realtime"
-	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
-	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
@@ -36,7 +36,7 @@ type Store interface {
 	plan.BareReader
 	plan.StatusReader
 	// Setup returns what an account has set, as of a time that is not before the call.
-	Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error)
+	Setup(ctx context.Context, of setup.Of) (setup.Setup, error)
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
 	// AddTold is AddMessages of one message, with what the hooks of the account are told of it.
@@ -108,20 +108,17 @@ type Deciders interface {
 
 // Service answers messages.
 type Service struct {
-	Store       Store
-	Runs        Deciders
-	Schemas     tool.Compiler // judges the arguments of calls
-	Eligibility *eligibility.Service
-	Credit      *credit.Service
-	Models      eligibility.Models
-	Retry       llm.Retry
-	Tell        Listeners       // notified of an answer while it is written
-	Usage       UsageCounters   // counts each turn
-	Previews    Previewer       // nil: drafts have no preview
-	Reads       reads.Reader    // nil: a turn reads nothing
-	Jobs        job.Store       // nil: it makes no rounds of jobs
-	Files       files.Workspace // nil: chats have no files
-	Questions   Questions       // nil: no job asks
+	Store     Store
+	Runs      Deciders
+	Schemas   tool.Compiler   // judges the arguments of calls
+	Paid      *paid.Service   // calls models
+	Tell      Listeners       // notified of an answer while it is written
+	Usage     UsageCounters   // counts each turn
+	Previews  Previewer       // nil: drafts have no preview
+	Reads     reads.Reader    // nil: a turn reads nothing
+	Jobs      job.Store       // nil: it makes no rounds of jobs
+	Files     files.Workspace // nil: chats have no files
+	Questions Questions       // nil: no job asks
 
 	Router Router
 	Limits Limits
@@ -277,16 +274,12 @@ func withAnswerID(req Request, m conversation.Message) conversation.Message {
 	return m
 }
 
-// previousAnswer returns the stored answer to a request that was retried, or the zero Message.
-// The process that served the first attempt may have ended after it stored the answer and before
-// it responded.
-func previousAnswer(messages []conversation.Message, req Request) conversation.Message {
-	for _, m := range messages {
-		if req.MessageID != "" && m.ID == conversation.AnswerID(req.MessageID) {
-			return m
-		}
-	}
-	return conversation.Message{}
+// history reads the histories of chats.
+func (s *Service) history() history.Reader { return history.Reader{Store: s.Store, Now: s.Now} }
+
+// history says which history the answer to a message needs.
+func (r Request) history(chat conversation.Chat, message conversation.Message) history.Of {
+	return history.Of{Account: r.Principal.Account, Chat: chat, Message: message, RequestID: r.MessageID, Again: r.Again, Locale: r.Locale}
 }
 
 // previousReply returns the reply of an earlier attempt, with the current state of its draft.

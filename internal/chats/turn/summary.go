@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"piloto/internal/chats/claim"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/window"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
 	"piloto/internal/models/credit"
-	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 )
 
 // The older messages of a long chat are summarised, so that a prompt does not grow with the chat. A turn makes the summary
@@ -23,8 +24,6 @@ import (
 
 // Bounds of a summary.
 const (
-	summaryAfter  = 8 // exchanges of the history that are not summarised
-	summaryKeeps  = 4 // of them, the newest stay as they are
 	summaryWords  = 200
 	summaryBytes  = 4 << 10
 	summaryOutput = 500 // tokens
@@ -32,44 +31,14 @@ const (
 	summaryGrace  = time.Second // that a turn which is done waits for it
 )
 
-// older is the part of a chat's history that is to be summarised.
-type older struct {
-	until    string // position of its last message
-	messages []llm.Message
-	read     []string // ids of the servers whose data may be in it
-}
-
-// olderPart returns what a turn has to summarise; nothing until the history has grown by summaryKeeps exchanges, so that a
-// summary that failed is not tried at every turn. said is the history, the oldest first, without the message to answer.
-func olderPart(tag locale.Tag, said []saidText) older {
-	var begins []int // of the exchanges
-	for i, m := range said {
-		if m.Role == conversation.RoleUser && (i == 0 || said[i-1].Role != conversation.RoleUser) {
-			begins = append(begins, i)
-		}
-	}
-	n := len(begins)
-	if n <= summaryAfter || n%summaryKeeps != 1 {
-		return older{}
-	}
-	part := said[:begins[n-summaryKeeps]]
-	o := older{until: part[len(part)-1].Seq}
-	for _, m := range part {
-		o.messages = append(o.messages, llm.Message{Role: roleOf(m.Message), Content: m.Content})
-		if m.fate != "" && m.fate.settled() { // a summary is not written again
-			o.messages = append(o.messages, llm.Message{Role: llm.System, Content: m.line(tag)})
-		}
-	}
-	return o
-}
-
 // summarise begins to make the summary for later turns, when it is due. The function that it returns ends that.
 func (d *dialog) summarise(asking context.Context) (end func()) {
-	if len(d.older.messages) == 0 {
+	if len(d.past.Older.Messages) == 0 {
 		return func() {}
 	}
-	sum := &summariser{modelCaller: d.service.modelCaller(d.req, d.chat), service: d.service, before: d.summary, older: d.older}
-	sum.use, sum.meter, sum.older.read = d.use, d.service.besideMeter(d.req, d.chat, credit.SourceSummary), d.dataFrom()
+	calls := d.calls.Apart(d.service.record(d.req, d.chat, credit.SourceSummary))
+	sum := &summariser{service: d.service, req: d.req, chat: d.chat, calls: calls, before: d.past.Summary, older: d.past.Older}
+	sum.read = d.dataFrom()
 	working, cancel := context.WithTimeout(asking, summaryTime)
 	done := make(chan struct{})
 	go func() {
@@ -88,8 +57,8 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 
 // dataFrom returns the ids of the servers whose data the prompt of this turn has by now, of reads and of runs.
 func (d *dialog) dataFrom() []string {
-	list := d.readFrom
-	for _, r := range d.runs {
+	list := d.past.ReadFrom
+	for _, r := range d.past.Runs {
 		list = union(list, r.DataFrom())
 	}
 	return union(list, d.reading.From())
@@ -104,24 +73,27 @@ func union(a, b []string) []string {
 
 // summariser makes the summary of one chat.
 type summariser struct {
-	modelCaller
 	service *Service
+	req     Request
+	chat    conversation.Chat
+	calls   *paid.Calls
 	before  conversation.Summary
-	older   older
+	older   history.Older
+	read    []string // ids of the servers whose data may be in it
 }
 
 // make asks the model for the summary, and stores it. A failure leaves the messages as they are.
 func (s *summariser) make(ctx context.Context) {
 	account := s.req.Principal.Account
 	text, err := s.write(ctx)
-	s.meter.settle(context.WithoutCancel(ctx), Reply{Kind: KindMessage}, err)
+	s.service.settle(ctx, s.calls, nil, Reply{Kind: KindMessage}, err)
 	if text = usableSummary(text); err == nil && text != "" {
 		err = s.service.Store.PutSummary(context.WithoutCancel(ctx), account, s.chat.ID, conversation.Summary{
-			Until: s.older.until, Text: text, Read: s.older.read, At: s.service.Now(),
+			Until: s.older.Until, Text: text, Read: s.read, At: s.service.Now(),
 		})
 	}
 	if err != nil || text == "" {
-		s.log.WarnContext(ctx, "turn.not_summarised", "chat_id", s.chat.ID, "error", err)
+		s.service.Log.WarnContext(ctx, "turn.not_summarised", "chat_id", s.chat.ID, "error", err)
 	}
 }
 
@@ -132,7 +104,7 @@ func (s *summariser) write(ctx context.Context) (string, error) {
 		Text string   `json:"text"`
 	}
 	var lines strings.Builder
-	for _, m := range s.older.messages {
+	for _, m := range s.older.Messages {
 		text, err := json.Marshal(line{m.Role, m.Content}) // no character of it can end a tag
 		if err != nil {
 			return "", err
@@ -145,22 +117,14 @@ func (s *summariser) write(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.messages = []llm.Message{{Role: llm.User, Content: ask}}
-	r := s.request()
-	r.Temperature, r.MaxTokens = 0, min(summaryOutput, r.MaxTokens)
-	if _, fits := window.Fit(r, s.use.Window, 0); !fits {
+	use := s.calls.Use
+	r := llm.Request{Model: use.Model, Messages: []llm.Message{{Role: llm.User, Content: ask}}, MaxTokens: min(summaryOutput, use.Estimate.Output)}
+	if _, fits := window.Fit(r, use.Window, 0); !fits {
 		return "", errContextFull
 	}
-	refused, err := s.meter.cover(ctx, s.use, r)
-	if err != nil {
-		return "", err
-	}
-	if refused != "" {
-		return "", errBlocked{eligibility.Refuse(refused, s.use.Provider)}
-	}
-	answer, err := s.call(ctx, r)
-	if err != nil && answer.Usage == (llm.Usage{}) { // it may have been written, and nobody counted it
-		s.meter.Count(s.use, llm.Reply{Usage: llm.Usage{Input: r.Estimate(), Output: r.MaxTokens, Estimated: true}})
+	answer, err := s.calls.Once(ctx, r)
+	if err != nil && len(s.calls.Turn.Attempts) > 0 && answer.Usage == (llm.Usage{}) { // it may have been written, and nobody counted it
+		s.calls.Count(llm.Usage{Input: r.Estimate(), Output: r.MaxTokens, Estimated: true})
 	}
 	return answer.Text, err
 }

@@ -49,7 +49,7 @@ func (m *talker) last() (said []string, summary string) {
 
 func talk(t *testing.T, w *world, m *talker, from, to int) {
 	t.Helper()
-	w.service.Models = providers{m}
+	w.service.Paid.Models = providers{m}
 	for i := from; i <= to; i++ {
 		w.send(t, fmt.Sprintf("pregunta %d", i))
 	}

@@ -35,7 +35,7 @@ func (s *Service) LookAgain(ctx context.Context, e Edit) (plan.Run, error) {
 	if err := checkEditable(r, e.Digest, began); err != nil {
 		return r, err
 	}
-	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID}, began)
+	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID})
 	if err != nil {
 		return r, err
 	}

@@ -66,7 +66,7 @@ func TestTheOutcomeOfAHeadHasItsHeaders(t *testing.T) {
 func TestPanicOfAnUnknownToolIsAResult(t *testing.T) {
 	for name, spec := range map[string]*toolSpec{"unknown": nil, "look": specOf(toolLook), "request": specOf(toolRequest)} {
 		d, b := &dialog{}, &batch{}
-		d.log = slog.New(slog.DiscardHandler)
+		d.service = &Service{Log: slog.New(slog.DiscardHandler)}
 		result := d.panicked(t.Context(), toolCall{name: name, batch: b}, spec, "as the case says")
 		if !strings.Contains(result, "internal error") || (b.proposals.Refused == "") != (name == "look") {
 			t.Errorf("%s: %s, refused %q", name, result, b.proposals.Refused)

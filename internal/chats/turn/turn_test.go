@@ -106,9 +106,8 @@ func newWorldWith(t testing.TB, d eligibility.Deployment, answers ...any) *world
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	return &world{w, model, &turn.Service{
-		Store: w.Store, Runs: w.Runs, Schemas: schema.Compiler{}, Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: providers{model},
-		Retry: llm.Retry{Most: 1, Now: w.Clock, Rand: func(time.Duration) time.Duration { return 0 }},
-		Tell:  realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: log,
+		Store: w.Store, Runs: w.Runs, Schemas: schema.Compiler{}, Paid: payer(w, providers{model}, log, w.Eligibility(d, keys...)),
+		Tell: realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: log,
 		Usage: usage.Recorder{Store: w.Store, Now: w.Clock, Log: log},
 	}}
 }
@@ -533,7 +532,7 @@ func TestProviderFailureIsReported(t *testing.T) {
 		}
 	}
 	w := newWorld(t)
-	w.service.Eligibility = w.World.Eligibility(w.service.Eligibility.Deployment)
+	w.service.Paid.Eligibility = w.World.Eligibility(w.service.Paid.Eligibility.Deployment)
 	if reply := w.send(t, "hola"); reply.Kind != turn.KindBlocked || len(w.model.asked) != 0 {
 		t.Errorf("without a key: %+v", reply)
 	}

@@ -87,7 +87,7 @@ func (d *dialog) takeBack(ctx context.Context, reason string) (result, why strin
 	draft := d.pending
 	decision, err := d.service.Runs.Withdraw(ctx, run.Retraction{
 		Account: draft.Account, RunID: draft.ID, Digest: draft.Digest, Locale: d.req.Locale,
-		As: plan.Withdrawal{Message: d.incoming.ID, Reason: reason, Provider: d.use.Provider, Model: d.use.Model},
+		As: plan.Withdrawal{Message: d.incoming.ID, Reason: reason, Provider: d.calls.Use.Provider, Model: d.calls.Use.Model},
 	})
 	switch kind := fault.KindOf(err); {
 	case err == nil:
@@ -97,7 +97,7 @@ func (d *dialog) takeBack(ctx context.Context, reason string) (result, why strin
 		return "", toolcall.Error("", d.unread(ctx, err))
 	}
 	d.withdrawn = append(d.withdrawn, decision.Message)
-	d.named = append([]string{draft.ID}, d.named...) // a claim is compared with it, although its card may be far above
+	d.past.Named = append([]string{draft.ID}, d.past.Named...) // a claim is compared with it, although its card may be far above
 	d.forgetDraft(decision.Run)
 	d.chat.PendingRunID, d.chat.UpdatedAt = "", decision.Message.At
 	return toolcall.Encode(map[string]any{
@@ -131,11 +131,11 @@ func (d *dialog) keptDraft(ctx context.Context, err error) string {
 
 // forgetDraft notes what became of the draft: the turn cannot change it any more.
 func (d *dialog) forgetDraft(now plan.Run) {
-	for i := range d.runs {
-		if d.runs[i].ID == now.ID {
-			d.runs[i] = now
+	for i := range d.past.Runs {
+		if d.past.Runs[i].ID == now.ID {
+			d.past.Runs[i] = now
 		}
 	}
 	d.pending = nil
-	d.tools = slices.DeleteFunc(slices.Clone(d.tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
+	d.query.tools = slices.DeleteFunc(slices.Clone(d.query.tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
 }

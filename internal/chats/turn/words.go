@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/claim"
+	"piloto/internal/chats/evidence"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -23,8 +24,8 @@ func (d *dialog) keep(text string) {
 		return
 	}
 	d.words = append(d.words, text)
-	if d.writing != nil {
-		d.writing.keep(text)
+	if d.query.writing != nil {
+		d.query.writing.keep(text)
 	}
 }
 
@@ -60,7 +61,7 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 		return nil, nil
 	}
 	said := claim.Read(text)
-	draft := draftOf(r)
+	draft := evidence.OfDraft(r)
 	said.Acts = slices.DeleteFunc(said.Acts, func(a claim.Act) bool { // the plan may come in the place of another
 		return a.Withdraws || said.Asks && draft.Drafts(a, r.Plan.Replaces != "")
 	})

@@ -140,7 +140,7 @@ func TestClaimIsComparedWithRecord(t *testing.T) {
 		w := newWorld(t)
 		r := w.proposeDraft(t, bookNorth)
 		w.send(t, "confirmo")
-		w.service.Models = providers{interruptingModel{w.model, func() { w.Execute(r.ID) }}}
+		w.service.Paid.Models = providers{interruptingModel{w.model, func() { w.Execute(r.ID) }}}
 		w.model.answers = []any{text(claim)}
 		if reply := w.send(t, "¿cómo va?"); len(reply.Message.Notes) != 0 {
 			t.Errorf("%+v", reply.Message)

@@ -10,6 +10,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // lists adds the routes that list what an account has over all its chats.
@@ -60,9 +61,8 @@ type RunWait struct {
 
 // RunList is a page of runs.
 type RunList struct {
-	Runs       []RunSummary `json:"runs" nullable:"false"`
-	Cursor     string       `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
-	Incomplete bool         `json:"incomplete,omitempty" doc:"runs that an earlier version wrote are still being added to the lists"`
+	Runs   []RunSummary `json:"runs" nullable:"false"`
+	Cursor string       `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
 }
 
 // Wait is one thing that waits for a person, with what is needed to open it.
@@ -84,9 +84,8 @@ type Wait struct {
 
 // WaitList is a page of what waits.
 type WaitList struct {
-	Waiting    []Wait `json:"waiting" nullable:"false"`
-	Cursor     string `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
-	Incomplete bool   `json:"incomplete,omitempty" doc:"runs that an earlier version wrote are still being added to the lists"`
+	Waiting []Wait `json:"waiting" nullable:"false"`
+	Cursor  string `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
 }
 
 func (s records) listRuns(ctx context.Context, in *struct {
@@ -109,15 +108,11 @@ func (s records) listRuns(ctx context.Context, in *struct {
 	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
 		return nil, err
 	}
-	complete, err := s.store.Complete(ctx)
-	if err != nil {
-		return nil, err
-	}
 	heads, cursor, err := s.store.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: statuses, From: from, To: to}, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
-	v := RunList{Runs: make([]RunSummary, len(heads)), Cursor: cursor, Incomplete: !complete}
+	v := RunList{Runs: make([]RunSummary, len(heads)), Cursor: cursor}
 	for i, h := range heads {
 		v.Runs[i] = showHead(h)
 	}
@@ -133,15 +128,11 @@ func (s records) listWaiting(ctx context.Context, in *struct {
 	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
 		return nil, err
 	}
-	complete, err := s.store.Complete(ctx)
-	if err != nil {
-		return nil, err
-	}
 	waits, cursor, err := s.store.Waiting(ctx, account, in.ChatID, s.config.Now(), in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
-	v := WaitList{Waiting: make([]Wait, len(waits)), Cursor: cursor, Incomplete: !complete}
+	v := WaitList{Waiting: make([]Wait, len(waits)), Cursor: cursor}
 	for i, w := range waits {
 		v.Waiting[i] = showListedWait(w)
 	}
@@ -201,16 +192,10 @@ func showListedWait(w plan.ListedWait) Wait {
 	}
 	v := Wait{
 		Kind: w.Kind, StepID: shown.StepID, AskedAt: shown.AskedAt, DueAt: shown.DueAt, RunID: w.Run.ID, JobID: w.Run.JobID,
-		ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: []string{}, Digest: w.Run.Digest, Request: plan.Digest(w.Request),
+		ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: view.Services(p, w.StepID), Digest: w.Run.Digest, Request: plan.Digest(w.Request),
 	}
 	if step, ok := p.Step(w.StepID); ok {
 		v.Title = step.Title
-	}
-	for _, b := range p.Bindings {
-		mine := w.StepID.IsZero() || b.StepID == w.Slot()
-		if mine && !b.StepID.Check() && !b.StepID.Undo() == !w.StepID.Undo() && !slices.Contains(v.Services, b.ServerName) {
-			v.Services = append(v.Services, b.ServerName)
-		}
 	}
 	return v
 }

@@ -35,8 +35,6 @@ func (w *world) narrow(f plan.Filter) {
 	w.filter = f
 }
 
-func (w *world) Complete(context.Context) (bool, error) { return true, nil }
-
 func (w *world) waits() []plan.Wait {
 	return []plan.Wait{
 		{Kind: plan.WaitDoubt, StepID: plan.EffectOf(w.run_.Plan.Steps[0].ID.Step()), Asked: noon},

@@ -8,6 +8,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/runs/view"
 )
 
 // Run is the JSON form of a run.
@@ -176,16 +177,16 @@ type runView struct {
 
 // showRun returns the JSON form of a run. It shortens large answers of services and marks them.
 func showRun(r plan.Run) Run {
+	seen := view.Of(r, r.UpdatedAt)
 	v := Run{
 		RunID: r.ID, ChatID: r.ChatID, ProjectID: r.ProjectID, PlanID: r.Plan.ID, Revision: r.Plan.Revision,
 		Goal: r.Plan.Goal, Status: r.Status, Digest: r.Digest, Replaces: r.Plan.Replaces, ExpiresAt: r.Plan.ExpiresAt.UTC(),
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), Locale: r.Locale, Ceiling: r.Plan.Ceiling,
 		ConfirmedBy: r.Confirmer, Reason: r.Reason, Withdrawn: r.Withdrawn, Dropped: r.Dropped, Retries: r.Retries,
 		Concludes: r.Conclude == plan.ConcludeDue,
-		Taken:     r.Taken, Stopping: r.CancelAt != nil && !r.Status.Terminal(), Undoing: r.UndoAt != nil && !r.Status.Terminal(),
+		Taken:     r.Taken, Stopping: seen.Stopping, Undoing: seen.Undoing, Undoable: seen.Undoable, Changing: seen.Changing,
 		Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
 	}
-	v.Undoable, v.Changing = r.Plan.Undoable()
 	s := runView{run: r, states: make(map[plan.EffectID]plan.StepState, len(r.Steps)), results: maxResults / max(1, len(r.Steps))}
 	calls := 0
 	for _, st := range r.Steps {

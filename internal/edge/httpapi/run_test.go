@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // wholeRun returns a run with every possible part.
@@ -312,6 +314,21 @@ func TestAMovedPlanIsShownWithItsRefusal(t *testing.T) {
 		run, _ := told["run"].(map[string]any)
 		if w.Code != 409 || told["code"] != "plan.stale" || run["run_id"] != runID || run["digest"] == "" || told["card"] != "Plan propuesto: otro" || told["action"] == "" {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+// TestAClientSeesTheViewOfARun: the answer has everything that the view is made of.
+func TestAClientSeesTheViewOfARun(t *testing.T) {
+	for _, status := range []plan.Status{plan.Draft, plan.Running, plan.Waiting, plan.InDoubt, plan.Failed, plan.Done} {
+		r := wholeRun()
+		r.Status = status
+		for _, undoing := range []*time.Time{nil, &r.CreatedAt} {
+			r.UndoAt = undoing
+			got, want := showRun(r).View(), view.Of(r, time.Time{})
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, undoing %v:\n%+v, not\n%+v", status, undoing != nil, got, want)
+			}
 		}
 	}
 }

@@ -3,13 +3,14 @@ package webui
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
 )
 
 // responder is the account's setting of who answers a conversation, and when. It does not decide whether a turn may
@@ -20,18 +21,24 @@ type responder struct {
 	Enabled bool             // the account's AI is switched on
 }
 
-// responder reads the setting for a project, or for the account when projectID is "".
-func (s *site) responder(ctx context.Context, v visit, projectID string) (responder, error) {
-	who := responder{Facts: s.Facts, Mode: eligibility.Automatic, Enabled: true}
-	if s.Assistants == nil {
+// responders reads who answers. Without settings it is the model of the deployment.
+type responders struct {
+	facts    Facts
+	settings eligibility.SettingsReader
+}
+
+// of reads the setting for a project, or for the account when projectID is "".
+func (r responders) of(ctx context.Context, v visit, projectID string) (responder, error) {
+	who := responder{Facts: r.facts, Mode: eligibility.Automatic, Enabled: true}
+	if r.settings == nil {
 		return who, nil
 	}
 	var a eligibility.Assistant
 	var ok bool
 	var e eligibility.Entitlement
 	err := runAll(
-		func() (err error) { a, ok, err = s.Assistants.AssistantOf(ctx, v.who.Account, projectID); return },
-		func() (err error) { e, err = s.Assistants.Entitlement(ctx, v.who.Account); return },
+		func() (err error) { a, ok, err = r.settings.AssistantOf(ctx, v.who.Account, projectID); return },
+		func() (err error) { e, err = r.settings.Entitlement(ctx, v.who.Account); return },
 	)
 	if err != nil {
 		return who, err
@@ -43,7 +50,7 @@ func (s *site) responder(ctx context.Context, v visit, projectID string) (respon
 	}
 	who.Mode = cmp.Or(a.Automation.Mode, eligibility.Automatic)
 	if a.Scope != eligibility.ScopeDeployment {
-		who.Facts.Demo = s.Facts.Demo && a.Provider == s.Facts.Provider
+		who.Facts.Demo = r.facts.Demo && a.Provider == r.facts.Provider
 		who.Facts.Provider, who.Facts.Model = a.Provider, a.Model
 	}
 	return who, nil
@@ -79,13 +86,12 @@ func remedy(code, provider string, tag locale.Tag) string {
 	return locale.Text(tag, key, "provider", plain(eligibility.Label(provider)))
 }
 
-// runAll runs the functions concurrently and returns their joined errors.
+// runAll runs all of the functions, at most eight at a time, and returns the first error.
 func runAll(functions ...func() error) error {
-	errs := make([]error, len(functions))
-	var wait sync.WaitGroup
-	for i, f := range functions {
-		wait.Go(func() { errs[i] = f() })
+	var group errgroup.Group
+	group.SetLimit(plan.MaxParallel)
+	for _, f := range functions {
+		group.Go(f)
 	}
-	wait.Wait()
-	return errors.Join(errs...)
+	return group.Wait()
 }

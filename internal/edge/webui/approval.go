@@ -3,7 +3,7 @@ package webui
 import (
 	"cmp"
 	"context"
-	"net/http"
+	"slices"
 	"time"
 
 	"piloto/internal/access/auth"
@@ -63,24 +63,23 @@ type resolution struct {
 func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 	p := state.Approval
 	w := &approval{
-		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.show(p.Reason), Another: p.Another,
-		Method: a.show(p.Method), Headers: a.code(jsonCode(p.Headers, nil)), Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
-		By: a.show(p.By), Note: a.show(p.Note), At: p.At, Confirmer: a.show(a.run.Confirmer),
+		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.pen.show(p.Reason), Another: p.Another,
+		Method: a.pen.show(p.Method), Headers: a.pen.code(jsonCode(p.Headers, nil)), Body: a.pen.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
+		By: a.pen.show(p.By), Note: a.pen.show(p.Note), At: p.At, Confirmer: a.pen.show(a.run.Confirmer),
 		Link: hook.ApprovalPath(a.run.ID, v.ID, p.Request),
 	}
 	w.Target, w.Path = sentTo(p.URL)
 	switch {
 	case p.Decision != "":
-	case state.Status == plan.StepWaiting && a.run.Status.Active() && a.run.CancelAt == nil && p.Open(a.now):
+	case slices.ContainsFunc(a.card.Waits, func(w plan.Wait) bool { return w.Kind == plan.WaitApproval && w.StepID == state.StepID }):
 		w.State = "open"
-		a.card.Waits++
 	default:
 		w.State = "expired"
 	}
 	return w
 }
 
-// doubt returns nil for an effect that is not in doubt. It counts unresolved doubts on the card.
+// doubt returns nil for an effect that is not in doubt.
 func (a cardBuilder) doubt(id plan.EffectID, state plan.StepState) *doubt {
 	if state.Status != plan.StepInDoubt {
 		return nil
@@ -88,16 +87,14 @@ func (a cardBuilder) doubt(id plan.EffectID, state plan.StepState) *doubt {
 	last := state.Last
 	step, _ := a.run.Plan.Step(id)
 	d := &doubt{
-		Run: a.run.ID, Step: id.String(), Key: a.run.ID + "-" + plain(id.String()), Method: a.show(cmp.Or(step.Tool, step.Method)), Headers: a.code(jsonCode(last.Headers, nil)), Body: a.code(answerBody(last.Body)),
+		Run: a.run.ID, Step: id.String(), Key: a.run.ID + "-" + plain(id.String()), Method: a.pen.show(cmp.Or(step.Tool, step.Method)), Headers: a.pen.code(jsonCode(last.Headers, nil)), Body: a.pen.code(answerBody(last.Body)),
 		SentAt: last.SentAt, Attempts: state.Attempts, Declared: step.Verify != nil, Checks: state.Checks,
 		May: a.run.Status.Terminal() && state.Resolved == nil, Undo: id.Undo(),
 	}
 	d.Target, d.Path = sentTo(last.URL)
 	if s := state.Resolved; s != nil {
-		d.Resolved = &resolution{Outcome: s.Outcome, By: a.show(s.By), Note: a.show(s.Note), At: s.At}
-		return d
+		d.Resolved = &resolution{Outcome: s.Outcome, By: a.pen.show(s.By), Note: a.pen.show(s.Note), At: s.At}
 	}
-	a.card.Doubts++
 	return d
 }
 
@@ -117,18 +114,19 @@ func (c *card) setPermissions(who auth.Principal, run plan.Run, speaksFor string
 	}
 }
 
-// approvalView returns the conversation of a run, at the step that a link refers to. It changes nothing; the viewer
-// decides on the card. A card that is only on older pages is added at the end. request is the digest of the request for
-// which the link was made; "" names none.
-func (s *site) approvalView(ctx context.Context, v visit, runID, stepID, request string) (*chatView, error) {
+// asked returns the conversation of a run, at the step that a link refers to. It changes nothing; the viewer
+// decides on the card. A card that is only on older pages is added at the end. ?step= names the step; ?request_digest= is
+// the digest of the request for which the link was made, or "".
+func (r chatReader) asked(ctx context.Context, v visit, runID string) (*chatView, error) {
+	stepID, request := v.req.URL.Query().Get("step"), v.req.URL.Query().Get("request_digest")
 	if !ids.Valid(runID) {
 		return nil, plan.ErrRunNotFound
 	}
-	run, err := s.Runs.Run(ctx, v.who.Account, runID)
+	run, err := r.cards.runs.Run(ctx, v.who.Account, runID)
 	if err != nil {
 		return nil, err
 	}
-	view, err := s.chat(ctx, v, run.ChatID, "")
+	view, err := r.one(ctx, v, run.ChatID, "")
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +138,7 @@ func (s *site) approvalView(ctx context.Context, v visit, runID, stepID, request
 			return view, nil
 		}
 	}
-	c, err := s.card(ctx, v, runID)
+	c, err := r.cards.card(ctx, v, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -160,13 +158,4 @@ func (c *card) linked(stepID, request string) string {
 		}
 	}
 	return "run-" + c.ID
-}
-
-func (s *site) approveFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.approvalView(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("step"), v.URL.Query().Get("request_digest"))
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "chat", view)
-	return nil
 }

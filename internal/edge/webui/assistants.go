@@ -3,7 +3,6 @@ package webui
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
-	"piloto/internal/runs/plan"
 )
 
 // assistantsView is the account's providers and assistants.
@@ -93,26 +91,15 @@ type projectRow struct {
 	Own, None bool
 }
 
-func (s *site) assistantsFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.assistants(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "assistants", view)
-	return nil
+// assistantReader reads the views of assistants.
+type assistantReader struct {
+	settings eligibility.SettingsReader
+	projects Projects
+	answers  responders
 }
 
-func (s *site) assistantFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.assistant(v.Context(), v, v.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "assistant", view)
-	return nil
-}
-
-func (s *site) assistants(ctx context.Context, v visit) (*assistantsView, error) {
-	if s.Assistants == nil {
+func (r assistantReader) all(ctx context.Context, v visit) (*assistantsView, error) {
+	if r.settings == nil {
 		return nil, errNotFound
 	}
 	view := &assistantsView{Admin: v.who.Allows(auth.ScopeAdmin)}
@@ -121,11 +108,11 @@ func (s *site) assistants(ctx context.Context, v visit) (*assistantsView, error)
 	var ok bool
 	var who responder
 	err := runAll(
-		func() (err error) { providers, err = s.Assistants.Providers(ctx, v.who.Account); return },
-		func() (err error) { a, ok, err = s.Assistants.AssistantOf(ctx, v.who.Account, ""); return },
-		func() (err error) { view.Entitlement, err = s.Assistants.Entitlement(ctx, v.who.Account); return },
-		func() (err error) { view.Projects, err = s.projectRows(ctx, v); return },
-		func() (err error) { who, err = s.responder(ctx, v, ""); return },
+		func() (err error) { providers, err = r.settings.Providers(ctx, v.who.Account); return },
+		func() (err error) { a, ok, err = r.settings.AssistantOf(ctx, v.who.Account, ""); return },
+		func() (err error) { view.Entitlement, err = r.settings.Entitlement(ctx, v.who.Account); return },
+		func() (err error) { view.Projects, err = r.projectRows(ctx, v); return },
+		func() (err error) { who, err = r.answers.of(ctx, v, ""); return },
 	)
 	if err != nil {
 		return nil, err
@@ -136,23 +123,23 @@ func (s *site) assistants(ctx context.Context, v visit) (*assistantsView, error)
 	return view, nil
 }
 
-func (s *site) assistant(ctx context.Context, v visit, projectID string) (*assistantView, error) {
-	if s.Assistants == nil {
+func (r assistantReader) one(ctx context.Context, v visit, projectID string) (*assistantView, error) {
+	if r.settings == nil {
 		return nil, errNotFound
 	}
-	p, err := s.Projects.Project(ctx, v.who.Account, projectID)
+	p, err := r.projects.Project(ctx, v.who.Account, projectID)
 	if err != nil {
 		return nil, err
 	}
-	providers, err := s.Assistants.Providers(ctx, v.who.Account)
+	providers, err := r.settings.Providers(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
 	}
-	a, ok, err := s.Assistants.AssistantOf(ctx, v.who.Account, projectID)
+	a, ok, err := r.settings.AssistantOf(ctx, v.who.Account, projectID)
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.responder(ctx, v, projectID)
+	who, err := r.answers.of(ctx, v, projectID)
 	if err != nil {
 		return nil, err
 	}
@@ -162,21 +149,18 @@ func (s *site) assistant(ctx context.Context, v visit, projectID string) (*assis
 	return view, nil
 }
 
-// projectRows reads the assistant in force for each project, at most eight at a time.
-func (s *site) projectRows(ctx context.Context, v visit) ([]projectRow, error) {
-	projects, err := s.Projects.Projects(ctx, v.who.Account)
+// projectRows reads the assistant in force for each project.
+func (r assistantReader) projectRows(ctx context.Context, v visit) ([]projectRow, error) {
+	projects, err := r.projects.Projects(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]projectRow, len(projects))
 	reads := make([]func() error, len(projects))
-	slots := make(chan struct{}, plan.MaxParallel)
 	for i, p := range projects {
 		rows[i].Project = p
 		reads[i] = func() error {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			a, ok, err := s.Assistants.AssistantOf(ctx, v.who.Account, p.ID)
+			a, ok, err := r.settings.AssistantOf(ctx, v.who.Account, p.ID)
 			rows[i].Assistant, rows[i].Own, rows[i].None = a, a.Scope == eligibility.ScopeProject, !ok
 			return err
 		}

@@ -10,16 +10,14 @@ import (
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // card is the view of a run: the plan to confirm, then its timeline, then its result.
 type card struct {
-	ID     string
-	Goal   render.HTML
-	Status plan.Status // as shown: a draft past its time is expired
-	Draft  bool
-	Live   bool // queued, running or waiting
-	Dead   bool // a draft that cannot run any more
+	view.View
+	ID   string
+	Goal render.HTML
 
 	Withdrawn bool         // the model took the draft back; Reason is its own
 	Dropped   *droppedPlan // the draft in whose place this one came
@@ -33,15 +31,7 @@ type card struct {
 	Graph     *graph
 	Left      int    // steps that are neither done nor skipped
 	Remains   string // about how long they take
-	Writes    int
-	Destroy   int
-	Repeats   int // steps whose request may have been done already
-	Costs     int // changing steps with an amount of money
-	Finished,
-	Total int
-	Skipped   int // skipped because of their conditions
-	Completed int // done or skipped
-	Stopping  bool
+	Costs     int    // changing steps with an amount of money
 	Elapsed   string
 	Error     render.HTML
 	Marked    bool // the text has marked characters
@@ -51,14 +41,6 @@ type card struct {
 	Revisions []revision // all revisions, if more than one
 	Retries   string     // the run that this one continues
 	Reason    render.HTML
-	Undoable, // changing steps that can be undone
-	Changing int
-	Undoing bool
-	Asks    int // steps that will wait for an approval
-	Waits   int // steps that wait now
-	Doubts  int // effects in doubt that a person must resolve
-	Retry   bool
-	Undo    bool // it left something that can be undone
 
 	UndoneBy []reversing
 
@@ -66,7 +48,6 @@ type card struct {
 	ReadUntil time.Time // when the earliest of those reads is old
 	ReadOld   bool
 	Ended     *aftermath // effects left by an unsuccessful end
-	Receipt   bool       // it was confirmed and is over
 }
 
 // cardStep is one step: its request and its result.
@@ -139,26 +120,18 @@ type answer struct {
 // newCard returns the card of a run and its events at a time.
 func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *card {
 	p := run.Plan
-	c := &card{
-		ID: run.ID, Status: run.Status, Digest: string(run.Digest), Expires: p.ExpiresAt,
-		Total: len(p.Steps), Seq: run.EventSeq, Stopping: run.CancelAt != nil && run.Status.Active(),
-	}
-	if c.Status == plan.Draft && !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt) {
-		c.Status = plan.Expired
-	}
-	c.Draft, c.Live = c.Status == plan.Draft, c.Status.Active()
-	c.Dead = c.Status == plan.Expired || c.Status == plan.Superseded || c.Status == plan.Cancelled && !hasStarted(run)
+	c := &card{View: view.Of(run, now), ID: run.ID, Digest: string(run.Digest), Expires: p.ExpiresAt, Seq: run.EventSeq}
 	c.Open = c.Draft || c.Live
 	c.Short = shortDigest(c.Digest)
-	a := cardBuilder{run: run, card: c, words: words{tag: tag}, times: historyOf(events), now: now}
-	c.Goal, c.Reason, c.Revision, c.Retries = a.show(p.Goal), a.show(run.Reason), p.Revision, run.Retries
+	a := newBuilder(run, c, words{tag: tag}, now)
+	a.times = historyOf(events)
+	c.Goal, c.Reason, c.Revision, c.Retries = a.pen.show(p.Goal), a.pen.show(run.Reason), p.Revision, run.Retries
 	if run.Withdrawn != nil {
-		c.Withdrawn, c.Reason = true, a.show(run.Withdrawn.Reason)
+		c.Withdrawn, c.Reason = true, a.pen.show(run.Withdrawn.Reason)
 	}
 	if run.Dropped != nil && c.Draft {
-		c.Dropped = a.dropped(*run.Dropped)
+		c.Dropped = a.pen.dropped(*run.Dropped)
 	}
-	c.Undoing = run.UndoAt != nil && run.Status.Active()
 	if run.Error != nil {
 		c.Error = display(run.Error.Message)
 	}
@@ -168,44 +141,11 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	if len(events) > 0 {
 		c.Elapsed = a.elapsed(events)
 	}
-	c.Completed = c.Finished + c.Skipped
 	c.Left, c.Remains = c.Total-c.Completed, a.remaining()
 	c.Rows, c.Graph = a.rowsOf(c.Steps), graphOf(c.Steps)
 	c.ReadOld = !c.ReadUntil.IsZero() && !now.Before(c.ReadUntil)
-	c.Receipt = run.Status.Terminal() && !c.Dead
-	c.Undo = c.Receipt && slices.ContainsFunc(c.Steps, func(v cardStep) bool { return v.Undo != nil && v.remains() })
 	c.Ended = a.aftermath()
-	c.Retry = c.Receipt && run.Status != plan.Done && c.Doubts == 0 && a.hasRemaining()
 	return c
-}
-
-// hasRemaining reports whether a run that ended has steps that another run may do.
-func (a cardBuilder) hasRemaining() bool {
-	if a.card.Ended != nil && len(a.card.Ended.Undone) > 0 {
-		return true
-	}
-	return slices.ContainsFunc(a.run.Plan.Steps, func(s plan.Step) bool {
-		state := a.run.State(s.ID)
-		resolvedDone := state.Resolved != nil && state.Resolved.Outcome == plan.OutcomeDone
-		return state.Status != plan.StepDone && state.Status != plan.StepSkipped && !resolvedDone
-	})
-}
-
-// remains reports whether an effect of the step was done, and was not undone.
-func (v cardStep) remains() bool {
-	if v.Items == nil {
-		return v.State == plan.StepDone && !v.Reused && !v.Undone.isDone()
-	}
-	return slices.ContainsFunc(v.Items.List, func(e effect) bool { return e.State == plan.StepDone && !e.Undone.isDone() })
-}
-
-func hasStarted(run plan.Run) bool {
-	for _, s := range run.Steps {
-		if s.Attempts > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // history is the start, the end and the retries of a step.
@@ -240,23 +180,34 @@ func historyOf(events []plan.Event) map[plan.EffectID]history {
 
 // cardBuilder builds the parts of a card from those of a run.
 type cardBuilder struct {
+	pen   pen
 	run   plan.Run
 	card  *card
-	words words
 	times map[plan.EffectID]history
 	now   time.Time
 }
 
+func newBuilder(run plan.Run, c *card, w words, now time.Time) cardBuilder {
+	return cardBuilder{pen: pen{run.Plan, w, &c.Marked}, run: run, card: c, now: now}
+}
+
+// pen writes the texts of a plan, and remembers whether a character of them was marked.
+type pen struct {
+	plan   plan.Plan
+	words  words
+	marked *bool
+}
+
 // show renders text with display, and marks the card if a character was marked.
-func (a cardBuilder) show(text string) render.HTML {
+func (w pen) show(text string) render.HTML {
 	var p visibleWriter
 	p.text(text)
-	a.card.Marked = a.card.Marked || p.marked
+	*w.marked = *w.marked || p.marked
 	return p.html()
 }
 
-func (a cardBuilder) code(c *code) *code {
-	a.card.Marked = a.card.Marked || c != nil && c.Marked
+func (w pen) code(c *code) *code {
+	*w.marked = *w.marked || c != nil && c.Marked
 	return c
 }
 
@@ -271,7 +222,7 @@ func (a cardBuilder) elapsed(events []plan.Event) string {
 			}
 		case plan.EventFinished:
 			if !began.IsZero() {
-				return a.words.took(e.At.Sub(began))
+				return a.pen.words.took(e.At.Sub(began))
 			}
 		}
 	}
@@ -288,9 +239,9 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 		known = nil
 	}
 	v := cardStep{
-		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(a.title(s)), Plain: plain(a.title(s)), State: state.Status,
+		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.pen.show(a.pen.title(s)), Plain: plain(a.pen.title(s)), State: state.Status,
 		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}, usedSteps(s), known...),
-		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
+		Risk:     view.RiskOf(s),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
 	v.Says = a.sentence(s, binding)
@@ -301,31 +252,10 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 		a.card.addCosts(&v, v.Says.costs())
 		a.card.addCosts(&v, a.answeredCosts(s))
 	}
-	switch v.Risk {
-	case plan.Write:
-		a.card.Writes++
-	case plan.Destructive:
-		a.card.Destroy++
-	}
-	if v.Risk != plan.Read {
-		a.card.Changing++
-		if s.Undo != nil {
-			a.card.Undoable++
-		}
-	}
-	switch state.Status {
-	case plan.StepDone:
-		a.card.Finished++
-	case plan.StepSkipped:
-		a.card.Skipped++
-	}
 	v.Needs = a.needs(s)
 	a.addDetails(&v, s)
 	a.addOutcome(&v, state)
 	a.addEffects(&v, s, state)
-	if s.Unanswered != nil {
-		a.card.Repeats++
-	}
 	mustSee := !v.Says.Whole || v.Risk == plan.Destructive || len(v.Crossing) > 0 || s.Unanswered != nil || a.card.Marked
 	v.Request = mustSee && !v.Folded
 	a.card.Marked = a.card.Marked || marked
@@ -345,25 +275,25 @@ func (c *card) addCosts(v *cardStep, costs []saidValue) {
 }
 
 // title returns the title of a step in the reader's language.
-func (a cardBuilder) title(s plan.Step) string { return stepTitle(a.run.Plan, s, a.words.tag) }
+func (w pen) title(s plan.Step) string { return stepTitle(w.plan, s, w.words.tag) }
 
 // number returns the number of a step, from 1; 0 for none.
-func (a cardBuilder) number(id string) int {
-	return 1 + slices.IndexFunc(a.run.Plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id })
+func (w pen) number(id string) int {
+	return 1 + slices.IndexFunc(w.plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id })
 }
 
 // origin returns the description of the step that a reference names.
-func (a cardBuilder) origin(id string) string {
+func (w pen) origin(id string) string {
 	switch id {
 	case plan.ItemName:
-		return locale.Text(a.words.tag, "page.step.reference_item")
+		return locale.Text(w.words.tag, "page.step.reference_item")
 	case plan.CheckName:
-		return locale.Text(a.words.tag, "page.step.reference_check")
+		return locale.Text(w.words.tag, "page.step.reference_check")
 	}
-	if n := a.number(id); n > 0 {
-		return locale.Text(a.words.tag, "page.step.reference", "n", itoa(n), "title", plain(a.title(a.run.Plan.Steps[n-1])))
+	if n := w.number(id); n > 0 {
+		return locale.Text(w.words.tag, "page.step.reference", "n", itoa(n), "title", plain(w.title(w.plan.Steps[n-1])))
 	}
-	return locale.Text(a.words.tag, "page.step.reference_unknown", "id", plain(id))
+	return locale.Text(w.words.tag, "page.step.reference_unknown", "id", plain(id))
 }
 
 // needs returns the numbers of the steps that come first.
@@ -390,7 +320,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	t := a.times[state.StepID]
 	switch {
 	case !t.ended.IsZero() && !t.began.IsZero() && state.Status.Terminal():
-		v.Took = a.words.took(t.ended.Sub(t.began))
+		v.Took = a.pen.words.took(t.ended.Sub(t.began))
 	case state.Status == plan.StepRunning:
 		v.Since = t.began
 	}
@@ -431,7 +361,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 // read returns a function of the answer to an effect, which returns its legible form.
 func (a cardBuilder) read(id plan.EffectID) func(raw json.RawMessage) *legible {
 	return func(raw json.RawMessage) *legible {
-		return a.words.read(raw, answerNames(a.run.Plan, id), 0, a.room(), a.now)
+		return a.pen.words.read(raw, answerNames(a.run.Plan, id), 0, a.room(), a.now)
 	}
 }
 

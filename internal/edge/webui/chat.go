@@ -3,16 +3,13 @@ package webui
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
-	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
@@ -72,102 +69,19 @@ type newView struct {
 	Admin    bool // the viewer may register one
 }
 
-func (s *site) chatFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.chat(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("cursor"))
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "chat", view)
-	return nil
+// chatReader reads conversations.
+type chatReader struct {
+	chats    Chats
+	projects conversation.ProjectReader
+	servers  tool.ServerLister
+	jobs     jobReader
+	cards    cardReader
+	answers  responders
 }
 
-func (s *site) newFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.newChat(v.Context(), v, v.URL.Query().Get("project"))
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "new", view)
-	return nil
-}
-
-func (s *site) runFragment(w http.ResponseWriter, v visit) error {
-	id := v.PathValue("id")
-	if !ids.Valid(id) {
-		return plan.ErrRunNotFound
-	}
-	c, err := s.card(v.Context(), v, id)
-	if err != nil {
-		return err
-	}
-	c.Open = true
-	s.write(w, v, http.StatusOK, "card", c)
-	return nil
-}
-
-// card reads one run and, if it was confirmed, its events.
-func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
-	run, err := s.Runs.Run(ctx, v.who.Account, runID)
-	if err != nil {
-		return nil, err
-	}
-	var events []plan.Event
-	var revisions []plan.Revision
-	var chat conversation.Chat
-	err = runAll(
-		func() (err error) {
-			if run.Status != plan.Draft {
-				events, err = s.events(ctx, v, runID, cardEvents)
-			}
-			return
-		},
-		func() (err error) {
-			if run.Plan.Revision > 1 {
-				revisions, err = s.Runs.Revisions(ctx, run)
-			}
-			return
-		},
-		func() (err error) {
-			if run.Status == plan.Waiting {
-				chat, err = s.Chats.Chat(ctx, v.who.Account, run.ChatID)
-			}
-			if isMissing(err) { // a run remains when its chat is deleted
-				err = nil
-			}
-			return
-		},
-	)
-	if err != nil {
-		return nil, err
-	}
-	run, reversals, err := s.reversals(ctx, v, run, events)
-	if err != nil {
-		return nil, err
-	}
-	c := newCard(run, events, v.tag, v.now)
-	c.setReversals(reversals)
-	c.setRevisions(run, revisions, v.tag)
-	c.setPermissions(v.who, run, chat.UserID, revisions)
-	return c, s.undone(ctx, v, run, c)
-}
-
-// events reads at most that many events of a run.
-func (s *site) events(ctx context.Context, v visit, runID string, most int) (all []plan.Event, err error) {
-	for len(all) < most {
-		page, err := s.Runs.Events(ctx, v.who.Account, runID, len(all), eventsPage)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if len(page) < eventsPage {
-			break
-		}
-	}
-	return all, nil
-}
-
-// chat reads a conversation, and its runs concurrently.
-func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView, error) {
-	chat, err := s.Chats.Chat(ctx, v.who.Account, id)
+// one reads a conversation, and its runs concurrently.
+func (r chatReader) one(ctx context.Context, v visit, id, cursor string) (*chatView, error) {
+	chat, err := r.chats.Chat(ctx, v.who.Account, id)
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +89,8 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	var older string
 	var who responder
 	err = runAll(
-		func() (err error) { messages, older, err = s.messages(ctx, v, id, cursor); return },
-		func() (err error) { who, err = s.responder(ctx, v, chat.ProjectID); return },
+		func() (err error) { messages, older, err = r.messages(ctx, v, id, cursor); return },
+		func() (err error) { who, err = r.answers.of(ctx, v, chat.ProjectID); return },
 	)
 	if err != nil {
 		return nil, err
@@ -184,15 +98,15 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	var cards map[string]*card
 	var jobs map[string]*jobView
 	err = runAll(
-		func() (err error) { cards, err = s.cards(ctx, v, messages); return },
-		func() (err error) { jobs, err = s.jobs(ctx, v, messages); return },
+		func() (err error) { cards, err = r.cards.of(ctx, v, messages); return },
+		func() (err error) { jobs, err = r.jobs.of(ctx, v, messages); return },
 	)
 	if err != nil {
 		return nil, err
 	}
 	view := &chatView{Chat: chat, Facts: who.Facts, Answers: who, Older: older, Only: cursor != ""}
 	if chat.ProjectID != "" {
-		if view.Project, err = s.Projects.Project(ctx, v.who.Account, chat.ProjectID); err != nil && !isMissing(err) {
+		if view.Project, err = r.projects.Project(ctx, v.who.Account, chat.ProjectID); err != nil && !isMissing(err) {
 			return nil, err
 		}
 	}
@@ -216,10 +130,10 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 
 // messages reads pages until there are enough visible messages. The progress messages of a long plan, which are
 // only in its card, may fill a page.
-func (s *site) messages(ctx context.Context, v visit, id, cursor string) (list []conversation.Message, older string, err error) {
+func (r chatReader) messages(ctx context.Context, v visit, id, cursor string) (list []conversation.Message, older string, err error) {
 	shown := 0
 	for range mostPages {
-		page, next, err := s.Chats.Messages(ctx, v.who.Account, id, cursor, messagesPage)
+		page, next, err := r.chats.Messages(ctx, v.who.Account, id, cursor, messagesPage)
 		if err != nil {
 			return nil, "", err
 		}
@@ -262,42 +176,6 @@ func openLast(lines []line) {
 	}
 }
 
-// cards reads the runs that the messages name. A missing run leaves its message without a card.
-func (s *site) cards(ctx context.Context, v visit, messages []conversation.Message) (map[string]*card, error) {
-	var ids []string
-	for _, m := range messages {
-		if m.RunID != "" && !slices.Contains(ids, m.RunID) && (m.Kind == conversation.KindPlan || m.Kind == conversation.KindFinal) {
-			ids = append(ids, m.RunID)
-		}
-	}
-	return readAll(ids, func(id string) (*card, error) { return s.card(ctx, v, id) })
-}
-
-// readAll reads what has the ids, at most eight at a time. What is missing is left out.
-func readAll[T any](ids []string, read func(id string) (*T, error)) (map[string]*T, error) {
-	got, errs := make([]*T, len(ids)), make([]error, len(ids))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, plan.MaxParallel)
-	for i, id := range ids {
-		wait.Go(func() {
-			slots <- struct{}{}
-			got[i], errs[i] = read(id)
-			<-slots
-		})
-	}
-	wait.Wait()
-	all := map[string]*T{}
-	for i, id := range ids {
-		if errs[i] != nil && !isMissing(errs[i]) {
-			return nil, errs[i]
-		}
-		if errs[i] == nil {
-			all[id] = got[i]
-		}
-	}
-	return all, nil
-}
-
 // outcomes are the sentences about the end of a run.
 var outcomes = map[plan.Status]string{
 	plan.Done: "page.outcome.done", plan.Failed: "page.outcome.error", plan.Cancelled: "page.outcome.cancelled", plan.InDoubt: "page.outcome.in_doubt",
@@ -325,7 +203,7 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 		if c != nil {
 			l.Status = c.Status
 			if key := outcomes[c.Status]; key != "" { // the card says the rest
-				l.Text = prose(locale.Text(tag, key, "done", itoa(c.Completed), "n", itoa(c.Total)))
+				l.Text = prose(locale.Text(tag, key, "done", itoa(c.Done), "n", itoa(c.Total)))
 			}
 		}
 	case conversation.KindBlocked:
@@ -343,21 +221,31 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 	return l, true
 }
 
-// newChat returns an empty conversation, with examples of messages.
-func (s *site) newChat(ctx context.Context, v visit, projectID string) (*newView, error) {
-	who, err := s.responder(ctx, v, projectID)
+// page reads the part of a conversation that the address names.
+func (r chatReader) page(ctx context.Context, v visit) (*chatView, error) {
+	return r.one(ctx, v, v.req.PathValue("id"), v.req.URL.Query().Get("cursor"))
+}
+
+// fresh reads an empty conversation of the project that the address names.
+func (r chatReader) fresh(ctx context.Context, v visit) (*newView, error) {
+	return r.empty(ctx, v, v.req.URL.Query().Get("project"))
+}
+
+// empty returns an empty conversation, with examples of messages.
+func (r chatReader) empty(ctx context.Context, v visit, projectID string) (*newView, error) {
+	who, err := r.answers.of(ctx, v, projectID)
 	if err != nil {
 		return nil, err
 	}
 	view := &newView{Facts: who.Facts, Answers: who, Admin: v.who.Allows(auth.ScopeAdmin)}
 	if projectID != "" {
-		p, err := s.Projects.Project(ctx, v.who.Account, projectID)
+		p, err := r.projects.Project(ctx, v.who.Account, projectID)
 		if err != nil {
 			return nil, err
 		}
 		view.Project = p
 	}
-	servers, err := s.Servers.Servers(ctx, v.who.Account)
+	servers, err := r.servers.Servers(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 package webui
 
 import (
-	"net/http"
+	"context"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -37,6 +37,46 @@ func nameOf(c conversation.Chat, tag locale.Tag) string {
 	return locale.Text(tag, "page.chat.untitled")
 }
 
+// chatList reads the list of chats.
+type chatList struct {
+	chats    Chats
+	projects conversation.ProjectLister
+	waits    waitReader
+}
+
+func (l chatList) side(ctx context.Context, v visit, filter conversation.ChatFilter, chatID, cursor string) (sidebar, error) {
+	side := sidebar{Project: filter.ProjectID, Archived: filter.Archived, Chat: chatID, Only: cursor != "" || filter.Archived}
+	var err error
+	var list []conversation.Chat
+	if list, side.More, err = l.chats.Chats(ctx, v.who.Account, filter, cursor, chatsPage); err != nil {
+		return side, err
+	}
+	side.Chats = chatRows(list, v.tag)
+	side.Projects, err = l.projects.Projects(ctx, v.who.Account)
+	return side, err
+}
+
+// page reads the page of the list that the address asks for; with ?waiting, the waits of the viewer, too.
+func (l chatList) page(ctx context.Context, v visit) (sidebar, error) {
+	q := v.req.URL.Query()
+	var side sidebar
+	var now *waitingNow
+	err := runAll(
+		func() (err error) {
+			side, err = l.side(ctx, v, conversation.ChatFilter{ProjectID: q.Get("project"), Archived: q.Has("archived")}, q.Get("chat"), q.Get("cursor"))
+			return
+		},
+		func() (err error) {
+			if q.Has("waiting") {
+				now, err = l.waits.now(ctx, v)
+			}
+			return
+		},
+	)
+	side.Waiting = now
+	return side, err
+}
+
 // foundView is a page of a search.
 type foundView struct {
 	Rows []foundRow
@@ -55,16 +95,16 @@ type foundRow struct {
 	Snippet   []conversation.Part
 }
 
-func (s *site) searchFragment(w http.ResponseWriter, v visit) error {
-	q := v.URL.Query()
+// search reads the chats that ?q= finds.
+func (l chatList) search(ctx context.Context, v visit) (foundView, error) {
+	q := v.req.URL.Query()
 	words := conversation.WordsOf(q.Get("q"))
 	if len(words) == 0 {
-		s.write(w, v, http.StatusOK, "found", foundView{})
-		return nil
+		return foundView{}, nil
 	}
-	found, more, err := s.Chats.FindChats(v.Context(), v.who.Account, conversation.Search{Words: words, ProjectID: q.Get("project")}, q.Get("cursor"), chatsPage)
+	found, more, err := l.chats.FindChats(ctx, v.who.Account, conversation.Search{Words: words, ProjectID: q.Get("project")}, q.Get("cursor"), chatsPage)
 	if err != nil {
-		return err
+		return foundView{}, err
 	}
 	view := foundView{More: more}
 	for _, f := range found {
@@ -72,6 +112,5 @@ func (s *site) searchFragment(w http.ResponseWriter, v visit) error {
 		row.Title, row.Snippet = conversation.Mark(row.Name, words), conversation.Mark(title(f.Match.Snippet), words)
 		view.Rows = append(view.Rows, row)
 	}
-	s.write(w, v, http.StatusOK, "found", view)
-	return nil
+	return view, nil
 }

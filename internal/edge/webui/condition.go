@@ -10,68 +10,68 @@ import (
 )
 
 // condition returns a condition in words: «s1.status es 200 y s1.body.items tiene valor».
-func (a cardBuilder) condition(c ref.Condition) render.HTML {
+func (w pen) condition(c ref.Condition) render.HTML {
 	switch {
 	case len(c.All) > 0:
-		return a.join(c.All, "page.when.and")
+		return w.join(c.All, "page.when.and")
 	case len(c.Any) > 0:
-		return a.join(c.Any, "page.when.or")
+		return w.join(c.Any, "page.when.or")
 	case c.Not != nil:
-		return a.fill("page.when.not", "condition", a.condition(*c.Not))
+		return w.fill("page.when.not", "condition", w.condition(*c.Not))
 	}
 	key := "page.when." + string(c.Is)
-	if _, known := locale.Lookup(a.words.tag, key); !known {
+	if _, known := locale.Lookup(w.words.tag, key); !known {
 		key = "page.when.unknown"
 	}
-	return a.fill(key, "value", a.reference(c.Value), "to", a.comparand(c.To), "is", a.show(string(c.Is)))
+	return w.fill(key, "value", w.reference(c.Value), "to", w.comparand(c.To), "is", w.show(string(c.Is)))
 }
 
 // join joins conditions with a word, with parentheses around those that are joined themselves.
-func (a cardBuilder) join(list []ref.Condition, word string) render.HTML {
+func (w pen) join(list []ref.Condition, word string) render.HTML {
 	parts := make([]string, len(list))
 	for i, c := range list {
-		parts[i] = string(a.condition(c))
+		parts[i] = string(w.condition(c))
 		if len(c.All) > 0 || len(c.Any) > 0 {
 			parts[i] = "(" + parts[i] + ")"
 		}
 	}
-	return render.HTML(strings.Join(parts, " "+locale.Text(a.words.tag, word)+" ")) //nolint:gosec // made of parts that are HTML
+	return render.HTML(strings.Join(parts, " "+locale.Text(w.words.tag, word)+" ")) //nolint:gosec // made of parts that are HTML
 }
 
 // reference writes a whole reference without its signs, with the step that it refers to. It shows any other text
 // unchanged.
-func (a cardBuilder) reference(text string) render.HTML {
+func (w pen) reference(text string) render.HTML {
 	if !ref.Whole(text) {
-		return a.show(text)
+		return w.show(text)
 	}
-	p := visibleWriter{step: a.origin}
+	p := visibleWriter{step: w.origin}
 	p.bareReference(text)
-	a.card.Marked = a.card.Marked || p.marked
+	*w.marked = *w.marked || p.marked
 	return p.html()
 }
 
 // comparand returns the value on the right side of a comparison.
-func (a cardBuilder) comparand(raw json.RawMessage) render.HTML {
+func (w pen) comparand(raw json.RawMessage) render.HTML {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && ref.Whole(text) {
-		return a.reference(text)
+		return w.reference(text)
 	}
-	return a.inline(raw)
+	return w.inline(raw)
 }
 
 // inline writes a complete JSON value on one line.
-func (a cardBuilder) inline(raw json.RawMessage) render.HTML {
-	j := jsonWriter{pen: visibleWriter{step: a.origin}, flat: true}
+func (w pen) inline(raw json.RawMessage) render.HTML {
+	j := jsonWriter{pen: visibleWriter{step: w.origin}, flat: true}
 	if len(raw) == 0 || j.write(raw) != nil {
-		return a.show(string(raw))
+		return w.show(string(raw))
 	}
-	a.card.Marked = a.card.Marked || j.pen.marked
+	*w.marked = *w.marked || j.pen.marked
 	return j.pen.html()
 }
 
 // fill inserts parts that are HTML into a text of the catalogue.
-func (a cardBuilder) fill(key string, pairs ...any) render.HTML {
-	return fill(a.words.tag, key, pairs...)
+func (w pen) fill(key string, pairs ...any) render.HTML {
+	return fill(w.words.tag, key, pairs...)
 }
 
 func fill(tag locale.Tag, key string, pairs ...any) render.HTML {

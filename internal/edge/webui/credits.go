@@ -2,9 +2,9 @@ package webui
 
 import (
 	"context"
-	"net/http"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -64,27 +64,27 @@ type entryRow struct {
 // cost returns the price of a session, in credits.
 func (e entryRow) cost() int64 { return -e.Amount }
 
-func (s *site) creditsFragment(w http.ResponseWriter, v visit) error {
-	if cursor := v.URL.Query().Get("cursor"); cursor != "" && s.Credits != nil {
-		entries, older, err := s.ledger(v.Context(), v, cursor)
-		if err != nil {
-			return err
-		}
-		view := creditsView{Entries: entries, Older: older, Only: true, Billing: v.who.Allows(auth.ScopeBilling)}
-		s.write(w, v, http.StatusOK, "credits", view)
-		return nil
-	}
-	view, err := s.credits(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "credits", view)
-	return nil
+// creditReader reads the view of credit.
+type creditReader struct {
+	credits  Credits
+	settings eligibility.SettingsReader
+	chats    conversation.ChatReader
+	answers  responders
 }
 
-// credits reads all parts of the view concurrently.
-func (s *site) credits(ctx context.Context, v visit) (*creditsView, error) {
-	if s.Credits == nil || s.Assistants == nil {
+// more reads the entries that ?cursor= names, or the view when it names none.
+func (r creditReader) more(ctx context.Context, v visit) (*creditsView, error) {
+	cursor := v.req.URL.Query().Get("cursor")
+	if cursor == "" || r.credits == nil {
+		return r.all(ctx, v)
+	}
+	entries, older, err := r.ledger(ctx, v, cursor)
+	return &creditsView{Entries: entries, Older: older, Only: true, Billing: v.who.Allows(auth.ScopeBilling)}, err
+}
+
+// all reads all parts of the view concurrently.
+func (r creditReader) all(ctx context.Context, v visit) (*creditsView, error) {
+	if r.credits == nil || r.settings == nil {
 		return nil, errNotFound
 	}
 	account := v.who.Account
@@ -92,11 +92,11 @@ func (s *site) credits(ctx context.Context, v visit) (*creditsView, error) {
 	var standing credit.Standing
 	var who responder
 	err := runAll(
-		func() (err error) { standing, err = s.Credits.Standing(ctx, account, v.now); return },
-		func() (err error) { view.Terms, err = s.Assistants.Terms(ctx, account); return },
-		func() (err error) { view.Entries, view.Older, err = s.ledger(ctx, v, ""); return },
-		func() (err error) { view.Usage, err = s.usage(ctx, v); return },
-		func() (err error) { who, err = s.responder(ctx, v, ""); return },
+		func() (err error) { standing, err = r.credits.Standing(ctx, account, v.now); return },
+		func() (err error) { view.Terms, err = r.settings.Terms(ctx, account); return },
+		func() (err error) { view.Entries, view.Older, err = r.ledger(ctx, v, ""); return },
+		func() (err error) { view.Usage, err = usageReader{r.credits, r.chats}.month(ctx, v); return },
+		func() (err error) { who, err = r.answers.of(ctx, v, ""); return },
 	)
 	if err != nil {
 		return nil, err
@@ -116,8 +116,8 @@ func (s *site) credits(ctx context.Context, v visit) (*creditsView, error) {
 
 // ledger reads a page of the ledger. An entry with a refund on the page is not offered for another; the API decides
 // in the end.
-func (s *site) ledger(ctx context.Context, v visit, cursor string) ([]entryRow, string, error) {
-	entries, older, err := s.Credits.Ledger(ctx, v.who.Account, cursor, entriesPage)
+func (r creditReader) ledger(ctx context.Context, v visit, cursor string) ([]entryRow, string, error) {
+	entries, older, err := r.credits.Ledger(ctx, v.who.Account, cursor, entriesPage)
 	if err != nil {
 		return nil, "", err
 	}

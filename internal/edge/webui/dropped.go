@@ -14,10 +14,10 @@ type droppedPlan struct {
 
 type droppedStep struct{ Title, Called, Server render.HTML }
 
-func (a cardBuilder) dropped(d plan.Dropped) *droppedPlan {
-	v := &droppedPlan{Goal: a.show(d.Goal), More: d.More}
+func (w pen) dropped(d plan.Dropped) *droppedPlan {
+	v := &droppedPlan{Goal: w.show(d.Goal), More: d.More}
 	for _, s := range d.Steps {
-		v.Steps = append(v.Steps, droppedStep{a.show(s.Title), a.show(s.Called), a.show(s.Server)})
+		v.Steps = append(v.Steps, droppedStep{w.show(s.Title), w.show(s.Called), w.show(s.Server)})
 	}
 	return v
 }

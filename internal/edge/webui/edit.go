@@ -3,8 +3,9 @@ package webui
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
-	"net/http"
+	"log/slog"
 	"slices"
 
 	"piloto/internal/ground/ids"
@@ -70,32 +71,38 @@ type member struct {
 // option is one of the values that the document allows.
 type option struct{ Raw, Text string }
 
-func (s *site) editFragment(w http.ResponseWriter, v visit) error {
-	id := v.PathValue("id")
+// editor reads drafts as they are edited.
+type editor struct {
+	runs    plan.Reader
+	servers Servers
+	log     *slog.Logger
+}
+
+// draft reads the editor of a draft.
+func (r editor) draft(ctx context.Context, v visit, id string) (*editView, error) {
 	if !ids.Valid(id) {
-		return plan.ErrRunNotFound
+		return nil, plan.ErrRunNotFound
 	}
-	run, err := s.Runs.Run(v.Context(), v.who.Account, id)
+	run, err := r.runs.Run(ctx, v.who.Account, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if run.Status != plan.Draft {
-		return plan.ErrRunNotFound
+		return nil, plan.ErrRunNotFound
 	}
-	services, err := s.editable(v)
+	services, err := r.services(ctx, v)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	view, err := newEdit(run, func(step plan.Step) (tool.Operation, bool) {
 		b, _ := run.Plan.Binding(step.ID)
-		return s.operation(v, services, step.MCPID, tool.Entry{Name: step.Tool, Method: step.Method, Path: b.Template})
+		return r.operation(v, services, step.MCPID, tool.Entry{Name: step.Tool, Method: step.Method, Path: b.Template})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	view.Services = callsOf(services)
-	s.write(w, v, http.StatusOK, "edit", view)
-	return nil
+	return view, nil
 }
 
 // newEdit returns the editor of a run's draft. of finds the operation of a step in its document.

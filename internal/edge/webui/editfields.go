@@ -2,8 +2,8 @@ package webui
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -168,9 +168,9 @@ type editableService struct {
 	entries []tool.Entry
 }
 
-// editable reads the services whose calls a plan may have.
-func (s *site) editable(v visit) ([]editableService, error) {
-	servers, err := s.Servers.Servers(v.Context(), v.who.Account)
+// services reads the services whose calls a plan may have.
+func (r editor) services(ctx context.Context, v visit) ([]editableService, error) {
+	servers, err := r.servers.Servers(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (s *site) editable(v visit) ([]editableService, error) {
 	for i, server := range servers {
 		list[i].server = server
 		reads = append(reads, func() (err error) {
-			list[i].entries, err = s.Servers.Entries(v.Context(), v.who.Account, server)
+			list[i].entries, err = r.servers.Entries(ctx, v.who.Account, server)
 			return err
 		})
 	}
@@ -189,7 +189,7 @@ func (s *site) editable(v visit) ([]editableService, error) {
 }
 
 // operation reads the operation of an entry. One that cannot be read is edited without its schema.
-func (s *site) operation(v visit, services []editableService, id string, of tool.Entry) (tool.Operation, bool) {
+func (r editor) operation(v visit, services []editableService, id string, of tool.Entry) (tool.Operation, bool) {
 	for _, one := range services {
 		if one.server.ID != id {
 			continue
@@ -198,9 +198,9 @@ func (s *site) operation(v visit, services []editableService, id string, of tool
 			if e.Name != of.Name || of.Name == "" && (e.Method != of.Method || e.Path != of.Path) {
 				continue
 			}
-			op, err := s.Servers.Operation(v.Context(), v.who.Account, one.server, e)
+			op, err := r.servers.Operation(v.req.Context(), v.who.Account, one.server, e)
 			if err != nil {
-				s.Log.WarnContext(v.Context(), "web.operation_unread", "mcp_id", id, "error", err)
+				r.log.WarnContext(v.req.Context(), "web.operation_unread", "mcp_id", id, "error", err)
 			}
 			return op, err == nil
 		}
@@ -223,28 +223,27 @@ func callsOf(services []editableService) (list []editService) {
 	return list
 }
 
-// stepFragment serves the inputs of a step that is added to a draft: ?mcp= a service, ?call= one of its calls, ?id= the id of the
+// step reads the inputs of a step that is added to a draft: ?mcp= a service, ?call= one of its calls, ?id= the id of the
 // new step.
-func (s *site) stepFragment(w http.ResponseWriter, v visit) error {
-	q := v.URL.Query()
-	services, err := s.editable(v)
+func (r editor) step(ctx context.Context, v visit) (editStep, error) {
+	q := v.req.URL.Query()
+	services, err := r.services(ctx, v)
 	if err != nil {
-		return err
+		return editStep{}, err
 	}
 	for _, one := range services {
 		for _, e := range one.entries {
 			if one.server.ID != q.Get("mcp") || e.String() != q.Get("call") {
 				continue
 			}
-			op, _ := s.operation(v, services, one.server.ID, e)
+			op, _ := r.operation(v, services, one.server.ID, e)
 			step := plan.Step{ID: plan.EffectOf(q.Get("id")), Title: e.Summary, MCPID: one.server.ID, Tool: e.Name, Method: e.Method, Path: e.Path}
 			view, err := newEdit(plan.Run{Plan: plan.Plan{Steps: []plan.Step{step}}}, func(plan.Step) (tool.Operation, bool) { return op, true })
 			if err != nil {
-				return err
+				return editStep{}, err
 			}
-			s.write(w, v, http.StatusOK, "edit-step", view.Steps[0])
-			return nil
+			return view.Steps[0], nil
 		}
 	}
-	return plan.ErrStepNotFound
+	return editStep{}, plan.ErrStepNotFound
 }

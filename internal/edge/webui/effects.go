@@ -81,9 +81,9 @@ type aftermath struct {
 // call returns the request of an effect, with its address as it is sent; uses are the steps whose results it sends, known are
 // the values that must still be the same then.
 func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool, known ...plan.Target) call {
-	v := call{Method: c.Method, Tool: a.show(c.Tool), Server: a.show(b.ServerName), Target: targetOf(b.BaseURL)}
+	v := call{Method: c.Method, Tool: a.pen.show(c.Tool), Server: a.pen.show(b.ServerName), Target: targetOf(b.BaseURL)}
 	a.card.Marked = a.card.Marked || v.Target.Marked
-	path := visibleWriter{step: a.origin, known: valuesOf(known)}
+	path := visibleWriter{step: a.pen.origin, known: valuesOf(known)}
 	path.text(v.Target.Prefix + c.Path)
 	path.known = nil // how a value stands in a query is known when it is sent
 	if b.Query != "" {
@@ -92,10 +92,10 @@ func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool, kno
 	v.Path = path.html()
 	a.card.Marked = a.card.Marked || path.marked
 	if string(c.Query) != "{}" {
-		v.Query = a.code(jsonCode(c.Query, a.origin))
+		v.Query = a.pen.code(jsonCode(c.Query, a.pen.origin))
 	}
-	v.Headers = a.code(jsonCode(c.Headers, a.origin))
-	v.Body, v.Media, v.Auth = a.code(jsonCode(c.Body, a.origin)), plain(b.Media), plain(b.Auth)
+	v.Headers = a.pen.code(jsonCode(c.Headers, a.pen.origin))
+	v.Body, v.Media, v.Auth = a.pen.code(jsonCode(c.Body, a.pen.origin)), plain(b.Media), plain(b.Auth)
 	v.Crossing = a.crossings(uses, b)
 	return v
 }
@@ -127,13 +127,13 @@ func (a cardBuilder) crossings(uses map[string]bool, to plan.Binding) (list []cr
 func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 	p := a.run.Plan
 	if s.Unanswered != nil {
-		v.Again = a.show(s.Unanswered.Phrase().In(a.words.tag))
+		v.Again = a.pen.show(s.Unanswered.Phrase().In(a.pen.words.tag))
 	}
 	if s.When != nil {
-		v.When = a.condition(*s.When)
+		v.When = a.pen.condition(*s.When)
 	}
 	if s.ForEach != "" {
-		v.Each = a.reference(s.ForEach)
+		v.Each = a.pen.reference(s.ForEach)
 	}
 	if s.Undo != nil {
 		binding, _ := p.Binding(plan.UndoOf(s.ID))
@@ -144,11 +144,10 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 	if s.Verify != nil {
 		c, _ := p.CheckOf(s.ID)
 		binding, _ := p.Binding(c.ID)
-		v.Check = &check{call: a.call(binding, s.Verify.Call, usedByCall(s.Verify.Call)), Expect: a.condition(s.Verify.Expect)}
+		v.Check = &check{call: a.call(binding, s.Verify.Call, usedByCall(s.Verify.Call)), Expect: a.pen.condition(s.Verify.Expect)}
 	}
 	if s.Ask != nil {
-		a.card.Asks++
-		v.Ask = &plannedAsk{Maybe: s.Ask.Maybe, Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: formatMinutes(s.Ask.Minutes)}
+		v.Ask = &plannedAsk{Maybe: s.Ask.Maybe, Reason: a.pen.show(s.Ask.Reason), Another: s.Ask.Another, Length: formatMinutes(s.Ask.Minutes)}
 	}
 	for _, t := range a.run.Taken {
 		if t.StepID != s.ID {
@@ -161,17 +160,17 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 		if t.Own && !t.Gone { // it was not taken from there
 			continue
 		}
-		one := takenValues{Service: a.show(t.Service), Called: a.show(t.Called), At: t.At, Gone: t.Gone}
+		one := takenValues{Service: a.pen.show(t.Service), Called: a.pen.show(t.Called), At: t.At, Gone: t.Gone}
 		same := slices.IndexFunc(v.Taken, func(o takenValues) bool {
 			return o.Called == one.Called && o.Service == one.Service && o.At.Equal(one.At) && o.Gone == one.Gone
 		})
 		if same < 0 {
 			v.Taken, same = append(v.Taken, one), len(v.Taken)
 		}
-		v.Taken[same].Values = append(v.Taken[same].Values, a.show(t.Value))
+		v.Taken[same].Values = append(v.Taken[same].Values, a.pen.show(t.Value))
 	}
 	for _, t := range s.Targets {
-		v.Targets = append(v.Targets, resolvedTarget{Ref: a.reference("${" + t.Ref + "}"), Label: a.show(cmp.Or(ref.NameIn(t.About), t.Label)), Value: a.show(textOf(t.Value))})
+		v.Targets = append(v.Targets, resolvedTarget{Ref: a.pen.reference("${" + t.Ref + "}"), Label: a.pen.show(cmp.Or(ref.NameIn(t.About), t.Label)), Value: a.pen.show(textOf(t.Value))})
 	}
 }
 
@@ -181,7 +180,7 @@ func (a cardBuilder) addEffects(v *cardStep, s plan.Step, state plan.StepState) 
 		v.Approval, v.Ask = a.approval(v, state), nil
 	}
 	if c := state.Command; c != nil && c.Now != "" {
-		v.Command = &replacement{Was: a.show(c.Was), Now: a.show(c.Now), Because: a.show(c.Because)}
+		v.Command = &replacement{Was: a.pen.show(c.Was), Now: a.pen.show(c.Now), Because: a.pen.show(c.Because)}
 		v.Command.Proposed = c.Asks && (state.Approval == nil || state.Approval.Decision != plan.Approved)
 	}
 	if s.ForEach != "" && (state.Expanded || state.Items > 0) {
@@ -223,38 +222,33 @@ func (a cardBuilder) effect(id plan.EffectID, number int) *effect {
 		e.Code, e.OK = r.Status, state.Status == plan.StepDone
 	}
 	if t := a.times[id]; !t.ended.IsZero() && !t.began.IsZero() && state.Status.Terminal() {
-		e.Took = a.words.took(t.ended.Sub(t.began))
+		e.Took = a.pen.words.took(t.ended.Sub(t.began))
 	}
 	if state.Error != nil && e.Doubt == nil {
-		e.Error = a.show(state.Error.Message)
+		e.Error = a.pen.show(state.Error.Message)
 	}
 	return e
 }
 
 // aftermath lists the undone, not undoable and remaining effects of a run that ended without success.
 func (a cardBuilder) aftermath() *aftermath {
-	if !a.card.Receipt || a.run.Status == plan.Done {
+	if !a.card.Over || a.run.Status == plan.Done || len(a.run.Changes()) == 0 {
 		return nil
 	}
-	var all aftermath
-	for i, s := range a.run.Plan.Steps {
-		if plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive) == plan.Read {
-			continue
+	return &aftermath{Undone: a.names(a.card.Undone), Kept: a.names(a.card.NotUndone), Stays: a.names(a.card.Stays)}
+}
+
+// names names effects by their steps: «2. Reservar», and the element.
+func (a cardBuilder) names(ids []plan.EffectID) (list []render.HTML) {
+	for _, id := range ids {
+		n := a.run.Plan.Place(id)
+		name := a.pen.fill("page.aftermath.step", "n", itoa(n), "title", a.card.Steps[n-1].Title)
+		if id.Item() >= 0 {
+			name = a.pen.fill("page.aftermath.item", "step", name, "n", itoa(id.Item()+1))
 		}
-		state, v := a.run.State(s.ID), a.card.Steps[i]
-		name := a.fill("page.aftermath.step", "n", itoa(i+1), "title", v.Title)
-		if v.Items == nil {
-			all.add(name, state.Status, v.Undone)
-			continue
-		}
-		for _, e := range v.Items.List {
-			all.add(a.fill("page.aftermath.item", "step", name, "n", itoa(e.Number)), e.State, e.Undone)
-		}
+		list = append(list, name)
 	}
-	if len(all.Undone)+len(all.Kept)+len(all.Stays) == 0 {
-		return nil
-	}
-	return &all
+	return list
 }
 
 // isDone reports whether the effect was done, by its state or by a person's verdict.
@@ -266,17 +260,6 @@ func (e *effect) isDone() bool {
 		return e.Doubt.Resolved.Outcome == plan.OutcomeDone
 	}
 	return e.State == plan.StepDone
-}
-
-func (l *aftermath) add(name render.HTML, state plan.StepStatus, undo *effect) {
-	switch {
-	case undo.isDone():
-		l.Undone = append(l.Undone, name)
-	case undo != nil:
-		l.Kept = append(l.Kept, name)
-	case state == plan.StepDone:
-		l.Stays = append(l.Stays, name)
-	}
 }
 
 // sentTo splits the address of a request into its target and the rest.

@@ -340,8 +340,8 @@ func TestARunIsContinuedOnlyWhenStepsRemain(t *testing.T) {
 func TestConditionsAreShownInWords(t *testing.T) {
 	tags := strings.NewReplacer(`<span class="j-n">`, "", `<span class="j-s">`, "", `<span class="j-l">`, "", "</span>", "", "&#34;", `"`)
 	say := func(c ref.Condition, tag locale.Tag) string {
-		a := cardBuilder{run: draft(fullPlan(noon)), card: &card{}, words: words{tag: tag}}
-		text := tags.Replace(string(a.condition(c)))
+		a := newBuilder(draft(fullPlan(noon)), &card{}, words{tag: tag}, time.Time{})
+		text := tags.Replace(string(a.pen.condition(c)))
 		for {
 			from := strings.Index(text, `<span class="ref"`)
 			if from < 0 {
@@ -367,15 +367,5 @@ func TestConditionsAreShownInWords(t *testing.T) {
 	}
 	if got := say(x, locale.English); got != "s1.status is 200" {
 		t.Error(got)
-	}
-}
-
-func TestAnUndoResolvedAsDoneIsShownAsDone(t *testing.T) {
-	for outcome, want := range map[plan.Outcome]bool{plan.OutcomeDone: true, plan.OutcomeNotDone: false} {
-		var l aftermath
-		l.add("s1", plan.StepDone, &effect{State: plan.StepInDoubt, Doubt: &doubt{Resolved: &resolution{Outcome: outcome}}})
-		if undone := len(l.Undone) == 1; undone != want || len(l.Undone)+len(l.Kept) != 1 {
-			t.Errorf("%s: %+v", outcome, l)
-		}
 	}
 }

@@ -29,22 +29,22 @@ func (a cardBuilder) addFiles(v *cardStep, s plan.Step) {
 	body := plan.ChangesOf(s)
 	v.Target.Origin, v.Files = "", &fileChanges{}
 	for _, c := range body.Changes {
-		v.Files.Files = append(v.Files.Files, a.show(c.Phrase().In(a.words.tag)))
+		v.Files.Files = append(v.Files.Files, a.pen.show(c.Phrase().In(a.pen.words.tag)))
 	}
 	for line := range overlay.Lines(body.Diff) {
-		v.Files.Diff = append(v.Files.Diff, diffLine{line.Kind, a.showTabs(line.Text)})
+		v.Files.Diff = append(v.Files.Diff, diffLine{line.Kind, a.pen.showTabs(line.Text)})
 	}
 }
 
 // showTabs renders a line with display, but for its tabs.
-func (a cardBuilder) showTabs(line string) render.HTML {
+func (w pen) showTabs(line string) render.HTML {
 	parts := strings.Split(line, "\t")
 	var out render.HTML
 	for i, p := range parts {
 		if i > 0 {
 			out += "\t"
 		}
-		out += a.show(p)
+		out += w.show(p)
 	}
 	return out
 }

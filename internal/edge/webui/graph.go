@@ -98,5 +98,5 @@ func (a cardBuilder) remaining() string {
 	if done == 0 || left <= 0 {
 		return ""
 	}
-	return a.words.took(took / time.Duration(done) * time.Duration(left))
+	return a.pen.words.took(took / time.Duration(done) * time.Duration(left))
 }

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/fold"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // runsView is the account's runs, over all chats, the newest first.
@@ -26,7 +27,6 @@ type runsView struct {
 	Filter   runFilter
 	Narrowed bool // the filter narrows something
 	Statuses []plan.Status
-	Partly   bool
 	Facts    Facts
 }
 
@@ -65,25 +65,17 @@ const (
 
 var errNoFilter = fault.New(fault.Invalid, "request.invalid")
 
-func (s *site) runsFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.history(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "runs", view)
-	return nil
+// historyReader reads the list of runs.
+type historyReader struct {
+	runs    plan.Lister
+	answers responders
 }
 
-func (s *site) history(ctx context.Context, v visit) (*runsView, error) {
-	q := v.URL.Query()
+func (r historyReader) all(ctx context.Context, v visit) (*runsView, error) {
+	q := v.req.URL.Query()
 	view := &runsView{Only: q.Get("cursor") != "", Filter: filterOf(q), Statuses: plan.Statuses()}
 	view.Narrowed = view.Filter != runFilter{}
-	complete, err := s.Runs.Complete(ctx)
-	if err != nil {
-		return nil, err
-	}
-	view.Partly = !complete
-	list, err := s.runList(v, view.Filter)
+	list, err := newRunList(r.runs, v, view.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +100,7 @@ func (s *site) history(ctx context.Context, v visit) (*runsView, error) {
 		q.Set("cursor", cursor)
 		view.More = q.Encode()
 	}
-	who, err := s.responder(ctx, v, "")
+	who, err := r.answers.of(ctx, v, "")
 	view.Facts = who.Facts
 	return view, err
 }
@@ -119,15 +111,15 @@ func filterOf(q url.Values) runFilter {
 
 // runList is a list of runs that is read by pages.
 type runList struct {
-	site   *site
+	runs   plan.Lister
 	visit  visit
 	of     plan.Filter
 	text   string // folded
 	undone map[string]bool
 }
 
-func (s *site) runList(v visit, f runFilter) (*runList, error) {
-	l := &runList{site: s, visit: v, text: fold.Text(f.Text), undone: map[string]bool{}}
+func newRunList(runs plan.Lister, v visit, f runFilter) (*runList, error) {
+	l := &runList{runs: runs, visit: v, text: fold.Text(f.Text), undone: map[string]bool{}}
 	var errFrom, errTo error
 	if f.Status != "" {
 		l.of.Statuses = []plan.Status{plan.Status(f.Status)}
@@ -148,13 +140,13 @@ func (s *site) runList(v visit, f runFilter) (*runList, error) {
 // page reads a page of runs, and leaves those that the filter lets through. What undoes a run is newer than it, so that
 // it was read before.
 func (l *runList) page(ctx context.Context, cursor string) ([]runRow, string, error) {
-	heads, next, err := l.site.Runs.Runs(ctx, l.visit.who.Account, l.of, cursor, runsPage)
+	heads, next, err := l.runs.Runs(ctx, l.visit.who.Account, l.of, cursor, runsPage)
 	var kept []runRow
 	for _, h := range heads {
 		if h.Plan.Undoes != "" && h.Status == plan.Done {
 			l.undone[h.Plan.Undoes] = true
 		}
-		if r := l.site.historyRow(l.visit, h); strings.Contains(r.words, l.text) {
+		if r := historyRow(l.visit, h); strings.Contains(r.words, l.text) {
 			r.Undone = l.undone[r.ID]
 			kept = append(kept, r)
 		}
@@ -162,7 +154,7 @@ func (l *runList) page(ctx context.Context, cursor string) ([]runRow, string, er
 	return kept, next, err
 }
 
-func (s *site) historyRow(v visit, h plan.Head) runRow {
+func historyRow(v visit, h plan.Head) runRow {
 	run := h.Run
 	r := runRow{
 		ID: run.ID, ChatID: run.ChatID, Goal: display(run.Plan.Goal), Status: run.Status, Withdrawn: run.Withdrawn != nil, Who: run.Confirmer, At: run.CreatedAt,
@@ -172,15 +164,15 @@ func (s *site) historyRow(v visit, h plan.Head) runRow {
 	if r.Who == "" {
 		r.Who = run.User
 	}
-	w := words{tag: v.tag, now: s.Now}
+	w := v.words()
 	if run.Confirmer != "" && !h.EndedAt.IsZero() {
 		r.Took = w.took(h.EndedAt.Sub(run.CreatedAt))
 	}
 	said := []string{run.Plan.Goal}
-	a := cardBuilder{run: run, card: &card{}, words: w, now: s.Now()}
+	a := newBuilder(run, &card{}, w, v.now)
 	for _, step := range run.Plan.Steps {
 		b, ok := run.Plan.Binding(step.ID)
-		if !ok || plan.RiskOf(step.Method) == plan.Read {
+		if !ok || view.RiskOf(step) == plan.Read {
 			continue
 		}
 		says := a.sentence(step, b)
@@ -196,9 +188,9 @@ func (s *site) historyRow(v visit, h plan.Head) runRow {
 	return r
 }
 
-// runsFile serves the list as a CSV file (RFC 4180), of at most csvRows runs.
-func (s *site) runsFile(w http.ResponseWriter, v visit) error {
-	list, err := s.runList(v, filterOf(v.URL.Query()))
+// file serves the list as a CSV file (RFC 4180), of at most csvRows runs.
+func (r historyReader) file(w http.ResponseWriter, v visit) error {
+	list, err := newRunList(r.runs, v, filterOf(v.req.URL.Query()))
 	if err != nil {
 		return err
 	}
@@ -207,7 +199,7 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds_since_proposed", "steps_done", "steps_total", "receipt", "cost_usd", "amounts"})
 	cursor := ""
 	for n := 0; n < csvRows; {
-		rows, next, err := list.page(v.Context(), cursor)
+		rows, next, err := list.page(v.req.Context(), cursor)
 		if err != nil {
 			return err
 		}
@@ -230,11 +222,7 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 
 func csvRow(r runRow) []string {
 	h := r.head
-	var services []string
-	for _, b := range h.Plan.Bindings {
-		services = addNew(services, b.ServerName)
-	}
-	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(services, ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", "", cell(amounts(r))}
+	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(view.Services(h.Plan, plan.EffectID{}), ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", "", cell(amounts(r))}
 	if !h.EndedAt.IsZero() {
 		row[7], row[8] = h.EndedAt.UTC().Format(time.RFC3339), strconv.FormatFloat(h.EndedAt.Sub(h.CreatedAt).Seconds(), 'f', 1, 64)
 	}

@@ -2,7 +2,6 @@ package webui
 
 import (
 	"context"
-	"net/http"
 
 	"piloto/internal/access/auth"
 	"piloto/internal/live/hook"
@@ -32,21 +31,25 @@ func lastAttempt(d hook.Delivery) *hook.Attempt {
 	return &d.Attempts[len(d.Attempts)-1]
 }
 
-func (s *site) hookFragment(w http.ResponseWriter, v visit) error {
+// hookReader reads the views of webhooks and hooks.
+type hookReader struct {
+	webhooks auth.WebhookLister
+	hooks    Hooks
+	answers  responders
+}
+
+// log reads the newest deliveries of a hook.
+func (r hookReader) log(ctx context.Context, v visit, id string) (*logView, error) {
 	switch {
-	case s.Hooks == nil || !hook.Valid(v.PathValue("id")):
-		return errNotFound
+	case r.hooks == nil || !hook.Valid(id):
+		return nil, errNotFound
 	case !v.who.Allows(auth.ScopeAdmin):
-		return auth.ErrScope
+		return nil, auth.ErrScope
 	}
-	h, err := s.Hooks.Hook(v.Context(), v.who.Account, v.PathValue("id"))
+	h, err := r.hooks.Hook(ctx, v.who.Account, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, _, err := s.Hooks.Deliveries(v.Context(), v.who.Account, h.ID, "", logShown)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "hook-log", logView{h, list})
-	return nil
+	list, _, err := r.hooks.Deliveries(ctx, v.who.Account, h.ID, "", logShown)
+	return &logView{h, list}, err
 }

@@ -26,9 +26,12 @@ type jobView struct {
 	Did   []string // its record: what its client did, what was refused, what is not known
 }
 
-// jobView reads a job. What it read is shown while it goes on: its last message has that afterwards.
-func (s *site) jobView(ctx context.Context, v visit, id string) (*jobView, error) {
-	j, err := s.Jobs.Job(ctx, v.who.Account, id)
+// jobReader reads jobs as lines of their chats; jobs is nil when there are none.
+type jobReader struct{ jobs job.Reader }
+
+// one reads a job. What it read is shown while it goes on: its last message has that afterwards.
+func (r jobReader) one(ctx context.Context, v visit, id string) (*jobView, error) {
+	j, err := r.jobs.Job(ctx, v.who.Account, id)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +47,7 @@ func (s *site) jobView(ctx context.Context, v visit, id string) (*jobView, error
 	if j.Status.Terminal() {
 		return view, nil
 	}
-	events, err := s.Jobs.JobEvents(ctx, v.who.Account, id, max(0, j.Events-jobEvents), jobEvents)
+	events, err := r.jobs.JobEvents(ctx, v.who.Account, id, max(0, j.Events-jobEvents), jobEvents)
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +108,13 @@ func jobSays(j job.Job, tag locale.Tag) string {
 	return says
 }
 
-// jobs reads the jobs that the messages began. One that is gone leaves its message without a line.
-func (s *site) jobs(ctx context.Context, v visit, messages []conversation.Message) (map[string]*jobView, error) {
+// of reads the jobs that the messages began. One that is gone leaves its message without a line.
+func (r jobReader) of(ctx context.Context, v visit, messages []conversation.Message) (map[string]*jobView, error) {
 	var ids []string
 	for _, m := range messages {
-		if s.Jobs != nil && m.JobID != "" && m.JobID == m.ID { // others answer its question, or end it
+		if r.jobs != nil && m.JobID != "" && m.JobID == m.ID { // others answer its question, or end it
 			ids = append(ids, m.JobID)
 		}
 	}
-	return readAll(ids, func(id string) (*jobView, error) { return s.jobView(ctx, v, id) })
+	return readAll(ids, func(id string) (*jobView, error) { return r.one(ctx, v, id) })
 }

@@ -2,8 +2,8 @@ package webui
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -254,28 +254,27 @@ func (r *reader) word(key string) render.HTML {
 	return render.HTML(locale.Text(r.words.tag, key)) //nolint:gosec // a text of the catalogue
 }
 
-// rowsFragment serves the next rows of a table in an answer: of the effect that the path names, ?table= by its number, ?from= a row.
-func (s *site) rowsFragment(w http.ResponseWriter, v visit) error {
-	q := v.URL.Query()
+// rows reads the next rows of a table in an answer: of the effect that the path names, ?table= by its number, ?from= a row.
+func (k cardReader) rows(ctx context.Context, v visit, runID string) ([]any, error) {
+	q := v.req.URL.Query()
 	n, from := atoi(q.Get("table")), atoi(q.Get("from"))
-	if !ids.Valid(v.PathValue("id")) || n < 0 || from < 0 {
-		return plan.ErrRunNotFound
+	if !ids.Valid(runID) || n < 0 || from < 0 {
+		return nil, plan.ErrRunNotFound
 	}
-	run, err := s.Runs.Run(v.Context(), v.who.Account, v.PathValue("id"))
+	run, err := k.runs.Run(ctx, v.who.Account, runID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	id := plan.ParseEffect(v.PathValue("step"))
+	id := plan.ParseEffect(v.req.PathValue("step"))
 	state := run.State(id)
 	if state.Result == nil || state.Result.Truncated || state.Result.Apart > 0 {
-		return plan.ErrStepNotFound
+		return nil, plan.ErrStepNotFound
 	}
-	read := words{tag: v.tag, now: s.Now}.read(state.Result.Body, answerNames(run.Plan, id), from, 2*resultShown, s.Now())
+	read := v.words().read(state.Result.Body, answerNames(run.Plan, id), from, 2*resultShown, v.now)
 	if read == nil || n >= len(read.Tables) {
-		return plan.ErrStepNotFound
+		return nil, plan.ErrStepNotFound
 	}
-	s.write(w, v, http.StatusOK, "rows-page", []any{read.Tables[n], cardBuilder{run: run}.rows(id), n})
-	return nil
+	return []any{read.Tables[n], cardBuilder{run: run}.rows(id), n}, nil
 }
 
 // atoi returns a number that is not negative; -1 for anything else, 0 for nothing.

@@ -58,9 +58,6 @@ func (m *memory) Waiting(_ context.Context, _, _ string, at time.Time, _ string,
 	return list, "", nil
 }
 
-// Complete implements plan.Lister.
-func (m *memory) Complete(context.Context) (bool, error) { return true, nil }
-
 // listRoutes is POST /api/decisions, as far as the page needs it.
 func (w *world) listRoutes(locked func(string, func(http.ResponseWriter, *http.Request, map[string]any))) {
 	locked("POST /api/decisions", func(rw http.ResponseWriter, _ *http.Request, body map[string]any) {

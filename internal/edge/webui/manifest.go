@@ -31,7 +31,7 @@ type manifestIcon struct {
 }
 
 // manifest serves the manifest, in the language of the visit. It opens what waits for the person.
-func (s *site) manifest(w http.ResponseWriter, v visit) error {
+func (a assets) manifest(w http.ResponseWriter, v visit) error {
 	m := manifest{
 		ID: "/", Name: locale.Text(v.tag, "page.brand"), ShortName: locale.Text(v.tag, "page.brand"), Description: locale.Text(v.tag, "page.welcome.text"),
 		Lang: v.tag, StartURL: "/?view=waiting", Scope: "/", Display: "standalone", BackgroundColor: "#ffffff", ThemeColor: "#4a54c8",
@@ -42,7 +42,7 @@ func (s *site) manifest(w http.ResponseWriter, v visit) error {
 		{"icon-512.png", "512x512", "image/png", ""},
 		{"icon-mask.png", "512x512", "image/png", "maskable"},
 	} {
-		src, err := s.assets.url(icon.name)
+		src, err := a.url(icon.name)
 		if err != nil {
 			return err
 		}
@@ -56,6 +56,6 @@ func (s *site) manifest(w http.ResponseWriter, v visit) error {
 	h.Set("Content-Type", "application/manifest+json")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Cookie, Accept-Language, Accept-Encoding")
-	send(w, v.Request, http.StatusOK, body, func() []byte { return zipped(body) })
+	send(w, v.req, http.StatusOK, body, func() []byte { return zipped(body) })
 	return nil
 }

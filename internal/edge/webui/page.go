@@ -1,7 +1,7 @@
 package webui
 
 import (
-	"context"
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -47,14 +47,52 @@ type boot struct {
 
 const scriptTexts = "page.js."
 
-func (s *site) boot(tag locale.Tag, now time.Time) (boot, error) {
+func bootOf(tag locale.Tag, now time.Time, files assets) (boot, error) {
 	b := boot{Lang: string(tag), Now: now.UnixMilli(), Texts: map[string]string{}}
 	for _, key := range locale.Keys(scriptTexts) {
 		b.Texts[strings.TrimPrefix(key, scriptTexts)], _ = locale.Lookup(tag, key)
 	}
 	var err error
-	b.Words, err = s.assets.url("words.json")
+	b.Words, err = files.url("words.json")
 	return b, err
+}
+
+// site is the page around the views, with their readers.
+type site struct {
+	print  printer
+	assets assets
+
+	signing    signing
+	list       chatList
+	chats      chatReader
+	drafts     editor
+	history    historyReader
+	rules      ruleReader
+	registry   registry
+	projects   projectReader
+	assistants assistantReader
+	credits    creditReader
+	hooks      hookReader
+	receipts   receiptReader
+}
+
+// newSite gives each reader the services that it needs.
+func newSite(d Deps, files assets, pages printer) *site {
+	answers := responders{d.Facts, d.Assistants}
+	return &site{
+		print: pages, assets: files, signing: signing{pages, d.Tokens, d.Meter, d.DropConnections},
+		list:       chatList{d.Chats, d.Projects, waitReader{d.Runs, d.Chats, answers}},
+		chats:      chatReader{d.Chats, d.Projects, d.Servers, jobReader{d.Jobs}, cardReader{d.Runs, d.Chats}, answers},
+		drafts:     editor{d.Runs, d.Servers, d.Log},
+		history:    historyReader{d.Runs, answers},
+		rules:      ruleReader{d.Rules, d.Servers, answers},
+		registry:   registry{d.Servers, d.Breakers, answers},
+		projects:   projectReader{d.Projects, d.Servers, answers},
+		assistants: assistantReader{d.Assistants, d.Projects, answers},
+		credits:    creditReader{d.Credits, d.Assistants, d.Chats, answers},
+		hooks:      hookReader{d.Webhooks, d.Hooks, answers},
+		receipts:   receiptReader{d.Runs},
+	}
 }
 
 // index serves the page. The address selects the view: ?chat=ID, ?project=ID, ?view=servers|projects|assistants
@@ -62,138 +100,104 @@ func (s *site) boot(tag locale.Tag, now time.Time) (boot, error) {
 // of its own.
 func (s *site) index(w http.ResponseWriter, v visit) error {
 	if v.who.Account == "" {
-		s.signInPage(w, v, http.StatusOK, "")
+		s.signing.page(w, v, http.StatusOK, "")
 		return nil
 	}
-	if q := v.URL.Query(); q.Get("view") == "receipt" {
-		return s.receiptPage(w, v, q.Get("run"))
+	if v.req.URL.Query().Get("view") == "receipt" {
+		return shows(s.print, "receipt-page", s.receipts.read)(w, v)
 	}
 	sh, status, err := s.shell(v)
 	if err != nil {
 		return err
 	}
-	s.write(w, v, status, "page", sh)
+	s.print.write(w, v, status, "page", sh)
 	return nil
 }
 
 func (s *site) shell(v visit) (*shell, int, error) {
 	status := http.StatusOK
-	sh := &shell{Facts: s.Facts, Who: v.who, Hooks: s.Webhooks != nil && v.who.Allows(auth.ScopeAdmin), Rules: s.Rules != nil}
-	name, title, data, projectID, err := s.open(v)
+	sh := &shell{Facts: s.print.facts, Who: v.who, Hooks: s.hooks.webhooks != nil && v.who.Allows(auth.ScopeAdmin), Rules: s.rules.rules != nil}
+	o, err := s.open(v)
 	switch {
 	case isMissing(err):
 		status = http.StatusNotFound
-		name, title, data = "error-fragment", locale.Text(v.tag, "page.error.not_found"), failure{Key: "not_found", Facts: s.Facts}
+		o.name, o.title, o.data = "error-fragment", locale.Text(v.tag, "page.error.not_found"), failure{Key: "not_found", Facts: s.print.facts}
 	case err != nil:
 		return nil, 0, err
 	}
-	sh.Name, sh.Title = name, title
-	if sh.View, err = s.html(v.tag, name, data); err != nil {
+	sh.Name, sh.Title = o.name, o.title
+	if sh.View, err = s.print.html(v.tag, o.name, o.data); err != nil {
 		return nil, 0, err
 	}
-	if sh.Boot, err = s.boot(v.tag, v.now); err != nil {
+	if sh.Boot, err = bootOf(v.tag, v.now, s.assets); err != nil {
 		return nil, 0, err
 	}
-	sh.Side, err = s.side(v.Context(), v, conversation.ChatFilter{ProjectID: projectID}, v.URL.Query().Get("chat"), "")
+	sh.Side, err = s.list.side(v.req.Context(), v, conversation.ChatFilter{ProjectID: o.project}, v.req.URL.Query().Get("chat"), "")
 	return sh, status, err
 }
 
-// open reads the view that the address selects, and its project.
-func (s *site) open(v visit) (name, title string, data any, projectID string, err error) {
-	q, ctx := v.URL.Query(), v.Context()
+// selected is the view that an address selects, with its project.
+type selected struct {
+	name, title string
+	data        any
+	project     string
+}
+
+// open reads the view that the address selects.
+func (s *site) open(v visit) (o selected, err error) {
+	q, ctx := v.req.URL.Query(), v.req.Context()
 	id := q.Get("id")
-	switch {
+	switch name := q.Get("view"); {
 	case q.Get("chat") != "":
-		c, err := s.chat(ctx, v, q.Get("chat"), "")
+		return conversationOf(s.chats.one(ctx, v, q.Get("chat"), ""))
+	case name == "servers" && id != "":
+		view, err := s.registry.one(ctx, v, id)
 		if err != nil {
-			return "", "", nil, "", err
+			return o, err
 		}
-		return "chat", c.Chat.Title, c, c.Chat.ProjectID, nil
-	case q.Get("view") == "servers" && id != "":
-		d, err := s.server(ctx, v, id)
+		return selected{name: "server", title: view.Server.Name, data: view}, nil
+	case name == "projects" && id != "":
+		view, err := s.projects.one(ctx, v, id)
 		if err != nil {
-			return "", "", nil, "", err
+			return o, err
 		}
-		return "server", d.Server.Name, d, "", nil
-	case q.Get("view") == "servers":
-		d, err := s.servers(ctx, v)
-		return "servers", locale.Text(v.tag, "page.servers"), d, "", err
-	case q.Get("view") == "projects" && id != "":
-		d, err := s.project(ctx, v, id)
-		if err != nil {
-			return "", "", nil, "", err
-		}
-		return "project", d.Project.Name, d, id, nil
-	case q.Get("view") == "projects":
-		d, err := s.projects(ctx, v)
-		return "projects", locale.Text(v.tag, "page.projects"), d, "", err
-	case q.Get("view") == "assistants" && id != "":
-		d, err := s.assistant(ctx, v, id)
-		return "assistant", locale.Text(v.tag, "page.assistants"), d, "", err
-	case q.Get("view") == "assistants":
-		d, err := s.assistants(ctx, v)
-		return "assistants", locale.Text(v.tag, "page.assistants"), d, "", err
-	case q.Get("view") == "credits":
-		d, err := s.credits(ctx, v)
-		return "credits", locale.Text(v.tag, "page.credits"), d, "", err
-	case q.Get("view") == "waiting":
-		d, err := s.waiting(ctx, v)
-		return "waiting", locale.Text(v.tag, "page.waiting"), d, "", err
-	case q.Get("view") == "runs":
-		d, err := s.history(ctx, v)
-		return "runs", locale.Text(v.tag, "page.runs"), d, "", err
-	case q.Get("view") == "rules":
-		d, err := s.rules(ctx, v)
-		return "rules", locale.Text(v.tag, "page.rules"), d, "", err
+		return selected{name: "project", title: view.Project.Name, data: view, project: id}, nil
+	case name == "assistants" && id != "":
+		o.name = "assistant"
+		o.data, err = s.assistants.one(ctx, v, id)
+	case name == "servers":
+		o.data, err = s.registry.all(ctx, v)
+	case name == "projects":
+		o.data, err = s.projects.all(ctx, v)
+	case name == "assistants":
+		o.data, err = s.assistants.all(ctx, v)
+	case name == "credits":
+		o.data, err = s.credits.all(ctx, v)
+	case name == "waiting":
+		o.data, err = s.list.waits.all(ctx, v)
+	case name == "runs":
+		o.data, err = s.history.all(ctx, v)
+	case name == "rules":
+		o.data, err = s.rules.all(ctx, v)
 	case q.Get("approve") != "":
-		c, err := s.approvalView(ctx, v, q.Get("approve"), q.Get("step"), q.Get("request_digest"))
-		if err != nil {
-			return "", "", nil, "", err
-		}
-		return "chat", c.Chat.Title, c, c.Chat.ProjectID, nil
-	case q.Get("view") == "settings":
-		return "settings", locale.Text(v.tag, "page.settings"), s.settings(v), "", nil
-	case q.Get("view") == "webhooks":
-		d, err := s.webhooks(ctx, v)
-		return "webhooks", locale.Text(v.tag, "page.webhooks"), d, "", err
+		return conversationOf(s.chats.asked(ctx, v, q.Get("approve")))
+	case name == "settings":
+		o.data, err = s.settings(ctx, v)
+	case name == "webhooks":
+		o.data, err = s.hooks.all(ctx, v)
+	default:
+		o = selected{name: "new", title: locale.Text(v.tag, "page.new_chat"), project: q.Get("project")}
+		o.data, err = s.chats.empty(ctx, v, o.project)
+		return o, err
 	}
-	projectID = q.Get("project")
-	d, err := s.newChat(ctx, v, projectID)
-	return "new", locale.Text(v.tag, "page.new_chat"), d, projectID, err
+	o.title = locale.Text(v.tag, "page."+q.Get("view"))
+	o.name = cmp.Or(o.name, q.Get("view"))
+	return o, err
 }
 
-func (s *site) side(ctx context.Context, v visit, filter conversation.ChatFilter, chatID, cursor string) (sidebar, error) {
-	side := sidebar{Project: filter.ProjectID, Archived: filter.Archived, Chat: chatID, Only: cursor != "" || filter.Archived}
-	var err error
-	var list []conversation.Chat
-	if list, side.More, err = s.Chats.Chats(ctx, v.who.Account, filter, cursor, chatsPage); err != nil {
-		return side, err
-	}
-	side.Chats = chatRows(list, v.tag)
-	side.Projects, err = s.Projects.Projects(ctx, v.who.Account)
-	return side, err
-}
-
-func (s *site) chatsFragment(w http.ResponseWriter, v visit) error {
-	q := v.URL.Query()
-	var side sidebar
-	var now *waitingNow
-	err := runAll(
-		func() (err error) {
-			side, err = s.side(v.Context(), v, conversation.ChatFilter{ProjectID: q.Get("project"), Archived: q.Has("archived")}, q.Get("chat"), q.Get("cursor"))
-			return
-		},
-		func() (err error) {
-			if q.Has("waiting") {
-				now, err = s.waitingNow(v.Context(), v)
-			}
-			return
-		},
-	)
+func conversationOf(view *chatView, err error) (selected, error) {
 	if err != nil {
-		return err
+		return selected{}, err
 	}
-	side.Waiting = now
-	s.write(w, v, http.StatusOK, "chats", side)
-	return nil
+	return selected{name: "chat", title: view.Chat.Title, data: view, project: view.Chat.ProjectID}, nil
 }

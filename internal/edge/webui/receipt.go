@@ -2,7 +2,7 @@ package webui
 
 import (
 	"cmp"
-	"net/http"
+	"context"
 	"time"
 
 	"piloto/internal/ground/ids"
@@ -98,13 +98,18 @@ const (
 	receiptFields = 12      // of an answer
 )
 
-func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
+// receiptReader reads receipts.
+type receiptReader struct{ runs Runs }
+
+// read reads the printable receipt of the run that ?run= names.
+func (r receiptReader) read(ctx context.Context, v visit) (*receiptView, error) {
+	runID := v.req.URL.Query().Get("run")
 	if !ids.Valid(runID) {
-		return plan.ErrRunNotFound
+		return nil, plan.ErrRunNotFound
 	}
-	run, err := s.Runs.Run(v.Context(), v.who.Account, runID)
+	run, err := r.runs.Run(ctx, v.who.Account, runID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var events []plan.Event
 	var revisions []plan.Revision
@@ -113,19 +118,18 @@ func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
 	err = runAll(
 		func() (err error) {
 			if run.Link > 0 {
-				link, err = s.Runs.Link(v.Context(), v.who.Account, run.Link)
+				link, err = r.runs.Link(ctx, v.who.Account, run.Link)
 			}
 			return
 		},
-		func() (err error) { keys, err = s.Runs.SigningKeys(v.Context()); return },
-		func() (err error) { events, err = s.events(v.Context(), v, runID, receiptEvents); return },
-		func() (err error) { revisions, err = s.Runs.Revisions(v.Context(), run); return },
+		func() (err error) { keys, err = r.runs.SigningKeys(ctx); return },
+		func() (err error) { events, err = readEvents(ctx, r.runs, v.who.Account, runID, receiptEvents); return },
+		func() (err error) { revisions, err = r.runs.Revisions(ctx, run); return },
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.write(w, v, http.StatusOK, "receipt-page", newReceipt(run, receipt.New(run, revisions, events).In(link), keys, revisions, v))
-	return nil
+	return newReceipt(run, receipt.New(run, revisions, events).In(link), keys, revisions, v), nil
 }
 
 // newReceipt builds the printable receipt of a run. If the run changed between the reads, the receipt is marked as
@@ -133,9 +137,9 @@ func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
 func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []plan.Revision, v visit) *receiptView {
 	events := told.Events
 	c := newCard(run, events, v.tag, v.now)
-	a := cardBuilder{run: run, card: c, words: words{tag: v.tag}, now: v.now}
+	a := newBuilder(run, c, words{tag: v.tag}, v.now)
 	r := &receiptView{
-		Card: c, Asked: a.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
+		Card: c, Asked: a.pen.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
 		Whole: len(events) == run.EventSeq, Going: !run.Status.Terminal(), Download: "/api/runs/" + run.ID + "/receipt", Made: v.now,
 	}
 	r.Unsigned = told.Unsigned
@@ -151,7 +155,7 @@ func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []p
 		}
 	}
 	if told.Confirmed != nil {
-		r.Confirmed = &signature{By: a.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
+		r.Confirmed = &signature{By: a.pen.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
 	}
 	for _, e := range events {
 		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Said: eventText(e, v.tag), Step: plain(e.StepID.String()), Hash: e.Hash})
@@ -176,23 +180,23 @@ func eventText(e plan.Event, tag locale.Tag) string {
 
 func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {
 	r := receiptStep{
-		Name: stepOf(a.run.Plan, s.ID, a.words.tag), Called: a.show(s.Called), State: s.Status, Result: s.Result, Error: plain(s.Error), Reused: plain(s.Reused),
+		Name: stepOf(a.run.Plan, s.ID, a.pen.words.tag), Called: a.pen.show(s.Called), State: s.Status, Result: s.Result, Error: plain(s.Error), Reused: plain(s.Reused),
 	}
 	if s.Sent != nil {
-		r.Sent = &sent{Method: a.show(s.Sent.Method), Request: s.Sent.Request, At: s.Sent.At, Attempts: s.Sent.Attempts}
+		r.Sent = &sent{Method: a.pen.show(s.Sent.Method), Request: s.Sent.Request, At: s.Sent.At, Attempts: s.Sent.Attempts}
 		r.Sent.Target, r.Sent.Path = sentTo(s.Sent.URL)
 		body := plan.Result{Body: a.run.State(s.ID).Last.Body}.Shortened(receiptBody)
 		r.Sent.Body = answerBody(body.Body)
 	}
 	if answer, ok := a.resultOf(s.ID); ok {
 		step, _ := a.run.Plan.Step(s.ID)
-		if read := a.words.read(structured(step, answer.Body), answerNames(a.run.Plan, s.ID), 0, receiptBody, a.now); read != nil {
+		if read := a.pen.words.read(structured(step, answer.Body), answerNames(a.run.Plan, s.ID), 0, receiptBody, a.now); read != nil {
 			r.Answer = read.Fields[:min(receiptFields, len(read.Fields))]
 		}
 	}
 	if p := s.Approval; p != nil {
 		r.Approval = &receiptApproval{
-			State: cmp.Or(string(p.Decision), "open"), Reason: a.show(p.Reason), By: a.show(p.By), Note: a.show(p.Note), Request: p.Request,
+			State: cmp.Or(string(p.Decision), "open"), Reason: a.pen.show(p.Reason), By: a.pen.show(p.By), Note: a.pen.show(p.Note), Request: p.Request,
 			Same: s.Sent != nil && s.Sent.Request == p.Request,
 		}
 		if p.At != nil {
@@ -203,10 +207,10 @@ func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {
 		}
 	}
 	if p := s.Resolved; p != nil {
-		r.Resolved = &resolution{Outcome: p.Outcome, By: a.show(p.By), Note: a.show(p.Note), At: p.At}
+		r.Resolved = &resolution{Outcome: p.Outcome, By: a.pen.show(p.By), Note: a.pen.show(p.Note), At: p.At}
 	}
 	if p := s.Command; p != nil {
-		r.Command = &replacement{Was: a.show(p.Was), Now: a.show(p.Now), Because: a.show(p.Because)}
+		r.Command = &replacement{Was: a.pen.show(p.Was), Now: a.pen.show(p.Now), Because: a.pen.show(p.Because)}
 	}
 	return r
 }

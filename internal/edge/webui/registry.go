@@ -2,7 +2,6 @@ package webui
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -87,48 +86,19 @@ type choice struct {
 	Allowed bool
 }
 
-func (s *site) serversFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.servers(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "servers", view)
-	return nil
+// registry reads the views of services; breakers is nil when no state of agents is shown.
+type registry struct {
+	servers  Servers
+	breakers agent.BreakerLister
+	answers  responders
 }
 
-func (s *site) serverFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.server(v.Context(), v, v.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "server", view)
-	return nil
-}
-
-func (s *site) projectsFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.projects(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "projects", view)
-	return nil
-}
-
-func (s *site) projectFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.project(v.Context(), v, v.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "project", view)
-	return nil
-}
-
-func (s *site) servers(ctx context.Context, v visit) (*serversView, error) {
-	servers, err := s.Servers.Servers(ctx, v.who.Account)
+func (r registry) all(ctx context.Context, v visit) (*serversView, error) {
+	servers, err := r.servers.Servers(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
 	}
-	agents, err := s.agentStates(ctx, v, servers...)
+	agents, err := r.agentStates(ctx, v, servers...)
 	if err != nil {
 		return nil, err
 	}
@@ -137,22 +107,22 @@ func (s *site) servers(ctx context.Context, v visit) (*serversView, error) {
 		if len(server.Reads.Tools) == 0 {
 			continue
 		}
-		entries, err := s.Servers.Entries(ctx, v.who.Account, server)
+		entries, err := r.servers.Entries(ctx, v.who.Account, server)
 		if err != nil {
 			return nil, err
 		}
 		changed[server.ID] = len(unread(server, entries))
 	}
-	who, err := s.responder(ctx, v, "")
+	who, err := r.answers.of(ctx, v, "")
 	return &serversView{Servers: servers, Agents: agents, Changed: changed, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
 }
 
 // agentStates returns the state of the agents among the servers, by id. An agent without a breaker never failed.
-func (s *site) agentStates(ctx context.Context, v visit, servers ...tool.Server) (map[string]*agentState, error) {
-	if s.Breakers == nil || !slices.ContainsFunc(servers, tool.Server.IsAgent) {
+func (r registry) agentStates(ctx context.Context, v visit, servers ...tool.Server) (map[string]*agentState, error) {
+	if r.breakers == nil || !slices.ContainsFunc(servers, tool.Server.IsAgent) {
 		return nil, nil
 	}
-	breakers, err := s.Breakers.Breakers(ctx, v.who.Account)
+	breakers, err := r.breakers.Breakers(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -170,20 +140,20 @@ func (s *site) agentStates(ctx context.Context, v visit, servers ...tool.Server)
 	return fares, nil
 }
 
-func (s *site) server(ctx context.Context, v visit, id string) (*serverView, error) {
-	server, err := s.Servers.Server(ctx, v.who.Account, id)
+func (r registry) one(ctx context.Context, v visit, id string) (*serverView, error) {
+	server, err := r.servers.Server(ctx, v.who.Account, id)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := s.Servers.Entries(ctx, v.who.Account, server)
+	entries, err := r.servers.Entries(ctx, v.who.Account, server)
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.responder(ctx, v, "")
+	who, err := r.answers.of(ctx, v, "")
 	if err != nil {
 		return nil, err
 	}
-	fares, err := s.agentStates(ctx, v, server)
+	fares, err := r.agentStates(ctx, v, server)
 	if err != nil {
 		return nil, err
 	}
@@ -205,26 +175,33 @@ func (s *site) server(ctx context.Context, v visit, id string) (*serverView, err
 	return view, nil
 }
 
-func (s *site) projects(ctx context.Context, v visit) (*projectsView, error) {
-	projects, err := s.Projects.Projects(ctx, v.who.Account)
+// projectReader reads the views of projects.
+type projectReader struct {
+	projects Projects
+	servers  tool.ServerLister
+	answers  responders
+}
+
+func (r projectReader) all(ctx context.Context, v visit) (*projectsView, error) {
+	projects, err := r.projects.Projects(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.responder(ctx, v, "")
+	who, err := r.answers.of(ctx, v, "")
 	return &projectsView{Projects: projects, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
 }
 
-// project reads one project. A project with all servers has none of them checked.
-func (s *site) project(ctx context.Context, v visit, id string) (*projectView, error) {
-	p, err := s.Projects.Project(ctx, v.who.Account, id)
+// one reads one project. A project with all servers has none of them checked.
+func (r projectReader) one(ctx context.Context, v visit, id string) (*projectView, error) {
+	p, err := r.projects.Project(ctx, v.who.Account, id)
 	if err != nil {
 		return nil, err
 	}
-	servers, err := s.Servers.Servers(ctx, v.who.Account)
+	servers, err := r.servers.Servers(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.responder(ctx, v, id)
+	who, err := r.answers.of(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}

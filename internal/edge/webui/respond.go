@@ -2,6 +2,7 @@ package webui
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -18,11 +19,14 @@ import (
 
 // visit is one request: its user, language and time.
 type visit struct {
-	*http.Request
+	req *http.Request
 	tag locale.Tag
 	who auth.Principal // zero when nobody is signed in
 	now time.Time
 }
+
+// words returns how times and sizes are written in the visit's language, at its time.
+func (v visit) words() words { return words{tag: v.tag, now: func() time.Time { return v.now }} }
 
 // handler serves a visit or returns an error, which serve renders.
 type handler func(w http.ResponseWriter, v visit) error
@@ -40,29 +44,54 @@ func requireUser(next handler) handler {
 	}
 }
 
-func (s *site) serve(h handler, fragment bool) http.Handler {
+// shows returns a handler that reads a view and writes it with a template.
+func shows[T any](p printer, name string, read func(ctx context.Context, v visit) (T, error)) handler {
+	return func(w http.ResponseWriter, v visit) error {
+		data, err := read(v.req.Context(), v)
+		if err != nil {
+			return err
+		}
+		p.write(w, v, http.StatusOK, name, data)
+		return nil
+	}
+}
+
+// named returns a reader of the thing that {id} in the path names.
+func named[T any](read func(ctx context.Context, v visit, id string) (T, error)) func(context.Context, visit) (T, error) {
+	return func(ctx context.Context, v visit) (T, error) { return read(ctx, v, v.req.PathValue("id")) }
+}
+
+// gate checks requests before they are served: that they come from this origin, and that they are not too many.
+type gate struct {
+	print  printer
+	origin *http.CrossOriginProtection
+	meter  *rate.Meter
+	now    func() time.Time
+}
+
+func (g gate) serve(h handler, fragment bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := visit{Request: r, tag: language(r), now: s.Now()}
+		v := visit{req: r, tag: language(r), now: g.now()}
 		v.who, _ = auth.FromContext(r.Context())
-		if err := s.origin.Check(r); err != nil {
-			s.fail(w, v, auth.ErrCrossOrigin.Because(err), fragment)
+		if err := g.origin.Check(r); err != nil {
+			g.print.fail(w, v, auth.ErrCrossOrigin.Because(err), fragment)
 			return
 		}
-		if err := s.take(v); err != nil {
-			s.fail(w, v, err, fragment)
+		if err := g.take(v); err != nil {
+			g.print.fail(w, v, err, fragment)
 			return
 		}
 		if err := h(w, v); err != nil {
-			s.fail(w, v, err, fragment)
+			g.print.fail(w, v, err, fragment)
 		}
 	})
 }
 
 // checkRate refuses requests beyond the limit, including images and scripts.
-func (s *site) checkRate(next http.Handler) http.Handler {
+func (g gate) checkRate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := rate.Exceeded(r.Context()); err != nil {
-			s.fail(w, visit{Request: r, tag: language(r), now: s.Now()}, err, strings.HasPrefix(r.URL.Path, "/ui/"))
+			g.print.fail(w, visit{req: r, tag: language(r), now: g.now()}, err, strings.HasPrefix(r.URL.Path, "/ui/"))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -70,15 +99,15 @@ func (s *site) checkRate(next http.Handler) http.Handler {
 }
 
 // take counts a request that changes data, for its user or, when nobody is signed in, for its address.
-func (s *site) take(v visit) error {
-	if v.Method == http.MethodGet || v.Method == http.MethodHead || v.Pattern == textRoute {
+func (g gate) take(v visit) error {
+	if v.req.Method == http.MethodGet || v.req.Method == http.MethodHead || v.req.Pattern == textRoute {
 		return nil
 	}
-	who := rate.Address(v.RemoteAddr)
+	who := rate.Address(v.req.RemoteAddr)
 	if v.who.Account != "" {
 		who = rate.User(v.who.Account, v.who.User)
 	}
-	_, err := s.Meter.Take(v.Context(), rate.Writes, who, v.now)
+	_, err := g.meter.Take(v.req.Context(), rate.Writes, who, v.now)
 	return err
 }
 
@@ -100,9 +129,16 @@ type failure struct {
 	Facts Facts
 }
 
+// printer writes views with the templates; log may be nil.
+type printer struct {
+	views views
+	facts Facts
+	log   *slog.Logger
+}
+
 // fail renders an error as a page, or as a fragment.
-func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
-	f := failure{Trace: w.Header().Get("X-Trace-Id"), Facts: s.Facts}
+func (p printer) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
+	f := failure{Trace: w.Header().Get("X-Trace-Id"), Facts: p.facts}
 	status := http.StatusInternalServerError
 	switch fault.KindOf(err) {
 	case fault.NotFound:
@@ -121,23 +157,23 @@ func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
 	default:
 		f.Key = "internal"
 	}
-	if status >= http.StatusInternalServerError && s.Log != nil && !errors.Is(err, fault.ErrStorage) { // the store logs that itself
-		s.Log.LogAttrs(v.Context(), slog.LevelError, "webui.failed",
-			slog.String("path", v.URL.Path), slog.String("trace_id", f.Trace), slog.Any("error", err))
+	if status >= http.StatusInternalServerError && p.log != nil && !errors.Is(err, fault.ErrStorage) { // the store logs that itself
+		p.log.LogAttrs(v.req.Context(), slog.LevelError, "webui.failed",
+			slog.String("path", v.req.URL.Path), slog.String("trace_id", f.Trace), slog.Any("error", err))
 	}
 	name := "error-page"
 	if fragment {
 		name = "error-fragment"
 	}
-	s.write(w, v, status, name, f)
+	p.write(w, v, status, name, f)
 }
 
 // write renders a template completely before it sends the first byte, so that a failure never leaves half a page.
-func (s *site) write(w http.ResponseWriter, v visit, status int, name string, data any) {
+func (p printer) write(w http.ResponseWriter, v visit, status int, name string, data any) {
 	var b bytes.Buffer
-	if err := s.views.renderThemed(&b, v.tag, theme(v.Request), name, data); err != nil {
-		if s.Log != nil {
-			s.Log.LogAttrs(v.Context(), slog.LevelError, "webui.template", slog.Any("error", err))
+	if err := p.views.renderThemed(&b, v.tag, theme(v.req), name, data); err != nil {
+		if p.log != nil {
+			p.log.LogAttrs(v.req.Context(), slog.LevelError, "webui.template", slog.Any("error", err))
 		}
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
@@ -146,13 +182,13 @@ func (s *site) write(w http.ResponseWriter, v visit, status int, name string, da
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", "Cookie, Accept-Language, Accept-Encoding")
-	send(w, v.Request, status, b.Bytes(), func() []byte { return zipped(b.Bytes()) })
+	send(w, v.req, status, b.Bytes(), func() []byte { return zipped(b.Bytes()) })
 }
 
 // html renders a template for use in another one.
-func (s *site) html(tag locale.Tag, name string, data any) (render.HTML, error) {
+func (p printer) html(tag locale.Tag, name string, data any) (render.HTML, error) {
 	var b bytes.Buffer
-	err := s.views.render(&b, tag, name, data)
+	err := p.views.render(&b, tag, name, data)
 	return render.HTML(b.String()), err //nolint:gosec // the template escaped it
 }
 

@@ -8,6 +8,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // reversing is a run, or a draft, that undoes effects of another run, as that one's card tells it.
@@ -38,7 +39,7 @@ const mostReversals = 20
 
 // reversals reads the runs that undo effects of a run, by its events, in their order. It returns the run with the undos
 // that they did as if they were its own.
-func (s *site) reversals(ctx context.Context, v visit, run plan.Run, events []plan.Event) (plan.Run, []reversing, error) {
+func (k cardReader) reversals(ctx context.Context, v visit, run plan.Run, events []plan.Event) (plan.Run, []reversing, error) {
 	var all []plan.Reversal
 	for _, e := range events {
 		if r, ok := plan.ReversalOf(e); ok {
@@ -51,11 +52,11 @@ func (s *site) reversals(ctx context.Context, v visit, run plan.Run, events []pl
 		ids[i] = r.RunID
 	}
 	found, err := readAll(ids, func(id string) (*plan.Run, error) {
-		r, err := s.Runs.Run(ctx, v.who.Account, id)
+		r, err := k.runs.Run(ctx, v.who.Account, id)
 		if err != nil {
 			return nil, err
 		}
-		r, err = plan.Newest(ctx, s.Runs, r) // it may have been retried
+		r, err = plan.Newest(ctx, k.runs, r) // it may have been retried
 		return &r, err
 	})
 	if err != nil {
@@ -79,13 +80,12 @@ func (s *site) reversals(ctx context.Context, v visit, run plan.Run, events []pl
 
 // howReversed returns what a run is to the effects that it undoes; "" when it did and will do nothing.
 func howReversed(by plan.Run, done, all int, v visit) string {
-	inDoubt := slices.ContainsFunc(by.Steps, func(st plan.StepState) bool { return st.Status == plan.StepInDoubt && st.Resolved == nil })
-	switch {
-	case by.Status == plan.Draft && v.now.Before(by.Plan.ExpiresAt):
+	switch seen := view.Of(by, v.now); {
+	case seen.Draft:
 		return reversalAsked
-	case by.Status.Active():
+	case seen.Live:
 		return reversalRunning
-	case inDoubt:
+	case len(seen.Doubts) > 0:
 		return reversalDoubt
 	case done == 0:
 		return ""
@@ -111,24 +111,27 @@ type reversed struct {
 const mostRetries = 5
 
 // undone adds to the steps of a card what they undo, when its run undoes another.
-func (s *site) undone(ctx context.Context, v visit, run plan.Run, c *card) error {
+func (k cardReader) undone(ctx context.Context, v visit, run plan.Run, c *card) error {
 	if run.Plan.Undoes == "" {
 		return nil
 	}
 	var old plan.Run
 	var events []plan.Event
 	err := runAll(
-		func() (err error) { old, err = s.Runs.Run(ctx, v.who.Account, run.Plan.Undoes); return },
-		func() (err error) { events, err = s.events(ctx, v, run.Plan.Undoes, cardEvents); return },
+		func() (err error) { old, err = k.runs.Run(ctx, v.who.Account, run.Plan.Undoes); return },
+		func() (err error) {
+			events, err = readEvents(ctx, k.runs, v.who.Account, run.Plan.Undoes, cardEvents)
+			return
+		},
 	)
 	first := run
 	for n := 0; err == nil && first.Retries != "" && n < mostRetries; n++ { // the event names the run that was retried
-		first, err = s.Runs.Run(ctx, v.who.Account, first.Retries)
+		first, err = k.runs.Run(ctx, v.who.Account, first.Retries)
 	}
 	if isMissing(err) {
 		return nil
 	}
-	a := cardBuilder{run: old, card: c, words: words{tag: v.tag}, now: v.now}
+	a := newBuilder(old, c, words{tag: v.tag}, v.now)
 	for _, e := range events {
 		of, ok := plan.ReversalOf(e)
 		if !ok || of.RunID != first.ID {
@@ -164,5 +167,5 @@ func (a cardBuilder) reversed(id plan.EffectID) *reversed {
 		w.addThing("", ref.Facts(structured(s, body.Body), ""), "", binding.AnswerNames)
 		says = w.sentence
 	}
-	return &reversed{Title: a.show(a.title(s)), Says: says}
+	return &reversed{Title: a.pen.show(a.pen.title(s)), Says: says}
 }

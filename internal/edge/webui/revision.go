@@ -37,7 +37,7 @@ type change struct {
 
 // setRevisions sets the changes from the previous revision, and all revisions, of the card.
 func (c *card) setRevisions(run plan.Run, list []plan.Revision, tag locale.Tag) {
-	a := cardBuilder{run: run, card: c, words: words{tag: tag}}
+	a := newBuilder(run, c, words{tag: tag}, time.Time{})
 	c.Revisions = a.revisions(list)
 	if n := len(c.Revisions); n > 1 && c.Draft {
 		c.Changes = c.Revisions[n-1].Changes
@@ -53,8 +53,8 @@ func (a cardBuilder) revisions(list []plan.Revision) (all []revision) {
 	}
 	for i, r := range list {
 		v := revision{
-			Number: r.Plan.Revision, Digest: string(r.Digest), Short: shortDigest(string(r.Digest)), By: a.show(r.By), Model: a.show(r.Model), At: r.At,
-			Goal: a.show(r.Plan.Goal), Now: r.Digest == a.run.Digest,
+			Number: r.Plan.Revision, Digest: string(r.Digest), Short: shortDigest(string(r.Digest)), By: a.pen.show(r.By), Model: a.pen.show(r.Model), At: r.At,
+			Goal: a.pen.show(r.Plan.Goal), Now: r.Digest == a.run.Digest,
 		}
 		if i > 0 {
 			v.Changes = a.changes(list[i-1].Plan, r.Plan)
@@ -76,13 +76,13 @@ func (a cardBuilder) changes(before, after plan.Plan) (list []change) {
 		for _, p := range []plan.Plan{before, after} {
 			for i, s := range p.Steps {
 				if s.ID == d.StepID {
-					v.Step, v.Title = i+1, a.show(stepTitle(p, s, a.words.tag))
+					v.Step, v.Title = i+1, a.pen.show(stepTitle(p, s, a.pen.words.tag))
 				}
 			}
 		}
 		v.Before, v.After = a.part(d.Field, d.Before), a.part(d.Field, d.After)
 		if v.Before == v.After && v.Before != "" { // equal in words: the JSON differs
-			v.Before, v.After = a.inline(d.Before), a.inline(d.After)
+			v.Before, v.After = a.pen.inline(d.Before), a.pen.inline(d.After)
 		}
 		list = append(list, v)
 	}
@@ -117,31 +117,31 @@ func (a cardBuilder) part(field string, raw json.RawMessage) render.HTML {
 	var targets []plan.Target
 	switch {
 	case field == "when" && json.Unmarshal(raw, &when) == nil:
-		return a.condition(when)
+		return a.pen.condition(when)
 	case field == "ask" && json.Unmarshal(raw, &ask) == nil:
-		return a.show(ask.Reason)
+		return a.pen.show(ask.Reason)
 	case field == "targets" && json.Unmarshal(raw, &targets) == nil:
 		labels := make([]string, len(targets))
 		for i, t := range targets {
 			labels[i] = t.Label
 		}
-		return a.show(strings.Join(labels, " · "))
+		return a.pen.show(strings.Join(labels, " · "))
 	}
-	return a.inline(raw)
+	return a.pen.inline(raw)
 }
 
 // field returns the name of a part of a step, with the path within it.
 func (a cardBuilder) field(name string) render.HTML {
 	first, rest, deeper := strings.Cut(name, "/")
 	key := "page.field." + first
-	word := a.show(first)
-	if known, ok := locale.Lookup(a.words.tag, key); ok {
+	word := a.pen.show(first)
+	if known, ok := locale.Lookup(a.pen.words.tag, key); ok {
 		word = render.HTML(known) //nolint:gosec // a text of the catalogue
 	}
 	if !deeper {
 		return word
 	}
-	return word + " <code>" + a.show(pointer.Replace(rest)) + "</code>"
+	return word + " <code>" + a.pen.show(pointer.Replace(rest)) + "</code>"
 }
 
 var pointer = strings.NewReplacer("~1", "/", "~0", "~")

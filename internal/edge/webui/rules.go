@@ -2,7 +2,6 @@ package webui
 
 import (
 	"context"
-	"net/http"
 
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
@@ -34,25 +33,23 @@ type ruleRow struct {
 
 var errNoRules = fault.New(fault.NotFound, "page.not_found")
 
-func (s *site) rulesFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.rules(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "rules", view)
-	return nil
+// ruleReader reads the view of rules; rules is nil when there is none.
+type ruleReader struct {
+	rules   rule.Reader
+	servers tool.ServerLister
+	answers responders
 }
 
-func (s *site) rules(ctx context.Context, v visit) (*rulesView, error) {
-	if s.Rules == nil {
+func (r ruleReader) all(ctx context.Context, v visit) (*rulesView, error) {
+	if r.rules == nil {
 		return nil, errNoRules
 	}
 	view := &rulesView{Minutes: rule.Minutes, Most: rule.MaxMinutes, Admin: v.who.Allows(auth.ScopeAdmin)}
 	var who responder
 	err := runAll(
-		func() (err error) { view.Set, err = s.Rules.Rules(ctx, v.who.Account); return },
-		func() (err error) { view.Servers, err = s.Servers.Servers(ctx, v.who.Account); return },
-		func() (err error) { who, err = s.responder(ctx, v, ""); return },
+		func() (err error) { view.Set, err = r.rules.Rules(ctx, v.who.Account); return },
+		func() (err error) { view.Servers, err = r.servers.Servers(ctx, v.who.Account); return },
+		func() (err error) { who, err = r.answers.of(ctx, v, ""); return },
 	)
 	if err != nil {
 		return nil, err

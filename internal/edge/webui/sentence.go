@@ -53,10 +53,10 @@ func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
 	}
 	w := sentenceWriter{card: a, step: s, names: b.Names, sentence: sentence{Whole: true}}
 	if title := plan.Line(b.Summary); !strings.EqualFold(title, plan.Line(s.Title)) {
-		w.What = a.show(title)
+		w.What = a.pen.show(title)
 	}
 	if about := plan.Line(b.About); about != "" && about != plan.Line(b.Summary) {
-		w.About, w.By = a.show(about), plain(b.ServerName)
+		w.About, w.By = a.pen.show(about), plain(b.ServerName)
 	}
 	values, fits := pathValues(b.Template, s.Path)
 	w.Whole = fits || s.Tool != ""
@@ -144,7 +144,7 @@ func (w *sentenceWriter) value(raw json.RawMessage, where, name string) {
 		w.Whole = false
 		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: w.word("page.says.object")})
 	default: // a number
-		v := saidValue{Name: w.name(name), Called: w.called(name), Value: w.card.show(w.card.words.number(string(raw), name)), Money: isMoney(name)}
+		v := saidValue{Name: w.name(name), Called: w.called(name), Value: w.card.pen.show(w.card.pen.words.number(string(raw), name)), Money: isMoney(name)}
 		w.put(w.named(v, where, string(raw)))
 	}
 }
@@ -156,22 +156,22 @@ func (w *sentenceWriter) text(where, name, text string, money bool) {
 	case ref.Whole(text):
 		v = w.reference(v, text)
 	case ref.Contains(text):
-		p := visibleWriter{step: w.card.origin}
+		p := visibleWriter{step: w.card.pen.origin}
 		p.text(w.clip(text))
 		v.Value = p.html()
 		w.card.card.Marked = w.card.card.Marked || p.marked
 	case text == "":
 		v.Value = w.word("page.says.empty")
 	default:
-		asDate := w.card.words.date
+		asDate := w.card.pen.words.date
 		if w.read {
-			asDate = w.card.words.readDate
+			asDate = w.card.pen.words.readDate
 		}
 		if date, ok := asDate(text, w.card.now); ok {
-			v.Value, v.From = w.card.show(date), text
+			v.Value, v.From = w.card.pen.show(date), text
 			break
 		}
-		v.Value = w.card.show(w.clip(text))
+		v.Value = w.card.pen.show(w.clip(text))
 		v = w.named(v, where, text)
 	}
 	w.put(v)
@@ -181,8 +181,8 @@ func (w *sentenceWriter) text(where, name, text string, money bool) {
 func (w *sentenceWriter) named(v saidValue, where, value string) saidValue {
 	for _, t := range w.card.run.Taken {
 		if t.StepID == w.step.ID && t.Value == value && t.Label != "" && t.Label != value && t.Where == where {
-			v.Sent, v.Value = v.Value, w.card.show(t.Label)
-			v.From = locale.Text(w.card.words.tag, "page.says.named", "service", plain(t.Service))
+			v.Sent, v.Value = v.Value, w.card.pen.show(t.Label)
+			v.From = locale.Text(w.card.pen.words.tag, "page.says.named", "service", plain(t.Service))
 			return v
 		}
 	}
@@ -191,20 +191,20 @@ func (w *sentenceWriter) named(v saidValue, where, value string) saidValue {
 
 // reference says the result of an earlier step: the name of the thing, when it is known, else where it will be found.
 func (w *sentenceWriter) reference(v saidValue, text string) saidValue {
-	tag := w.card.words.tag
+	tag := w.card.pen.words.tag
 	refs, err := ref.InText(text)
 	if err != nil || len(refs) != 1 {
-		v.Value = w.card.reference(text)
+		v.Value = w.card.pen.reference(text)
 		return v
 	}
 	r := refs[0]
-	v.From = w.card.origin(r.Step)
+	v.From = w.card.pen.origin(r.Step)
 	for _, t := range w.step.Targets {
 		if name := cmp.Or(ref.NameIn(t.About), t.Label); t.Ref == r.String() {
 			if len(t.About) > 0 && ref.NameIn(t.About) == "" {
 				name = textOf(t.Value)
 			}
-			v.Value, v.Sent = w.card.show(name), w.card.show(textOf(t.Value))
+			v.Value, v.Sent = w.card.pen.show(name), w.card.pen.show(textOf(t.Value))
 			return v
 		}
 	}
@@ -220,7 +220,7 @@ func (w *sentenceWriter) reference(v saidValue, text string) saidValue {
 func (w *sentenceWriter) place(r ref.Reference, tag locale.Tag) render.HTML {
 	var parts []string // the innermost first
 	for _, s := range slices.Backward(r.Path) {
-		name := string(w.card.show(ref.Words(s.Name)))
+		name := string(w.card.pen.show(ref.Words(s.Name)))
 		switch {
 		case s.IsIdx && s.Index == 0:
 			parts = append(parts, locale.Text(tag, "page.says.first"))
@@ -236,7 +236,7 @@ func (w *sentenceWriter) place(r ref.Reference, tag locale.Tag) render.HTML {
 		parts = append(parts, locale.Text(tag, wholeParts[r.Part]))
 	}
 	at := locale.Text(tag, "page.says.element")
-	if n := w.card.number(r.Step); n > 0 {
+	if n := w.card.pen.number(r.Step); n > 0 {
 		at = locale.Text(tag, "page.says.step", "n", itoa(n))
 	}
 	if len(parts) > 1 {
@@ -261,7 +261,7 @@ func (w *sentenceWriter) list(raw json.RawMessage, where, name string) {
 	single := !slices.ContainsFunc(elements, func(e json.RawMessage) bool { return e[0] == '{' || e[0] == '[' })
 	if !single || len(elements) > mostListed {
 		w.Whole = false
-		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: render.HTML(locale.Text(w.card.words.tag, "page.says.elements", "n", itoa(len(elements))))}) //nolint:gosec // a text of the catalogue
+		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: render.HTML(locale.Text(w.card.pen.words.tag, "page.says.elements", "n", itoa(len(elements))))}) //nolint:gosec // a text of the catalogue
 		return
 	}
 	one := sentenceWriter{card: w.card, step: w.step, names: w.names, sentence: sentence{Whole: true}}
@@ -299,13 +299,13 @@ func (w *sentenceWriter) clip(text string) string {
 }
 
 func (w *sentenceWriter) word(key string) render.HTML {
-	return render.HTML(locale.Text(w.card.words.tag, key)) //nolint:gosec // a text of the catalogue
+	return render.HTML(locale.Text(w.card.pen.words.tag, key)) //nolint:gosec // a text of the catalogue
 }
 
 // name returns what a member is called.
 func (w *sentenceWriter) name(name string) render.HTML {
 	called, _ := ref.Called(w.names, name, ref.Words)
-	return w.card.show(called)
+	return w.card.pen.show(called)
 }
 
 // called returns the name that is sent, when a member is called otherwise.

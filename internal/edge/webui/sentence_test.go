@@ -56,7 +56,7 @@ func TestSentencesSayWhatIsSent(t *testing.T) {
 	} {
 		s := plan.Step{ID: plan.EffectOf("s2"), Title: "x", Method: "POST", Path: c.path, Query: json.RawMessage(c.query), Body: json.RawMessage(c.body)}
 		run := plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Primero"}, s}}}
-		a := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}
+		a := newBuilder(run, &card{}, words{tag: locale.Spanish}, noon)
 		got := a.sentence(s, plan.Binding{Template: c.template})
 		if text := spoken(got); text != c.want || got.Whole != c.whole {
 			t.Errorf("%s %s%s:\n%s, whole %v; want\n%s", c.path, c.query, c.body, text, got.Whole, c.want)
@@ -69,7 +69,7 @@ func TestSentencesSayWhatIsSent(t *testing.T) {
 func TestSentencesNameThings(t *testing.T) {
 	s := plan.Step{ID: plan.EffectOf("s1"), Title: "Ver el tiempo", Method: "POST", Path: "/r", Body: json.RawMessage(`{"room":"norte","twin":"norte","of":"${s0.body.id}"}`), Targets: []plan.Target{{Ref: "s0.body.id", Label: "Ana", Value: json.RawMessage(`7`)}}}
 	run := plan.Run{Plan: plan.Plan{Steps: []plan.Step{s}}, Taken: []plan.Taken{{StepID: s.ID, Where: "body.room", Value: "norte", Label: "Sala <Norte>", Service: "Salas"}}}
-	a := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}
+	a := newBuilder(run, &card{}, words{tag: locale.Spanish}, noon)
 	got := a.sentence(s, plan.Binding{Template: "/r", Summary: "Borra todo"})
 	if text := spoken(got); text != "room=Sala &lt;Norte&gt; (norte); twin=norte; of=Ana (7)" || got.What != "Borra todo" || got.Values[0].From != "Así lo llama Salas" {
 		t.Errorf("%s, %q, %q", text, got.What, got.Values[0].From)
@@ -82,7 +82,7 @@ func TestSentencesNameThings(t *testing.T) {
 // TestSentencesSpeakAsTheDocument: its order and its labels, with the name that is sent beside them. A plan made before has neither.
 func TestSentencesSpeakAsTheDocument(t *testing.T) {
 	s := plan.Step{ID: plan.EffectOf("s1"), Title: "x", Method: "PATCH", Path: "/r/r-1", Query: json.RawMessage(`{"dry":true}`), Body: json.RawMessage(`{"at":{"city":"Lugo"},"date":"2026-03-06","price":1500.5,"room_id":"norte","zz":1}`)}
-	a := cardBuilder{run: plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{s}}}, card: &card{}, words: words{tag: locale.Spanish}, now: noon}
+	a := newBuilder(plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{s}}}, &card{}, words{tag: locale.Spanish}, noon)
 	b := plan.Binding{Template: "/r/{reservation_id}", Names: []ref.Named{
 		{Name: "reservation_id", Label: "Reserva"}, {Name: "dry"}, {Name: "room_id", Label: "Sala\u202e"}, {Name: "date", Label: "Fecha"}, {Name: "at", Label: "Lugar"}, {Name: "price", Label: "Cuánto"},
 	}}
@@ -112,7 +112,7 @@ func TestSentencesDescribeThings(t *testing.T) {
 		{StepID: s.ID, Where: "body.gone", Value: "ida", Service: "Salas", Gone: true, About: []ref.Fact{fact("price", "99")}},
 	}}
 	said := func() string {
-		got := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}.sentence(s, plan.Binding{Template: "/r"})
+		got := newBuilder(run, &card{}, words{tag: locale.Spanish}, noon).sentence(s, plan.Binding{Template: "/r"})
 		text := spoken(got)
 		for _, thing := range got.Things {
 			text += " | " + string(thing.Name) + ": " + spoken(sentence{Values: thing.Facts})
@@ -153,7 +153,7 @@ func TestALineSaysWhatAnIDMeans(t *testing.T) {
 		{StepID: s.ID, Where: "path", Value: "r-1", About: about, Own: true},
 		{StepID: s.ID, Where: "query.room", Value: "norte", Label: "Sala Norte", About: []ref.Fact{fact("name", `"Sala Norte"`), fact("floor", "1")}},
 	}}
-	says := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}.sentence(s, plan.Binding{Template: "/r/{id}"})
+	says := newBuilder(run, &card{}, words{tag: locale.Spanish}, noon).sentence(s, plan.Binding{Template: "/r/{id}"})
 	if text := spoken(sentence{Values: says.inOneLine()}); text != "id=r-1; room=Sala Norte (norte); room name=Sala Norte; date=viernes 6 de marzo; a=1; b=2; c=3; d=4" {
 		t.Error(text)
 	}

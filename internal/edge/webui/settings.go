@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"context"
 	"net/http"
 
 	"piloto/internal/ground/locale"
@@ -24,53 +25,48 @@ type settingsView struct {
 	Themes   []string
 }
 
-func (s *site) settings(v visit) settingsView {
-	view := settingsView{Facts: s.Facts, Theme: theme(v.Request), Themes: []string{"", "light", "dark"}}
-	if c, err := v.Cookie(langCookie); err == nil {
+func (s *site) settings(_ context.Context, v visit) (settingsView, error) {
+	view := settingsView{Facts: s.print.facts, Theme: theme(v.req), Themes: []string{"", "light", "dark"}}
+	if c, err := v.req.Cookie(langCookie); err == nil {
 		view.Language = locale.Match(c.Value)
 	}
-	return view
-}
-
-func (s *site) settingsFragment(w http.ResponseWriter, v visit) error {
-	s.write(w, v, http.StatusOK, "settings", s.settings(v))
-	return nil
+	return view, nil
 }
 
 // chooseLanguage stores the language, or forgets it when the browser's is to be used, and returns to the page of the form.
-func (s *site) chooseLanguage(w http.ResponseWriter, v visit) error {
+func chooseLanguage(w http.ResponseWriter, v visit) error {
 	lang := chosen(w, v, "lang")
 	if lang != "" {
 		lang = string(locale.Match(lang))
 	}
-	s.remember(w, v, langCookie, lang)
+	remember(w, v, langCookie, lang)
 	return nil
 }
 
 // chooseTheme stores the theme, or forgets it when the system's is to be used, and returns to the page of the form.
-func (s *site) chooseTheme(w http.ResponseWriter, v visit) error {
+func chooseTheme(w http.ResponseWriter, v visit) error {
 	theme := chosen(w, v, "theme")
 	if theme != "light" && theme != "dark" {
 		theme = ""
 	}
-	s.remember(w, v, themeCookie, theme)
+	remember(w, v, themeCookie, theme)
 	return nil
 }
 
 // chosen returns a field of a small form.
 func chosen(w http.ResponseWriter, v visit, name string) string {
-	v.Body = http.MaxBytesReader(w, v.Body, 4<<10)
-	return v.FormValue(name)
+	v.req.Body = http.MaxBytesReader(w, v.req.Body, 4<<10)
+	return v.req.FormValue(name)
 }
 
 // remember stores a choice in this browser for a year; "" deletes it.
-func (s *site) remember(w http.ResponseWriter, v visit, name, value string) {
+func remember(w http.ResponseWriter, v visit, name, value string) {
 	age := 365 * 24 * 3600
 	if value == "" {
 		age = -1
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure(v.Request),
+		Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure(v.req),
 	})
-	http.Redirect(w, v.Request, back(v.Request), http.StatusSeeOther)
+	http.Redirect(w, v.req, back(v.req), http.StatusSeeOther)
 }

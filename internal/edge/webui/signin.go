@@ -21,15 +21,23 @@ type signInView struct {
 	In    bool   // the browser is signed in already
 }
 
-func (s *site) signInPage(w http.ResponseWriter, v visit, status int, key string) {
-	view := signInView{Facts: s.Facts, Key: key, In: v.who.Account != ""}
+// signing signs people in and out. drop stops the pushes to the connections of a session, by its hash; nil: there are none.
+type signing struct {
+	print  printer
+	tokens auth.Store
+	meter  *rate.Meter
+	drop   func(ctx context.Context, account, session string) error
+}
+
+func (s signing) page(w http.ResponseWriter, v visit, status int, key string) {
+	view := signInView{Facts: s.print.facts, Key: key, In: v.who.Account != ""}
 	if key == codeUsed && !view.In { // a link in a message has no session cookie, even of who is signed in
 		view.Again = "/"
 	}
-	if v.URL.Path == "/" && v.URL.RawQuery != "" {
-		view.Again = (&url.URL{Path: "/", RawQuery: v.URL.RawQuery}).String()
+	if v.req.URL.Path == "/" && v.req.URL.RawQuery != "" {
+		view.Again = (&url.URL{Path: "/", RawQuery: v.req.URL.RawQuery}).String()
 	}
-	s.write(w, v, status, "signin", view)
+	s.print.write(w, v, status, "signin", view)
 }
 
 // codeUsed is the text for a one-time code that does not sign in.
@@ -40,31 +48,31 @@ const entered = "in"
 
 // goOn goes on to the page that the person wanted. Without a session it says that the browser did not keep the cookie
 // or, after a link on another site, did not send it yet; then the link of the page is enough.
-func (s *site) goOn(w http.ResponseWriter, v visit) error {
-	to := (&url.URL{Path: "/", RawQuery: v.URL.Query().Get(entered)}).String()
+func (s signing) goOn(w http.ResponseWriter, v visit) error {
+	to := (&url.URL{Path: "/", RawQuery: v.req.URL.Query().Get(entered)}).String()
 	if v.who.Account != "" {
-		http.Redirect(w, v.Request, to, http.StatusSeeOther)
+		http.Redirect(w, v.req, to, http.StatusSeeOther)
 		return nil
 	}
-	s.write(w, v, http.StatusUnauthorized, "signin", signInView{Facts: s.Facts, Key: "page.signin.no_cookie", Again: to})
+	s.print.write(w, v, http.StatusUnauthorized, "signin", signInView{Facts: s.print.facts, Key: "page.signin.no_cookie", Again: to})
 	return nil
 }
 
 // useCode signs in with the one-time code in an address.
-func (s *site) useCode(w http.ResponseWriter, v visit) error {
-	code := v.URL.Query().Get("code")
-	if v.Method == http.MethodHead { // a preview's HEAD request must not use the code
+func (s signing) useCode(w http.ResponseWriter, v visit) error {
+	code := v.req.URL.Query().Get("code")
+	if v.req.Method == http.MethodHead { // a preview's HEAD request must not use the code
 		return nil
 	}
-	if code == "" && v.URL.Query().Has(entered) {
+	if code == "" && v.req.URL.Query().Has(entered) {
 		return s.goOn(w, v)
 	}
 	if code == "" {
-		http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+		http.Redirect(w, v.req, "/", http.StatusSeeOther)
 		return nil
 	}
 	if err := s.exchange(v, func() error {
-		_, err := auth.Authenticate(v.Context(), s.Tokens, code, v.now, auth.KindCode)
+		_, err := auth.Authenticate(v.req.Context(), s.tokens, code, v.now, auth.KindCode)
 		return err
 	}); err != nil {
 		// Signing in would consume any token with this hash, not only a code.
@@ -75,17 +83,17 @@ func (s *site) useCode(w http.ResponseWriter, v visit) error {
 
 // exchange calls f, which exchanges a secret, and counts a bad secret for the address. Those that other pages make
 // the browser send are counted separately, because a malicious page must not block a person who mistypes.
-func (s *site) exchange(v visit, exchange func() error) error {
-	from := rate.Address(v.RemoteAddr)
+func (s signing) exchange(v visit, exchange func() error) error {
+	from := rate.Address(v.req.RemoteAddr)
 	switch {
-	case auth.FromAnotherPage(v.Header, v.Host):
+	case auth.FromAnotherPage(v.req.Header, v.req.Host):
 		from = from.Pages()
-	case auth.ByLink(v.Header):
+	case auth.ByLink(v.req.Header):
 		from = from.Links()
 	}
 	err := exchange()
 	if err != nil && fault.KindOf(err) == fault.Unauthenticated {
-		if many := s.Meter.Bad(v.Context(), from, v.now); many != nil {
+		if many := s.meter.Bad(v.req.Context(), from, v.now); many != nil {
 			return many
 		}
 	}
@@ -93,65 +101,65 @@ func (s *site) exchange(v visit, exchange func() error) error {
 }
 
 // useToken signs in with the token in the form.
-func (s *site) useToken(w http.ResponseWriter, v visit) error {
-	v.Body = http.MaxBytesReader(w, v.Body, 8<<10)
-	return s.signIn(w, v, strings.TrimSpace(v.PostFormValue("token")), auth.KindToken, "page.signin.refused")
+func (s signing) useToken(w http.ResponseWriter, v visit) error {
+	v.req.Body = http.MaxBytesReader(w, v.req.Body, 8<<10)
+	return s.signIn(w, v, strings.TrimSpace(v.req.PostFormValue("token")), auth.KindToken, "page.signin.refused")
 }
 
-func (s *site) signIn(w http.ResponseWriter, v visit, secret string, kind auth.Kind, refused string) error {
+func (s signing) signIn(w http.ResponseWriter, v visit, secret string, kind auth.Kind, refused string) error {
 	var session string
 	err := s.exchange(v, func() (err error) {
-		session, err = auth.SessionFor(v.Context(), s.Tokens, secret, kind, v.now, auth.SessionIdle)
+		session, err = auth.SessionFor(v.req.Context(), s.tokens, secret, kind, v.now, auth.SessionIdle)
 		return err
 	})
 	if err != nil {
 		return s.showRefusal(w, v, err, refused)
 	}
-	s.setSession(w, v.Request, session, int(auth.SessionLife/time.Second))
+	setSession(w, v.req, session, int(auth.SessionLife/time.Second))
 	query := ""
 	if kind == auth.KindToken {
-		query = backTo(v.Request).RawQuery // the page of a link that was followed without a session
+		query = backTo(v.req).RawQuery // the page of a link that was followed without a session
 	}
-	http.Redirect(w, v.Request, "/signin?"+url.Values{entered: {query}}.Encode(), http.StatusSeeOther)
+	http.Redirect(w, v.req, "/signin?"+url.Values{entered: {query}}.Encode(), http.StatusSeeOther)
 	return nil
 }
 
 // showRefusal shows the form with the reason of the refusal. It returns an error of the store.
-func (s *site) showRefusal(w http.ResponseWriter, v visit, err error, why string) error {
+func (s signing) showRefusal(w http.ResponseWriter, v visit, err error, why string) error {
 	if fault.KindOf(err) != fault.Unauthenticated {
 		return err
 	}
-	s.signInPage(w, v, http.StatusUnauthorized, why)
+	s.page(w, v, http.StatusUnauthorized, why)
 	return nil
 }
 
 // signOut ends the sessions of all session cookies. It deletes only sessions: a token in a cookie is kept.
-func (s *site) signOut(w http.ResponseWriter, v visit) error {
-	for _, name := range []string{auth.SecureCookie, auth.SessionCookie(false, v.Host)} {
-		for _, c := range v.CookiesNamed(name) {
-			if err := s.endSession(v.Context(), ids.Hash(c.Value)); err != nil && !isMissing(err) {
+func (s signing) signOut(w http.ResponseWriter, v visit) error {
+	for _, name := range []string{auth.SecureCookie, auth.SessionCookie(false, v.req.Host)} {
+		for _, c := range v.req.CookiesNamed(name) {
+			if err := s.endSession(v.req.Context(), ids.Hash(c.Value)); err != nil && !isMissing(err) {
 				return err
 			}
 		}
 	}
-	s.setSession(w, v.Request, "", -1)
-	http.Redirect(w, v.Request, "/", http.StatusSeeOther)
+	setSession(w, v.req, "", -1)
+	http.Redirect(w, v.req, "/", http.StatusSeeOther)
 	return nil
 }
 
 // endSession deletes a session, and stops the pushes to its connections.
-func (s *site) endSession(ctx context.Context, hash string) error {
-	t, err := s.Tokens.Token(ctx, hash)
+func (s signing) endSession(ctx context.Context, hash string) error {
+	t, err := s.tokens.Token(ctx, hash)
 	if err != nil || t.Kind != auth.KindSession {
 		return err
 	}
-	if err := s.Tokens.DeleteToken(ctx, hash); err != nil || s.DropConnections == nil {
+	if err := s.tokens.DeleteToken(ctx, hash); err != nil || s.drop == nil {
 		return err
 	}
-	return s.DropConnections(ctx, t.Account, hash)
+	return s.drop(ctx, t.Account, hash)
 }
 
-func (s *site) setSession(w http.ResponseWriter, r *http.Request, secret string, maxAge int) {
+func setSession(w http.ResponseWriter, r *http.Request, secret string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: sessionCookie(r), Value: secret, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure(r),

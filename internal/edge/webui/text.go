@@ -15,11 +15,11 @@ var errUnread = fault.New(fault.Malformed, "request.unreadable") // too long, or
 
 // textFragment renders the complete blocks of an answer that is still being written, as its message will be rendered.
 // The text is UTF-8 of at most 64 KB. Nothing is stored or cached, because the next request has a longer one.
-func (s *site) textFragment(w http.ResponseWriter, v visit) error {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, v.Body, maxMarkdown))
+func (p printer) textFragment(w http.ResponseWriter, v visit) error {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, v.req.Body, maxMarkdown))
 	if err != nil {
 		return errUnread.Because(err)
 	}
-	s.write(w, v, http.StatusOK, "text", renderMarkdown(strings.ToValidUTF8(string(raw), "\uFFFD")))
+	p.write(w, v, http.StatusOK, "text", renderMarkdown(strings.ToValidUTF8(string(raw), "\uFFFD")))
 	return nil
 }

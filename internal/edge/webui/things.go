@@ -42,12 +42,12 @@ func (s sentence) inOneLine() []saidValue {
 func (w *sentenceWriter) addThings() {
 	for _, t := range w.card.run.Taken {
 		if t.StepID == w.step.ID && !t.Gone {
-			w.addThing(cmp.Or(t.Label, t.Value), t.About, locale.Text(w.card.words.tag, "page.says.about", "service", plain(t.Service)), t.Names)
+			w.addThing(cmp.Or(t.Label, t.Value), t.About, locale.Text(w.card.pen.words.tag, "page.says.about", "service", plain(t.Service)), t.Names)
 		}
 	}
 	for _, t := range w.step.Targets {
 		if refs, err := ref.InText("${" + t.Ref + "}"); err == nil && len(refs) == 1 {
-			w.addThing(cmp.Or(ref.NameIn(t.About), textOf(t.Value)), t.About, w.card.origin(refs[0].Step), answerNames(w.card.run.Plan, plan.EffectOf(refs[0].Step)))
+			w.addThing(cmp.Or(ref.NameIn(t.About), textOf(t.Value)), t.About, w.card.pen.origin(refs[0].Step), answerNames(w.card.run.Plan, plan.EffectOf(refs[0].Step)))
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (w *sentenceWriter) addThing(name string, about []ref.Fact, from string, na
 			one.value(f.Value, "", f.Name)
 		}
 	}
-	t := saidThing{Name: w.card.show(name), ByID: ref.NameIn(about) == "", Facts: one.Values, From: from}
+	t := saidThing{Name: w.card.pen.show(name), ByID: ref.NameIn(about) == "", Facts: one.Values, From: from}
 	if len(t.Facts) > 0 && len(w.Things) < mostThings && !slices.ContainsFunc(w.Things, t.isSame) {
 		w.Things = append(w.Things, t)
 	}
@@ -109,9 +109,9 @@ func (w *sentenceWriter) chosen(r ref.Reference) (value, sent render.HTML, ok bo
 	value = one.Values[0].Value
 	about := ref.FactsAround(r, look)
 	name := ref.NameIn(about)
-	w.addThing(cmp.Or(name, textOf(raw)), about, w.card.origin(r.Step), answerNames(w.card.run.Plan, plan.EffectOf(r.Step)))
+	w.addThing(cmp.Or(name, textOf(raw)), about, w.card.pen.origin(r.Step), answerNames(w.card.run.Plan, plan.EffectOf(r.Step)))
 	if name != "" && name != textOf(raw) {
-		return w.card.show(name), value, true
+		return w.card.pen.show(name), value, true
 	}
 	return value, "", true
 }

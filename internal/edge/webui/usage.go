@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
-	"piloto/internal/runs/plan"
 )
 
 // usage is this month's usage.
@@ -71,11 +71,17 @@ const (
 	usageRows = 15
 )
 
-// usage sums this month's turns, grouped as the address asks.
-func (s *site) usage(ctx context.Context, v visit) (usage, error) {
+// usageReader reads the usage of an account.
+type usageReader struct {
+	turns credit.TurnReader
+	chats conversation.ChatReader
+}
+
+// month sums this month's turns, grouped as the address asks.
+func (r usageReader) month(ctx context.Context, v visit) (usage, error) {
 	u := usage{By: credit.ByDay, Choices: []credit.By{credit.ByDay, credit.ByChat, credit.ByModel}}
 	for _, by := range u.Choices {
-		if string(by) == v.URL.Query().Get("by") {
+		if string(by) == v.req.URL.Query().Get("by") {
 			u.By = by
 		}
 	}
@@ -83,7 +89,7 @@ func (s *site) usage(ctx context.Context, v visit) (usage, error) {
 	u.From = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	adder, total := credit.Adder{By: u.By}, credit.Adder{By: credit.ByAccount}
 	read := 0
-	err := s.Credits.Turns(ctx, v.who.Account, u.From, u.From.AddDate(0, 1, 0), func(t credit.Turn) bool {
+	err := r.turns.Turns(ctx, v.who.Account, u.From, u.From.AddDate(0, 1, 0), func(t credit.Turn) bool {
 		if read == turnsRead {
 			u.Partial = true
 			return false
@@ -104,7 +110,7 @@ func (s *site) usage(ctx context.Context, v visit) (usage, error) {
 		sortNewestFirst(sums)
 	}
 	u.More = max(0, len(sums)-usageRows)
-	u.Rows, err = s.nameRows(ctx, v, u.By, sums[:min(len(sums), usageRows)])
+	u.Rows, err = r.nameRows(ctx, v, u.By, sums[:min(len(sums), usageRows)])
 	if len(u.Rows) > 1 {
 		u.Chart, u.Costs = chartOf(u.Rows)
 	}
@@ -117,28 +123,23 @@ func sortNewestFirst(sums []credit.Sum) {
 }
 
 // nameRows sets the display name of each sum. A deleted chat keeps its cost.
-func (s *site) nameRows(ctx context.Context, v visit, by credit.By, sums []credit.Sum) ([]usageRow, error) {
+func (r usageReader) nameRows(ctx context.Context, v visit, by credit.By, sums []credit.Sum) ([]usageRow, error) {
 	rows := make([]usageRow, len(sums))
 	reads := make([]func() error, 0, len(sums))
-	slots := make(chan struct{}, plan.MaxParallel)
 	for i, sum := range sums {
 		rows[i] = usageRow{Sum: sum, Name: plain(sum.Key)}
 		switch {
 		case sum.Key == "":
 			rows[i].Name = locale.Text(v.tag, "page.usage.none")
 		case by == credit.ByChat:
-			reads = append(reads, func() error {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				return s.setTitle(ctx, v, &rows[i])
-			})
+			reads = append(reads, func() error { return r.setTitle(ctx, v, &rows[i]) })
 		}
 	}
 	return rows, runAll(reads...)
 }
 
-func (s *site) setTitle(ctx context.Context, v visit, row *usageRow) error {
-	chat, err := s.Chats.Chat(ctx, v.who.Account, row.Key)
+func (r usageReader) setTitle(ctx context.Context, v visit, row *usageRow) error {
+	chat, err := r.chats.Chat(ctx, v.who.Account, row.Key)
 	switch {
 	case isMissing(err):
 		row.Name = locale.Text(v.tag, "page.usage.deleted")

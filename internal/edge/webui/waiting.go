@@ -2,15 +2,16 @@ package webui
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
 	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // waitingView is what waits for the viewer, over all chats, by the time at which it is due.
@@ -21,7 +22,6 @@ type waitingView struct {
 	Filter   waitFilter
 	Services []string // of what was read, for the filter
 	Agents   []string
-	Partly   bool // runs of an earlier version are still being added
 	Facts    Facts
 }
 
@@ -64,33 +64,27 @@ const (
 	waitingReads = 6 // pages that are read to fill one, when a filter leaves few
 )
 
-func (s *site) waitingFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.waiting(v.Context(), v)
-	if err != nil {
-		return err
-	}
-	s.write(w, v, http.StatusOK, "waiting", view)
-	return nil
+// waitReader reads the drafts, approvals, doubts and jobs that wait for the viewer.
+type waitReader struct {
+	runs    plan.Lister
+	chats   conversation.ChatReader
+	answers responders
 }
 
-func (s *site) waiting(ctx context.Context, v visit) (*waitingView, error) {
-	q := v.URL.Query()
+func (r waitReader) all(ctx context.Context, v visit) (*waitingView, error) {
+	q := v.req.URL.Query()
 	view := &waitingView{
 		Only:   q.Get("cursor") != "",
 		Filter: waitFilter{Kind: q.Get("kind"), Service: q.Get("service"), Agent: q.Get("agent"), Risk: q.Get("risk"), Money: q.Get("money") != ""},
 	}
-	complete, err := s.Runs.Complete(ctx)
-	if err != nil {
-		return nil, err
-	}
-	view.Partly = !complete
 	cursor := q.Get("cursor")
 	for range waitingReads {
-		var list []plan.ListedWait
-		if list, cursor, err = s.Runs.Waiting(ctx, v.who.Account, "", s.Now(), cursor, waitingPage); err != nil {
+		list, next, err := r.runs.Waiting(ctx, v.who.Account, "", v.now, cursor, waitingPage)
+		if err != nil {
 			return nil, err
 		}
-		view.add(s.waitRows(v, list))
+		view.add(waitRows(v, list))
+		cursor = next
 		if cursor == "" || len(view.Rows) >= waitingPage {
 			break
 		}
@@ -100,9 +94,9 @@ func (s *site) waiting(ctx context.Context, v visit) (*waitingView, error) {
 		view.More = q.Encode()
 	}
 	var who responder
-	err = runAll(
-		func() (err error) { who, err = s.responder(ctx, v, ""); return },
-		func() error { return s.nameChats(ctx, v, view.Rows) },
+	err := runAll(
+		func() (err error) { who, err = r.answers.of(ctx, v, ""); return },
+		func() error { return r.nameChats(ctx, v, view.Rows) },
 	)
 	view.Facts = who.Facts
 	return view, err
@@ -188,8 +182,8 @@ type waitNow struct {
 // mostCounted is how many of what waits are counted.
 const mostCounted = 100
 
-func (s *site) waitingNow(ctx context.Context, v visit) (*waitingNow, error) {
-	list, cursor, err := s.Runs.Waiting(ctx, v.who.Account, "", s.Now(), "", mostCounted)
+func (r waitReader) now(ctx context.Context, v visit) (*waitingNow, error) {
+	list, cursor, err := r.runs.Waiting(ctx, v.who.Account, "", v.now, "", mostCounted)
 	now := &waitingNow{Waits: []waitNow{}, More: cursor != ""}
 	own, _ := ownWaits(list)
 	for _, w := range own {
@@ -199,7 +193,7 @@ func (s *site) waitingNow(ctx context.Context, v visit) (*waitingNow, error) {
 }
 
 // waitRows returns the rows of what waits.
-func (s *site) waitRows(v visit, list []plan.ListedWait) []waitRow {
+func waitRows(v visit, list []plan.ListedWait) []waitRow {
 	own, agents := ownWaits(list)
 	var rows []waitRow
 	for _, w := range own {
@@ -210,31 +204,34 @@ func (s *site) waitRows(v visit, list []plan.ListedWait) []waitRow {
 			})
 			continue
 		}
-		r := s.runRow(v, w)
+		r := runWaitRow(v, w)
 		r.Agent = agents[w.Run.ID]
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-// runRow returns the row of a plan, or of a step of one.
-func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
+// runWaitRow returns the row of a plan, or of a step of one.
+func runWaitRow(v visit, w plan.ListedWait) waitRow {
 	run := w.Run.Run
-	a := cardBuilder{run: run, card: &card{}, words: words{tag: v.tag, now: s.Now}, now: s.Now()}
+	a := newBuilder(run, &card{}, v.words(), v.now)
 	r := waitRow{
 		Key: keyOfWait(w), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(titleOfWait(w, v.tag)),
-		Risk: plan.Read, Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
+		Risk: plan.Read, services: view.Services(run.Plan, w.StepID), Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
 	}
 	if _, ok := run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
 		r.Goal = display(run.Plan.Goal)
 		r.Link = hook.ApprovalPath(run.ID, w.StepID.String(), w.Request)
+	}
+	for _, name := range r.services {
+		r.Services = append(r.Services, display(name))
 	}
 	for _, step := range run.Plan.Steps {
 		if !w.StepID.IsZero() && step.ID.Step() != w.StepID.Step() {
 			continue
 		}
 		b, _ := run.Plan.Binding(step.ID)
-		risk := plan.RiskOf(step.Method).Raised(step.Risk == plan.Destructive)
+		risk := view.RiskOf(step)
 		if risk == plan.Destructive || r.Risk == plan.Read {
 			r.Risk = risk
 		}
@@ -245,40 +242,24 @@ func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
 				r.Says = says.inOneLine()
 			}
 		}
-		if !slices.Contains(r.services, b.ServerName) {
-			r.services = append(r.services, b.ServerName)
-			r.Services = append(r.Services, display(b.ServerName))
-		}
 	}
 	return r
 }
 
 // nameChats reads the titles of the chats of rows.
-func (s *site) nameChats(ctx context.Context, v visit, rows []waitRow) error {
-	titles := map[string]string{}
-	for _, r := range rows {
-		titles[r.ChatID] = ""
+func (r waitReader) nameChats(ctx context.Context, v visit, rows []waitRow) error {
+	var ids []string
+	for _, row := range rows {
+		ids = addNew(ids, row.ChatID)
 	}
-	var reads []func() error
-	found := make(chan [2]string, len(titles))
-	for id := range titles {
-		reads = append(reads, func() error {
-			c, err := s.Chats.Chat(ctx, v.who.Account, id)
-			if isMissing(err) { // it was deleted meanwhile
-				return nil
-			}
-			found <- [2]string{id, c.Title}
-			return err
-		})
-	}
-	err := runAll(reads...)
-	close(found)
-	for pair := range found {
-		titles[pair[0]] = pair[1]
-	}
-	for i, r := range rows {
-		if rows[i].Chat = titles[r.ChatID]; rows[i].Chat == "" {
-			rows[i].Chat = locale.Text(v.tag, "page.chat.untitled")
+	chats, err := readAll(ids, func(id string) (*conversation.Chat, error) {
+		c, err := r.chats.Chat(ctx, v.who.Account, id)
+		return &c, err
+	})
+	for i, row := range rows {
+		rows[i].Chat = locale.Text(v.tag, "page.chat.untitled")
+		if c := chats[row.ChatID]; c != nil && c.Title != "" { // it may have been deleted meanwhile
+			rows[i].Chat = c.Title
 		}
 	}
 	return err

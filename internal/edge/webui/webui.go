@@ -93,59 +93,54 @@ type Deps struct {
 	Log             *slog.Logger
 }
 
-type site struct {
-	Deps
-	views  views
-	assets assets
-	origin *http.CrossOriginProtection
-}
-
 // New returns the handler of every route of the page. It expects the principal in the request's context
 // (auth.FromContext). Without one only the sign-in form, the assets, the manifest, POST /ui/lang and POST /ui/theme are served.
 func New(deps Deps) http.Handler {
-	s := &site{Deps: deps, assets: loadAssets(), origin: http.NewCrossOriginProtection()}
-	s.views = loadViews(s.assets, deps.Now)
+	files := loadAssets()
+	pages := printer{views: loadViews(files, deps.Now), facts: deps.Facts, log: deps.Log}
+	gate := gate{print: pages, origin: http.NewCrossOriginProtection(), meter: deps.Meter, now: deps.Now}
+	s := newSite(deps, files, pages)
 
 	mux := http.NewServeMux()
-	page := func(pattern string, h handler) { mux.Handle(pattern, s.serve(h, false)) }
-	fragment := func(pattern string, h handler) { mux.Handle("GET "+pattern, s.serve(requireUser(h), true)) }
+	page := func(pattern string, h handler) { mux.Handle(pattern, gate.serve(h, false)) }
+	fragment := func(pattern string, h handler) { mux.Handle("GET "+pattern, gate.serve(requireUser(h), true)) }
 
 	page("GET /{$}", s.index)
-	page("GET /manifest.webmanifest", s.manifest)
-	page("GET /signin", s.useCode)
-	page("POST /signin", s.useToken)
-	page("POST /signout", s.signOut)
-	page("POST /ui/lang", s.chooseLanguage)
-	page("POST /ui/theme", s.chooseTheme)
-	mux.HandleFunc("GET /assets/{path...}", s.assets.serve)
+	page("GET /manifest.webmanifest", files.manifest)
+	page("GET /signin", s.signing.useCode)
+	page("POST /signin", s.signing.useToken)
+	page("POST /signout", s.signing.signOut)
+	page("POST /ui/lang", chooseLanguage)
+	page("POST /ui/theme", chooseTheme)
+	mux.HandleFunc("GET /assets/{path...}", files.serve)
 
-	mux.Handle(textRoute, s.serve(requireUser(s.textFragment), true))
-	fragment("/ui/new", s.newFragment)
-	fragment("/ui/chats", s.chatsFragment)
-	fragment("/ui/search", s.searchFragment)
-	fragment("/ui/chats/{id}", s.chatFragment)
-	fragment("/ui/runs/{id}", s.runFragment)
-	fragment("/ui/runs/{id}/edit", s.editFragment)
-	fragment("/ui/edit-step", s.stepFragment)
-	fragment("/ui/runs/{id}/rows/{step}", s.rowsFragment)
-	fragment("/ui/approve/{id}", s.approveFragment)
-	fragment("/ui/waiting", s.waitingFragment)
-	fragment("/ui/runs", s.runsFragment)
-	fragment("/ui/runs.csv", s.runsFile)
-	fragment("/ui/rules", s.rulesFragment)
-	fragment("/ui/servers", s.serversFragment)
-	fragment("/ui/servers/{id}", s.serverFragment)
-	fragment("/ui/projects", s.projectsFragment)
-	fragment("/ui/projects/{id}", s.projectFragment)
-	fragment("/ui/assistants", s.assistantsFragment)
-	fragment("/ui/assistants/{id}", s.assistantFragment)
-	fragment("/ui/credits", s.creditsFragment)
-	fragment("/ui/settings", s.settingsFragment)
-	fragment("/ui/webhooks", s.webhooksFragment)
-	fragment("/ui/hooks/{id}", s.hookFragment)
+	mux.Handle(textRoute, gate.serve(requireUser(pages.textFragment), true))
+	fragment("/ui/new", shows(pages, "new", s.chats.fresh))
+	fragment("/ui/chats", shows(pages, "chats", s.list.page))
+	fragment("/ui/search", shows(pages, "found", s.list.search))
+	fragment("/ui/chats/{id}", shows(pages, "chat", s.chats.page))
+	fragment("/ui/runs/{id}", shows(pages, "card", named(s.chats.cards.open)))
+	fragment("/ui/runs/{id}/edit", shows(pages, "edit", named(s.drafts.draft)))
+	fragment("/ui/edit-step", shows(pages, "edit-step", s.drafts.step))
+	fragment("/ui/runs/{id}/rows/{step}", shows(pages, "rows-page", named(s.chats.cards.rows)))
+	fragment("/ui/approve/{id}", shows(pages, "chat", named(s.chats.asked)))
+	fragment("/ui/waiting", shows(pages, "waiting", s.list.waits.all))
+	fragment("/ui/runs", shows(pages, "runs", s.history.all))
+	fragment("/ui/runs.csv", s.history.file)
+	fragment("/ui/rules", shows(pages, "rules", s.rules.all))
+	fragment("/ui/servers", shows(pages, "servers", s.registry.all))
+	fragment("/ui/servers/{id}", shows(pages, "server", named(s.registry.one)))
+	fragment("/ui/projects", shows(pages, "projects", s.projects.all))
+	fragment("/ui/projects/{id}", shows(pages, "project", named(s.projects.one)))
+	fragment("/ui/assistants", shows(pages, "assistants", s.assistants.all))
+	fragment("/ui/assistants/{id}", shows(pages, "assistant", named(s.assistants.one)))
+	fragment("/ui/credits", shows(pages, "credits", s.credits.more))
+	fragment("/ui/settings", shows(pages, "settings", s.settings))
+	fragment("/ui/webhooks", shows(pages, "webhooks", s.hooks.all))
+	fragment("/ui/hooks/{id}", shows(pages, "hook-log", named(s.hooks.log)))
 	fragment("/ui/", notFound)
 	page("/", notFound)
-	return withSecurityHeaders(s.checkRate(mux), policy(deps.Facts.RealtimeURL))
+	return withSecurityHeaders(gate.checkRate(mux), policy(deps.Facts.RealtimeURL))
 }
 
 // policy returns a policy that allows this origin's files and nothing inline. The script may connect to this origin

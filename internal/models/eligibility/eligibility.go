@@ -5,9 +5,8 @@
 // of it. It returns a Selection or a Block, and never both or neither. A provider is
 // replaced only by one that the assistant lists as a fallback, and then the
 // Selection names the preferred provider and the reason why it is not used. A failed
-// read gives the reason internal_error and is never taken for a lack of credits. A
-// Meter then holds the cost of each call before the call, and counts its usage
-// afterwards.
+// read gives the reason internal_error and is never taken for a lack of credits.
+// Package paid then makes the calls.
 package eligibility
 
 import (
@@ -43,6 +42,11 @@ func Reasons() []Reason {
 		AIDisabled, NotEntitled, NoAssistant, NoAPIKey, InsufficientCredits, ProviderUnreachable, RateLimited, BudgetExceeded,
 		Busy, InternalError, ProviderRefused, AgentBudget,
 	}
+}
+
+// Unpaid reports whether a call cannot be paid now, for that reason.
+func (r Reason) Unpaid() bool {
+	return r == BudgetExceeded || r == AgentBudget || r == InsufficientCredits || r == Busy
 }
 
 // Remedy is the page where a person can remove the cause of a block.

@@ -284,33 +284,6 @@ func TestReasonOfKnowsOnlyProviderFailures(t *testing.T) {
 	}
 }
 
-// TestWhatAProviderReadFromItsCacheIsChargedAtItsPrice: the hold does not count on a cache.
-func TestWhatAProviderReadFromItsCacheIsChargedAtItsPrice(t *testing.T) {
-	p := eligibility.Selection{Candidate: eligibility.Candidate{RequiresCredits: true, Price: credit.Price{Input: 1_000_000, Cached: 100_000, Output: 2_000_000}}}
-	for _, c := range []struct {
-		usage  llm.Usage
-		cached int
-		micros int64
-	}{
-		{llm.Usage{Input: 1000, Output: 10}, 0, 1020},
-		{llm.Usage{Input: 1000, Cached: 800, Output: 10}, 800, 300},
-		{llm.Usage{Input: 1000, Cached: 5000, Output: 10}, 1000, 120},
-		{llm.Usage{Input: 1000, Cached: -5000, Output: 10}, 0, 1020},
-		{llm.Usage{Input: -1000, Cached: 800, Output: 10}, 0, 20},
-	} {
-		var m eligibility.Meter
-		m.Count(&p, llm.Reply{Usage: c.usage})
-		if m.Turn.Micros != c.micros || m.Turn.Cached != c.cached || m.Turn.Charged != max(0, c.usage.Input)+10 {
-			t.Errorf("%+v: %+v", c.usage, m.Turn)
-		}
-	}
-	p.Price.Cached = 0
-	var m eligibility.Meter
-	if m.Count(&p, llm.Reply{Usage: llm.Usage{Input: 1000, Cached: 800, Output: 10}}); m.Turn.Micros != 1020 {
-		t.Errorf("without a price of the cache it costs %d", m.Turn.Micros)
-	}
-}
-
 func TestAModelWithoutAPriceHasTheHighestKnownPrice(t *testing.T) {
 	openai := eligibility.Provider{Name: "openai"}
 	dearest, how := eligibility.PriceOf(openai, "a-model-of-tomorrow")

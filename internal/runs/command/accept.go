@@ -9,18 +9,25 @@ import (
 // maxCommand is the greatest size, in bytes, of a command that a model proposes.
 const maxCommand = 4 << 10
 
-// Accept returns the reason why another command may not replace a failed one, as a key of locale
-// ("command.KEY"), or "" when it may. confirmed is the command of the plan, failed the one that was
-// run.
+// Replacement is a command that may replace one that was run and failed.
+type Replacement struct {
+	Confirmed string // the command of the plan
+	Failed    string
+	Other     string
+}
+
+// Refused returns the reason why the other command may not replace the failed one, as a key of locale
+// ("command.KEY"), or "" when it may.
 //
 // The other command must differ, have one line and at most 4 KB, destroy nothing, be no more
 // dangerous than either command, have no finding that the failed one does not have, and call only
 // programs that the failed one called, or programs that are safe with these arguments.
-func Accept(confirmed, failed, other string) (why string) {
+func (r Replacement) Refused() (why string) {
+	failed, other := r.Failed, r.Other
 	if len(other) > maxCommand || !utf8.ValidString(other) || strings.ContainsFunc(other, isUnprintable) {
 		return "lines"
 	}
-	was, now, plan := analyse(failed), analyse(other), analyse(confirmed)
+	was, now, plan := analyse(failed), analyse(other), analyse(r.Confirmed)
 	switch {
 	case strings.TrimSpace(other) == "" || isSameCommand(failed, other, was, now):
 		return "same"

@@ -17,9 +17,9 @@ const (
 // sleep judges the time that a command waits.
 func sleep(c call) {
 	for _, a := range c.args {
-		c.waited += seconds(a)
+		c.in.waited += seconds(a)
 	}
-	if len(c.args) > 0 && c.waited > maxWait && !c.isHelp() {
+	if len(c.args) > 0 && c.in.waited > maxWait && !c.isHelp() {
 		c.report("waits", Sensitive)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/ref"
+	"piloto/internal/tools/tool"
 )
 
 // placeholder replaces a reference when a command is judged as the plan shows it.
@@ -23,12 +24,12 @@ var (
 )
 
 // ChangedByResult reports whether a person must see a command after the results of earlier steps
-// are filled in. planned is the body as the plan shows it, with references; sent is the body with
-// their values. The plan shows the place of a value and not the value: the service chooses the URL
+// are filled in. sent is the call with their values; planned is its body as the plan shows it, with
+// references. The plan shows the place of a value and not the value: the service chooses the URL
 // in «curl ${s1.body.url}». So the function returns false only for a command that is safe as sent,
 // no more dangerous than shown, and whose values are one word each and not a program.
-func ChangedByResult(method, path string, planned, sent json.RawMessage, values []json.RawMessage) bool {
-	return escalates(method, path, planned, sent, values, singleWord()) || slices.ContainsFunc(Texts(method, path, sent), func(text string) bool {
+func ChangedByResult(sent tool.Arguments, planned json.RawMessage, values []json.RawMessage) bool {
+	return escalates(sent, planned, values, singleWord()) || slices.ContainsFunc(Texts(sent), func(text string) bool {
 		return len(values) > 0 && Classify(text).Class > Safe
 	})
 }
@@ -37,15 +38,15 @@ func ChangedByResult(method, path string, planned, sent json.RawMessage, values 
 // was confirmed with its step. An undo may be as dangerous as it was shown, but each value must be
 // a name: «rm ${s1.body.file}» removes a file of its folder and no other. A name with a dot may be
 // another machine, so a command that contacts machines must have none.
-func UndoChangedByResult(method, path string, planned, sent json.RawMessage, values []json.RawMessage) bool {
-	if !ChangedByResult(method, path, planned, sent, values) {
+func UndoChangedByResult(sent tool.Arguments, planned json.RawMessage, values []json.RawMessage) bool {
+	if !ChangedByResult(sent, planned, values) {
 		return false
 	}
 	form := plainName()
-	if slices.ContainsFunc(Texts(method, path, sent), asksMachines) {
+	if slices.ContainsFunc(Texts(sent), asksMachines) {
 		form = localName()
 	}
-	return escalates(method, path, planned, sent, values, form)
+	return escalates(sent, planned, values, form)
 }
 
 func asksMachines(text string) bool {
@@ -54,11 +55,11 @@ func asksMachines(text string) bool {
 
 // escalates reports whether the values change the command by more than one word, which matches
 // form, at each place that the plan shows.
-func escalates(method, path string, planned, sent json.RawMessage, values []json.RawMessage, form *regexp.Regexp) bool {
-	if _, is := Of(method, path, json.RawMessage(`""`)); !is || len(values) == 0 {
+func escalates(sent tool.Arguments, planned json.RawMessage, values []json.RawMessage, form *regexp.Regexp) bool {
+	if !carries(sent) || len(values) == 0 {
 		return false
 	}
-	before, after := Texts(method, path, planned), Texts(method, path, sent)
+	before, after := Texts(withBody(sent, planned)), Texts(sent)
 	if len(before) != len(after) || len(after) == 0 || slices.ContainsFunc(values, func(v json.RawMessage) bool { return !form.MatchString(textOf(v)) }) {
 		return true
 	}
@@ -78,6 +79,11 @@ func escalates(method, path string, planned, sent json.RawMessage, values []json
 		}
 	}
 	return false
+}
+
+func withBody(a tool.Arguments, body json.RawMessage) tool.Arguments {
+	a.Body = body
+	return a
 }
 
 // textOf returns a value as it stands in a command.

@@ -47,18 +47,18 @@ func git(c call) {
 		return
 	}
 	sub := rest[0]
-	g := call{analysis: c.analysis, name: sub.text, args: rest[1:], words: c.words}
+	g := call{in: c.in, name: sub.text, args: rest[1:], words: c.words}
 	switch {
 	case sub.dynamic:
-		c.report("dynamic", max(wordsClass(c.words), c.unknownClass()))
-	case g.losesWork():
+		c.report("dynamic", max(wordsClass(c.words), c.in.unknownClass()))
+	case losesWork(g):
 		c.report("history", Destructive)
-	case g.onlyShows():
-		g.checkFiles()
+	case onlyShows(g):
+		checkFiles(g)
 	case gitChanges()[sub.text]:
-		c.report("changes", g.foreignCodeClass())
+		c.report("changes", foreignCodeClass(g))
 	case slices.Contains([]string{"submodule", "bisect", "rebase"}, sub.text):
-		g.checkNested()
+		checkNested(g)
 		c.report("changes", wordsClass(g.args))
 	case slices.Contains([]string{"checkout", "switch", "restore", "branch", "tag", "push", "stash", "reset", "remote", "worktree", "reflog"}, sub.text):
 		c.report("changes", Sensitive)
@@ -68,18 +68,18 @@ func git(c call) {
 }
 
 // checkNested judges the commands that are passed to submodule foreach and bisect run.
-func (c call) checkNested() {
+func checkNested(c call) {
 	for i, a := range c.args {
 		if a.text == "foreach" || a.text == "run" {
 			rest := slices.DeleteFunc(slices.Clone(c.args[i+1:]), func(w word) bool { return w.text == "--recursive" || w.text == "--quiet" })
-			c.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
+			c.in.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
 			return
 		}
 	}
 }
 
 // foreignCodeClass returns the class of a change that may run code of another author.
-func (c call) foreignCodeClass() Class {
+func foreignCodeClass(c call) Class {
 	for i, a := range c.args {
 		if strings.Contains(a.text, "::") || isFlag(a.text, "--exec", "-x", "--upload-pack") || c.name == "config" && i > 0 {
 			return wordsClass(c.args)
@@ -89,7 +89,7 @@ func (c call) foreignCodeClass() Class {
 }
 
 // onlyShows reports whether a git command only shows.
-func (c call) onlyShows() bool {
+func onlyShows(c call) bool {
 	if anyDynamic(c.args) || c.flag("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters") || c.name == "grep" && c.flag("-O", "-f") || c.name == "cat-file" && c.flag("--batch", "--batch-check", "--batch-command") || c.name == "diff" && c.flag("--no-index") {
 		return false
 	}
@@ -124,7 +124,7 @@ func firstOf(list []string) string {
 }
 
 // checkFiles judges the files that git shows, by names that suggest secrets.
-func (c call) checkFiles() {
+func checkFiles(c call) {
 	for _, a := range c.args {
 		if isSecret(a.text) {
 			c.report("secrets", Sensitive)
@@ -151,7 +151,7 @@ func (c call) checkFiles() {
 }
 
 // losesWork reports whether a git command loses work.
-func (c call) losesWork() bool {
+func losesWork(c call) bool {
 	if c.flag("--output") { // of a difference, or of an archive
 		return true
 	}

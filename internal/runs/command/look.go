@@ -30,7 +30,7 @@ func (c call) isLocal() bool {
 }
 
 // onlyListsArchive reports whether an archive program only lists the content of an archive.
-func (c call) onlyListsArchive() bool {
+func onlyListsArchive(c call) bool {
 	if len(c.args) == 0 || anyDynamic(c.args) || slices.ContainsFunc(c.args, func(a word) bool {
 		return leavesFolder(a.text, false) || isSecret(a.text) || strings.Contains(a.text, ":")
 	}) {
@@ -65,12 +65,12 @@ func golang(c call) {
 		return
 	}
 	sub := firstOf(texts(c.args))
-	rest := call{analysis: c.analysis, name: "go", args: c.args[min(1, len(c.args)):], words: c.words}
+	rest := call{in: c.in, name: "go", args: c.args[min(1, len(c.args)):], words: c.words}
 	class := wordsClass(c.args)
 	switch {
-	case class == Sensitive && !anyDynamic(c.args) && (sub == "test" || sub == "vet") && rest.hasOwnPackages() && rest.isInFolder():
-	case class == Sensitive && !anyDynamic(c.args) && (sub == "version" || sub == "doc") && rest.isHarmless() && rest.hasOwnPackages():
-	case class == Sensitive && !anyDynamic(c.args) && sub == "list" && rest.isHarmless() && (rest.hasOwnPackages() || listsModules(texts(rest.args))):
+	case class == Sensitive && !anyDynamic(c.args) && (sub == "test" || sub == "vet") && hasOwnPackages(rest) && isInFolder(rest):
+	case class == Sensitive && !anyDynamic(c.args) && (sub == "version" || sub == "doc") && rest.isHarmless() && hasOwnPackages(rest):
+	case class == Sensitive && !anyDynamic(c.args) && sub == "list" && rest.isHarmless() && (hasOwnPackages(rest) || listsModules(texts(rest.args))):
 	default:
 		c.report("changes", class)
 	}
@@ -82,7 +82,7 @@ func listsModules(list []string) bool {
 
 // hasOwnPackages reports whether the options of a go command are known, and its packages are local
 // or have no path.
-func (c call) hasOwnPackages() bool {
+func hasOwnPackages(c call) bool {
 	for i := 0; i < len(c.args); i++ {
 		a := strings.Replace(c.args[i].text, "--", "-", 1)
 		name, value, joined := strings.Cut(a, "=")
@@ -110,7 +110,7 @@ func (c call) hasOwnPackages() bool {
 }
 
 // isInFolder reports whether the packages of a go command are named as paths of the folder.
-func (c call) isInFolder() bool {
+func isInFolder(c call) bool {
 	for i, a := range c.args {
 		valued := i > 0 && goValued()[strings.Replace(c.args[i-1].text, "--", "-", 1)]
 		if !valued && !strings.HasPrefix(a.text, "-") && a.text != "." && !strings.HasPrefix(a.text, "./") {
@@ -156,7 +156,7 @@ func mongo(c call) {
 		}
 	}
 	if !reads {
-		c.runsUnseen = len(c.args) == 0
+		c.in.runsUnseen = len(c.args) == 0
 		c.report("database", class)
 	}
 }

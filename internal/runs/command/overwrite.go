@@ -27,7 +27,7 @@ func changes(c call) {
 	positional := c.positional()
 	if c.name == "tee" || c.name == "sponge" {
 		for _, a := range positional {
-			c.checkWrite(a, c.flag("-a", "--append"))
+			c.in.checkWrite(a, c.flag("-a", "--append"))
 		}
 		return
 	}
@@ -42,7 +42,7 @@ func changes(c call) {
 		}
 	}
 	switch {
-	case c.overwrites(positional):
+	case overwrites(c, positional):
 		c.report("overwrites", Destructive)
 	case c.name == "ln" && c.flag("-f", "--force"):
 		c.report("writes", Destructive)
@@ -52,11 +52,11 @@ func changes(c call) {
 }
 
 // overwrites reports whether a command may write over a file, or takes files out of the folder.
-func (c call) overwrites(positional []word) bool {
-	sources, target := c.operands(positional)
+func overwrites(c call, positional []word) bool {
+	sources, target := copyOperands(c, positional)
 	switch {
 	case c.name == "rename":
-		return !c.keeps()
+		return !keeps(c)
 	case c.name != "cp" && c.name != "mv" && c.name != "install", c.name == "install" && c.flag("-d", "--directory"), len(sources) == 0:
 		return false
 	case c.name == "mv" && (len(sources) > 1 || isManyOrUnknown(sources[0]) || isOutside(target)):
@@ -64,11 +64,11 @@ func (c call) overwrites(positional []word) bool {
 	case c.name != "mv" && slices.ContainsFunc(sources, func(s word) bool { return strings.HasPrefix(s.text, "/dev/") }):
 		return true
 	}
-	return !c.keeps()
+	return !keeps(c)
 }
 
-// operands returns what a command copies or moves, and where to.
-func (c call) operands(positional []word) (sources []word, target word) {
+// copyOperands returns what a command copies or moves, and where to.
+func copyOperands(c call, positional []word) (sources []word, target word) {
 	valued := "tS"
 	if c.name == "install" {
 		valued += "mog"
@@ -104,7 +104,7 @@ var installValued = lazy.Words("-m -o -g -S --mode --owner --group --suffix")
 
 // keeps reports whether an option keeps the files that are there. Letters beside it that take a value, and options that may
 // undo it, are not understood.
-func (c call) keeps() bool {
+func keeps(c call) bool {
 	alone := "abdnpruvxRLPH"
 	if c.name == "rsync" {
 		alone += "lgtozhciqAXDS"
@@ -122,7 +122,7 @@ func (c call) keeps() bool {
 }
 
 // copiesAway reports whether a client of a cloud, a cluster or a container engine copies: to a file or an object that may be there.
-func (c call) copiesAway() bool {
+func copiesAway(c call) bool {
 	list := texts(c.positional())
 	if len(list) < 3 || list[len(list)-1] == "-" || c.flag("--dry-run", "--dryrun", "-n", "--no-clobber", "--ignore-existing") {
 		return false
@@ -175,16 +175,16 @@ func (c call) checkDownload() {
 		}
 		grouped := len(name) > 2 && name[1] != '-' && strings.HasPrefix(name, "-") && options()["-"+name[len(name)-1:]] // -sLo
 		if (options()[name] || grouped) && w.text != "-" && w.text != "" {
-			c.checkWrite(w, false)
+			c.in.checkWrite(w, false)
 		}
 	}
 }
 
 // overwritesByArchive reports whether a program that packs, unpacks or encodes writes over files that are there.
-func (c call) overwritesByArchive() bool {
+func overwritesByArchive(c call) bool {
 	switch c.name {
 	case "tar", "bsdtar":
-		return c.tarOverwrites()
+		return tarOverwrites(c)
 	case "unzip":
 		return c.flag("-o")
 	case "7z", "unrar":
@@ -205,7 +205,7 @@ func (c call) overwritesByArchive() bool {
 }
 
 // tarOverwrites reports whether tar makes an archive over a file, or unpacks one over files.
-func (c call) tarOverwrites() bool {
+func tarOverwrites(c call) bool {
 	letters := ""
 	for i, a := range c.args {
 		if group, ok := strings.CutPrefix(a.text, "-"); (ok || i == 0) && !strings.HasPrefix(group, "-") {
@@ -229,7 +229,7 @@ func (c call) tarOverwrites() bool {
 
 // overwritesInPlace reports whether an editor of streams or an interpreter changes files in place, and keeps no copy of them:
 // sed -i, perl -pi, gawk -i inplace.
-func (c call) overwritesInPlace() bool {
+func overwritesInPlace(c call) bool {
 	for i, a := range c.args {
 		switch {
 		case strings.HasSuffix(c.name, "sed"), c.name == "perl", c.name == "ruby":

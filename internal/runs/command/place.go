@@ -150,7 +150,7 @@ var pathless = lazy.Words("tr git docker podman nerdctl")
 
 // checkPaths judges the paths of a command that only reads.
 func (c call) checkPaths() {
-	if c.result.Class > Safe || pathless()[c.name] || tools[c.name] != "" {
+	if c.in.result.Class > Safe || pathless()[c.name] || tools[c.name] != "" {
 		return
 	}
 	contents := !listers()[c.name]
@@ -179,7 +179,7 @@ func (c call) checkPaths() {
 // checkPath judges one path.
 func (c call) checkPath(a word, p string, contents bool) {
 	switch {
-	case leavesFolder(p, contents), strings.Contains(p, "$OLDPWD"), (cmdlets()[c.name] || c.name == "dir") && strings.ContainsAny(c.text, `:\`):
+	case leavesFolder(p, contents), strings.Contains(p, "$OLDPWD"), (cmdlets()[c.name] || c.name == "dir") && strings.ContainsAny(c.in.text, `:\`):
 		c.report("elsewhere", Sensitive)
 	case contents && isConfidential(p), contents && a.glob && isConfidentialGlob(p) && !strings.HasSuffix(c.name, "grep"):
 		c.report("secrets", Sensitive)

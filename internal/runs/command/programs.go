@@ -102,7 +102,7 @@ func toolkit(c call) {
 		strings.HasPrefix(c.name, "ansible") && strings.Contains(shown, "state=absent"):
 		class = Destructive
 	}
-	if c.copiesAway() && (c.isKube() || c.name == "rclone" || c.name == "mc") {
+	if copiesAway(c) && (c.isKube() || c.name == "rclone" || c.name == "mc") {
 		c.report("overwrites", Destructive)
 		return
 	}
@@ -161,7 +161,7 @@ func network(c call) {
 	if c.isHelp() {
 		return
 	}
-	c.fetches = true
+	c.in.fetches = true
 	class, words := Sensitive, wordsClass(c.args)
 	for i, a := range c.args {
 		if i > 0 && (c.args[i-1].text == "-X" || c.args[i-1].text == "--request") && strings.EqualFold(a.text, "DELETE") ||
@@ -172,7 +172,7 @@ func network(c call) {
 			class = Destructive
 		}
 		if i > 0 && c.args[i-1].text == "-P" {
-			c.checkWrite(a, true)
+			c.in.checkWrite(a, true)
 		}
 		if (c.name == "nc" || c.name == "ncat" || c.name == "socat") && (isFlag(a.text, "-e", "-c", "--exec", "--sh-exec") || strings.Contains(strings.ToUpper(a.text), "EXEC:") || strings.Contains(strings.ToUpper(a.text), "SYSTEM:")) {
 			class = Destructive // a shell for the remote end
@@ -185,7 +185,7 @@ func network(c call) {
 		}
 	}
 	c.checkDownload()
-	if (c.name == "rsync" || c.name == "scp") && len(c.positional()) > 1 && !c.keeps() {
+	if (c.name == "rsync" || c.name == "scp") && len(c.positional()) > 1 && !keeps(c) {
 		c.report("overwrites", Destructive)
 	}
 	if c.name == "lftp" || c.name == "sftp" || c.name == "ftp" {
@@ -196,16 +196,16 @@ func network(c call) {
 
 // archive judges programs that pack, unpack and decode.
 func archive(c call) {
-	if c.isHelp() || c.name == "openssl" && len(c.args) == 1 && c.args[0].text == "version" || c.onlyListsArchive() {
+	if c.isHelp() || c.name == "openssl" && len(c.args) == 1 && c.args[0].text == "version" || onlyListsArchive(c) {
 		return
 	}
-	c.fetches = true
+	c.in.fetches = true
 	class := Sensitive
 	if c.flag("--remove-files", "--delete", "--to-command", "--checkpoint-action", "--use-compress-program", "-I") && wordsClass(c.args) == Destructive ||
 		c.flag("--remove-files", "--delete") && (c.name == "tar" || c.name == "bsdtar") {
 		class = Destructive
 	}
-	if c.overwritesByArchive() || c.name == "zip" && c.flag("-d", "-m") || (c.name == "7z" || c.name == "ar") && len(c.args) > 0 && c.args[0].text == "d" {
+	if overwritesByArchive(c) || c.name == "zip" && c.flag("-d", "-m") || (c.name == "7z" || c.name == "ar") && len(c.args) > 0 && c.args[0].text == "d" {
 		class = Destructive
 	}
 	for i, a := range c.args {

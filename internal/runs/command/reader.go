@@ -34,7 +34,7 @@ func typeBuiltin(c call) {
 	locate(c)
 	for _, a := range c.args {
 		if strings.ContainsAny(a.text, "./") {
-			c.checkRead(a)
+			c.in.checkRead(a)
 		}
 	}
 }

@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -40,21 +43,17 @@ type Store interface {
 // repeats its present command. A model is asked a second time only when Reason is first called
 // again after the sweep released the hold of such a crash.
 type Service struct {
-	Store       Store
-	Eligibility *eligibility.Service
-	Credit      *credit.Service
-	Models      eligibility.Models
-	Retry       llm.Retry
-	IDs         *ids.Source
-	Now         func() time.Time
-	Log         *slog.Logger
+	Store Store
+	Paid  *paid.Service
+	IDs   *ids.Source
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Limits of a call.
 const (
 	askTimeout      = 40 * time.Second // timeout of all providers together
-	settleTimeout   = 3 * time.Second
-	maxAnswerTokens = 600 // tokens
+	maxAnswerTokens = 600              // tokens
 	minAnswerTokens = 120
 	outputHead      = 500 // characters of a response that the model receives
 	outputTail      = 900
@@ -77,8 +76,8 @@ var errReasoned = errors.New("command: it was thought of before")
 // gives no acceptable one. The event and the chat hold the reason. Reason does nothing if the
 // command did not fail, or if the model was already asked. An error is internal, and the call may
 // be repeated.
-func (s *Service) Reason(ctx context.Context, account, runID string, id plan.EffectID) error {
-	r, err := s.Store.Run(ctx, account, runID)
+func (s *Service) Reason(ctx context.Context, k run.Key, id plan.EffectID) error {
+	r, err := s.Store.Run(ctx, k.Account, k.RunID)
 	if err != nil {
 		return err
 	}
@@ -87,24 +86,30 @@ func (s *Service) Reason(ctx context.Context, account, runID string, id plan.Eff
 		return nil
 	}
 	a := &reasoning{service: s, run: r, step: step, state: r.State(id), tag: locale.Tag(r.Locale)}
-	a.was, _ = Of(step.Method, step.Path, a.state.Last.Body)
-	a.confirmed, _ = Of(step.Method, step.Path, step.Body)
-	a.Meter = eligibility.NewMeter(s.Credit, account, credit.Turn{ID: runID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand, Source: credit.SourceReason})
-	a.Always = true
+	a.was, _ = Of(withBody(step.Arguments(), a.state.Last.Body))
+	a.confirmed, _ = Of(step.Arguments())
+	a.calls = s.Paid.New(k.Account, locale.Text(a.tag, "command.session"))
+	a.calls.Begin(credit.Turn{ID: k.RunID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand, Source: credit.SourceReason})
+	a.calls.Alone = a.checkDue
 	result, err := a.decide(ctx)
 	if err != nil { // no model was called: the hold is released, and the next invocation holds again
-		a.release(ctx)
+		if err := a.calls.Release(ctx); err != nil {
+			s.Log.WarnContext(ctx, "command.unreleased", "turn_id", a.calls.Turn.ID, "error", err)
+		}
 		if errors.Is(err, errReasoned) {
 			return nil
 		}
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = s.write(ctx, a, result)
-	if err == nil {
-		a.settle(ctx)
+	if err := s.write(ctx, a, result); err != nil {
+		return err
 	}
-	return err
+	if err := a.calls.Settle(ctx); err != nil { // the sweep releases the hold
+		turn := a.calls.Turn
+		s.Log.ErrorContext(ctx, "command.unsettled", "turn_id", turn.ID, "micros", turn.Micros, "tokens", turn.Charged, "error", err)
+	}
+	return nil
 }
 
 // isDue reports whether a step waits for a replacement of its command.
@@ -116,7 +121,7 @@ func isDue(r plan.Run, id plan.EffectID) bool {
 
 // reasoning is the reasoning about one step.
 type reasoning struct {
-	eligibility.Meter
+	calls     *paid.Calls
 	service   *Service
 	run       plan.Run
 	step      plan.Step
@@ -146,31 +151,52 @@ func (a *reasoning) decide(ctx context.Context) (outcome, error) {
 	case err != nil:
 		return outcome{}, err
 	case !ok:
-		a.Turn.Reason = "budget"
+		a.calls.Turn.Reason = "budget"
 		return a.keepCommand("budget", sentence("budget")), nil
 	}
 	need := eligibility.Need{Input: request.Estimate(), Output: request.MaxTokens}
-	snapshot, err := a.service.Eligibility.Read(ctx, eligibility.Question{Account: a.run.Account, ProjectID: a.run.ProjectID, Need: need})
+	snapshot, err := a.service.Paid.Eligibility.Read(ctx, eligibility.Question{Account: a.run.Account, ProjectID: a.run.ProjectID, Need: need})
 	if err != nil {
 		return outcome{}, err
 	}
-	use, block := eligibility.Resolve(snapshot)
-	if block != nil {
+	if block := a.calls.Resolve(snapshot); block != nil {
 		return a.keepBlocked(block), nil
 	}
-	answer, block, err := a.ask(ctx, use, request)
+	answer, err := a.ask(ctx, request)
+	blocked, isBlock := errors.AsType[paid.Blocked](err)
 	switch {
 	case errors.Is(err, credit.ErrAlreadyWritten):
 		return a.awaitOther(ctx)
-	case err != nil && len(a.Turn.Attempts) > 0: // the model was called, and is not called again
+	case isBlock:
+		return a.keepBlocked(blocked.Block), nil
+	case err != nil && len(a.calls.Turn.Attempts) > 0: // the model was called, and is not called again
 		a.service.Log.WarnContext(ctx, "command.unanswered", "run_id", a.run.ID, "step_id", a.step.ID, "error", err)
 		return a.keepCommand("interrupted", sentence("interrupted")), nil
 	case err != nil:
 		return outcome{}, err
-	case block != nil:
-		return a.keepBlocked(block), nil
 	}
 	return a.parse(answer), nil
+}
+
+// ask calls the selected model, or another one that the assistant lists.
+func (a *reasoning) ask(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return a.calls.Ask(ctx, func() (llm.Request, error) {
+		use, turn := a.calls.Use, &a.calls.Turn
+		r.Model, r.Temperature = use.Model, use.Assistant.Temperature
+		turn.Provider, turn.Model, turn.Priced = use.Provider, use.Model, string(use.Estimate.Priced)
+		return r, nil
+	})
+}
+
+// checkDue returns errReasoned when a previous holder finished.
+func (a *reasoning) checkDue(ctx context.Context) error {
+	now, err := a.service.Store.Run(ctx, a.run.Account, a.run.ID)
+	if err == nil && !isDue(now, a.step.ID) {
+		err = errReasoned
+	}
+	return err
 }
 
 // request builds the request to the model, within the rest of the plan's ceiling. If the command's
@@ -199,21 +225,21 @@ func (a *reasoning) request() (llm.Request, bool, error) {
 // awaitOther returns the outcome when another invocation has the hold: none, once that invocation
 // cannot be in its call any more.
 func (a *reasoning) awaitOther(ctx context.Context) (outcome, error) {
-	kept, err := a.Credit.Kept(ctx, a.Hold)
+	kept, err := a.service.Paid.Credit.Kept(ctx, a.calls.Hold)
 	if err != nil && !errors.Is(err, credit.ErrSettled) {
 		return outcome{}, err
 	}
-	if err != nil || a.service.Now().Before(kept.At.Add(askTimeout+settleTimeout)) {
-		a.Hold.Asked = false // the hold belongs to another invocation
+	if err != nil || a.service.Now().Before(kept.At.Add(askTimeout+paid.SettleTime)) {
+		a.calls.Hold.Asked = false // the hold belongs to another invocation
 		return outcome{}, askingError{}
 	}
 	return a.keepCommand("interrupted", sentence("interrupted")), nil
 }
 
 func (a *reasoning) keepBlocked(b *eligibility.Block) outcome {
-	a.Turn.Outcome, a.Turn.Reason = credit.OutcomeBlocked, string(b.Reason)
-	if a.Turn.Provider == "" {
-		a.Turn.Provider = b.Provider
+	a.calls.Turn.Outcome, a.calls.Turn.Reason = credit.OutcomeBlocked, string(b.Reason)
+	if a.calls.Turn.Provider == "" {
+		a.calls.Turn.Provider = b.Provider
 	}
 	return a.keepCommand(string(b.Reason), locale.Say("command.unasked", "reason", b.Message()))
 }
@@ -243,7 +269,7 @@ func (a *reasoning) parse(answer llm.Reply) outcome {
 		return a.keepCommand("unusable", sentence("unusable"))
 	}
 	now := strings.TrimSpace(*parsed.Command)
-	if why := Accept(a.confirmed, a.was, now); why != "" {
+	if why := (Replacement{a.confirmed, a.was, now}).Refused(); why != "" {
 		return a.keepCommand(why, sentence(why))
 	}
 	if because := oneLine(parsed.Because, 300); because != "" {
@@ -263,11 +289,11 @@ func (s *Service) write(ctx context.Context, a *reasoning, result outcome) error
 			return nil
 		}
 		at, st := s.Now(), r.State(a.step.ID)
-		tokens, because := a.Turn.Input+a.Turn.Output, r.Text(result.because)
-		asks := result.refused == "" && Asks(a.was, result.now)
+		tokens, because := a.calls.Turn.Input+a.calls.Turn.Output, r.Text(result.because)
+		asks := result.refused == "" && Replacement{Failed: a.was, Other: result.now}.Asks()
 		st.Command = &plan.Command{Was: a.was, Now: result.now, Because: because, Tokens: tokens, Asked: true, Asks: asks}
 		st.UpdatedAt = at
-		data := map[string]any{"was": a.was, "now": result.now, "because": because, "provider": a.Turn.Provider, "model": a.Turn.Model, "tokens": tokens, "asks": asks}
+		data := map[string]any{"was": a.was, "now": result.now, "because": because, "provider": a.calls.Turn.Provider, "model": a.calls.Turn.Model, "tokens": tokens, "asks": asks}
 		key := "command.retried"
 		if result.refused != "" {
 			data["refused"], key = result.refused, "command.repeated"
@@ -279,17 +305,23 @@ func (s *Service) write(ctx context.Context, a *reasoning, result outcome) error
 		_, err = s.Store.MoveRun(ctx, r, run.Move{Record: rec, State: &st})
 		if err == nil {
 			s.Log.InfoContext(ctx, "command.reasoned", "run_id", r.ID, "step_id", a.step.ID, "refused", result.refused,
-				"provider", a.Turn.Provider, "model", a.Turn.Model, "tokens", tokens)
+				"provider", a.calls.Turn.Provider, "model", a.calls.Turn.Model, "tokens", tokens)
 		}
 		return err
 	})
+}
+
+// messages returns the chat's message about the step.
+func (a *reasoning) messages(r plan.Run, key string, at time.Time, more ...any) []conversation.Message {
+	args := append([]any{"at", position(r.Plan, a.step.ID), "n", len(r.Plan.Steps), "title", a.step.Title}, more...)
+	return []conversation.Message{run.Message(a.service.IDs, r, conversation.KindProgress, at, a.tag, locale.Say(key, args...))}
 }
 
 // position returns the number of a step in its plan, from 1.
 func position(p plan.Plan, id plan.EffectID) string {
 	for i, s := range p.Steps {
 		if s.ID.Step() == id.Step() {
-			return itoa(i + 1)
+			return strconv.Itoa(i + 1)
 		}
 	}
 	return "1"

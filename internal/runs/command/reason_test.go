@@ -16,6 +16,7 @@ import (
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -90,8 +91,10 @@ func newWorld(t *testing.T, was string, d eligibility.Deployment, answers ...any
 	model := &script{answers: answers}
 	log := slog.New(slog.DiscardHandler)
 	out := &world{w, model, &command.Service{
-		Store: w.Store, Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: model,
-		Retry: llm.Retry{Most: 1, Now: w.Clock, Rand: func(time.Duration) time.Duration { return 0 }}, IDs: w.IDs, Now: w.Clock, Log: log,
+		Store: w.Store, IDs: w.IDs, Now: w.Clock, Log: log, Paid: &paid.Service{
+			Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: model, Log: log,
+			Retry: llm.Retry{Most: 1, Now: w.Clock, Rand: func(time.Duration) time.Duration { return 0 }},
+		},
 	}, plan.Run{}}
 	out.run = out.writeFailure(t, was)
 	return out
@@ -103,7 +106,7 @@ func free() eligibility.Deployment {
 	}
 }
 
-func paid() eligibility.Deployment {
+func charged() eligibility.Deployment {
 	d := free()
 	d.Providers[0].CostsCredits = true
 	return d
@@ -154,7 +157,7 @@ func (w *world) writeFailure(t *testing.T, was string) plan.Run {
 
 func (w *world) reason(t *testing.T) plan.StepState {
 	t.Helper()
-	must(t, w.service.Reason(context.Background(), fixture.Account, w.run.ID, plan.EffectOf("s1")))
+	must(t, w.service.Reason(context.Background(), fixture.Key(w.run.ID), plan.EffectOf("s1")))
 	return w.Read(w.run.ID).State(plan.EffectOf("s1"))
 }
 
@@ -277,16 +280,16 @@ func TestReasonRepeatsCommandAfterUnusableReply(t *testing.T) {
 }
 
 func TestReasonChargesCallAndReportsRefusal(t *testing.T) {
-	w := newWorld(t, "ls /sv", paid(), says("ls /srv", "x"))
+	w := newWorld(t, "ls /sv", charged(), says("ls /srv", "x"))
 	if st := w.reason(t); st.Command.Now != "ls /sv" || w.model.times() != 0 {
 		t.Fatalf("without credit: %+v, asked %d times", st.Command, w.model.times())
 	}
 	if data := w.event(t); data["refused"] != string(eligibility.InsufficientCredits) {
 		t.Errorf("%v", data)
 	}
-	w = newWorld(t, "ls /sv", paid(), says("ls /srv", "x"))
+	w = newWorld(t, "ls /sv", charged(), says("ls /srv", "x"))
 	ctx := context.Background()
-	_, err := w.service.Credit.Move(ctx, fixture.Account, credit.Movement{Kind: credit.KindGrant, Amount: 5, Reason: "test", Actor: "ana"})
+	_, err := w.service.Paid.Credit.Move(ctx, fixture.Account, credit.Movement{Kind: credit.KindGrant, Amount: 5, Reason: "test", Actor: "ana"})
 	must(t, err)
 	if st := w.reason(t); st.Command.Now != "ls /srv" {
 		t.Fatalf("%+v", st.Command)
@@ -311,12 +314,12 @@ func TestReasonNeedsCeiling(t *testing.T) {
 func TestReasonSkipsStepThatDidNotFail(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	for _, id := range []string{"s2", "undo:s1", "s1[0]", ""} {
-		must(t, w.service.Reason(context.Background(), fixture.Account, w.run.ID, plan.ParseEffect(id)))
+		must(t, w.service.Reason(context.Background(), fixture.Key(w.run.ID), plan.ParseEffect(id)))
 	}
 	if w.model.times() != 0 {
 		t.Errorf("asked %d times", w.model.times())
 	}
-	if err := w.service.Reason(context.Background(), "other", w.run.ID, plan.EffectOf("s1")); !errors.Is(err, plan.ErrRunNotFound) {
+	if err := w.service.Reason(context.Background(), run.Key{Account: "other", RunID: w.run.ID}, plan.EffectOf("s1")); !errors.Is(err, plan.ErrRunNotFound) {
 		t.Errorf("another account: %v", err)
 	}
 }
@@ -330,7 +333,7 @@ func TestConcurrentReasonsAskModelOnce(t *testing.T) {
 	for i := range errs {
 		all.Go(func() {
 			<-start
-			errs[i] = w.service.Reason(context.Background(), fixture.Account, w.run.ID, plan.EffectOf("s1"))
+			errs[i] = w.service.Reason(context.Background(), fixture.Key(w.run.ID), plan.EffectOf("s1"))
 			if errs[i] != nil { // the others gave up: the call in flight may end now
 				w.model.mu.Lock()
 				defer w.model.mu.Unlock()
@@ -362,9 +365,9 @@ func TestConcurrentReasonsAskModelOnce(t *testing.T) {
 func TestCrashDuringReasonCostsTheAttempt(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	ctx := context.Background()
-	_, err := w.service.Credit.Cover(ctx, credit.Hold{ID: w.run.ID + ":s1", Account: fixture.Account}, credit.Need{Policy: credit.DefaultPolicy()})
+	_, err := w.service.Paid.Credit.Cover(ctx, credit.Hold{ID: w.run.ID + ":s1", Account: fixture.Account}, credit.Need{Policy: credit.DefaultPolicy()})
 	must(t, err)
-	if err := w.service.Reason(ctx, fixture.Account, w.run.ID, plan.EffectOf("s1")); err == nil {
+	if err := w.service.Reason(ctx, fixture.Key(w.run.ID), plan.EffectOf("s1")); err == nil {
 		t.Fatal("while another may be asking it must be called again")
 	}
 	if w.Read(w.run.ID).State(plan.EffectOf("s1")).Command != nil {
@@ -382,11 +385,11 @@ func TestCrashDuringReasonCostsTheAttempt(t *testing.T) {
 func TestReasonRetriesInternalError(t *testing.T) {
 	w := newWorld(t, "ls /sv", free(), says("ls /srv", "x"))
 	broken := errors.New("no secrets today")
-	w.service.Models = keyless{broken}
-	if err := w.service.Reason(context.Background(), fixture.Account, w.run.ID, plan.EffectOf("s1")); !errors.Is(err, broken) {
+	w.service.Paid.Models = keyless{broken}
+	if err := w.service.Reason(context.Background(), fixture.Key(w.run.ID), plan.EffectOf("s1")); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	w.service.Models = w.model
+	w.service.Paid.Models = w.model
 	if st := w.reason(t); st.Command == nil || st.Command.Now != "ls /srv" {
 		t.Errorf("%+v", st.Command)
 	}

@@ -61,11 +61,11 @@ func (j *analysis) runProgram(words []word) {
 		j.runsUnseen = true
 		j.addFinding(commandLine(words), "unknown", wordsClass(words))
 	}
-	c := call{analysis: j, name: stemOf(known), args: args, words: words}
+	c := call{in: j, name: stemOf(known), args: args, words: words}
 	if judgeProgram, ok := programs()[c.name]; ok {
 		judgeProgram(c)
 		c.checkPaths()
-		if c.inShared && c.result.Class == Safe && folderDriven()[c.name] { // the author of the folder controls it
+		if j.inShared && j.result.Class == Safe && folderDriven()[c.name] { // the author of the folder controls it
 			c.report("elsewhere", Sensitive)
 		}
 		return
@@ -77,15 +77,15 @@ func (j *analysis) runProgram(words []word) {
 	c.report("unknown", wordsClass(words))
 }
 
-// call is one command with a known program.
+// call is one command with a known program. What holds for the commands of one program alone is a function beside its judge.
 type call struct {
-	*analysis
+	in    *analysis // of the text in which it stands
 	name  string
 	args  []word
 	words []word
 }
 
-func (c call) report(why string, class Class) { c.addFinding(commandLine(c.words), why, class) }
+func (c call) report(why string, class Class) { c.in.addFinding(commandLine(c.words), why, class) }
 
 // gnuPrograms are programs that write files, which systems with their own have by another name.
 var gnuPrograms = lazy.Words(`cp mv rm rmdir ln install dd tee truncate shred unlink split tar`)

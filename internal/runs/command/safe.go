@@ -83,8 +83,8 @@ func shellBuiltin(c call) {
 			if isSecret(a.text) && c.name != "exit" {
 				c.report("secrets", Sensitive)
 			}
-			c.inShared = c.inShared || c.name != "exit" && strings.HasPrefix(a.text, "/")
-			c.inProtected = c.inProtected || isProtected(a.text) && a.text != "." && a.text != ".." && a.text != "~"
+			c.in.inShared = c.in.inShared || c.name != "exit" && strings.HasPrefix(a.text, "/")
+			c.in.inProtected = c.in.inProtected || isProtected(a.text) && a.text != "." && a.text != ".." && a.text != "~"
 		}
 	}
 	if c.name == "unset" {
@@ -98,7 +98,7 @@ func shellBuiltin(c call) {
 
 // reader judges a program that reads files.
 func reader(c call) {
-	c.fetches = c.fetches || decodes(c)
+	c.in.fetches = c.in.fetches || decodes(c)
 	options := strings.Fields(readers[c.name])
 	if len(options) > 0 && (c.flag(options...) || options[0] == "-") {
 		class := wordsClass(c.words)
@@ -117,7 +117,7 @@ func reader(c call) {
 				target, joined = a.text, true
 			}
 			if joined && target != "" {
-				c.checkWrite(word{text: target, dynamic: a.dynamic, glob: a.glob}, false)
+				c.in.checkWrite(word{text: target, dynamic: a.dynamic, glob: a.glob}, false)
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func reader(c call) {
 	positional = c.readerOptions(positional)
 	if (c.name == "uniq" || c.name == "xxd") && len(positional) > 1 { // the second one is written
 		c.report("overwrites", Sensitive)
-		c.checkWrite(positional[1], false)
+		c.in.checkWrite(positional[1], false)
 	}
 	if c.name == "jq" {
 		for _, a := range positional {
@@ -158,9 +158,9 @@ func reader(c call) {
 // printer judges a program that prints only its arguments, or public data.
 func printer(c call) {
 	if c.name == "echo" {
-		c.dataTexts = append(c.dataTexts, strings.Join(texts(c.args), " "))
+		c.in.dataTexts = append(c.in.dataTexts, strings.Join(texts(c.args), " "))
 		if c.flag("-e") && strings.Contains(commandLine(c.args), `\`) {
-			c.fetches = true
+			c.in.fetches = true
 		}
 	}
 	options := strings.Fields(printers[c.name])
@@ -198,18 +198,18 @@ func processes(c call) {
 }
 
 func printf(c call) {
-	c.dataTexts = append(c.dataTexts, strings.Join(texts(c.args), " "))
+	c.in.dataTexts = append(c.in.dataTexts, strings.Join(texts(c.args), " "))
 	for _, a := range c.args {
 		c.checkGlob(a)
 		if strings.Contains(a.text, `\x`) || strings.Contains(a.text, `\0`) || strings.Contains(a.text, `\1`) || strings.Contains(a.text, `\u`) {
-			c.fetches = true
+			c.in.fetches = true
 		}
 		if a.foreign {
 			c.report("secrets", Sensitive)
 		}
 	}
 	if c.flag("-v") {
-		c.report("dynamic", c.unknownClass())
+		c.report("dynamic", c.in.unknownClass())
 	}
 }
 
@@ -230,7 +230,7 @@ func date(c call) {
 func jobs(c call) {
 	for i, a := range c.args {
 		if strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "x") {
-			c.runInner(c.args[i+1:])
+			c.in.runInner(c.args[i+1:])
 			return
 		}
 	}
@@ -260,14 +260,14 @@ func command(c call) {
 			return
 		case strings.HasPrefix(a.text, "-"):
 		default:
-			c.runInner(c.args[i:])
+			c.in.runInner(c.args[i:])
 			return
 		}
 	}
 }
 
 func shellOptions(c call) {
-	c.pending = append(c.pending, c.positional())
+	c.in.pending = append(c.in.pending, c.positional())
 	if len(c.args) == 0 {
 		c.report("secrets", Sensitive) // it lists every variable
 	}
@@ -277,14 +277,14 @@ func alias(c call) {
 	for _, a := range c.args {
 		if _, text, ok := strings.Cut(a.text, "="); ok {
 			c.report("environment", Sensitive)
-			c.readCode(word{text: text, dynamic: a.dynamic})
+			c.in.readCode(word{text: text, dynamic: a.dynamic})
 		}
 	}
 }
 
 func trap(c call) {
 	if list := c.positional(); len(list) > 0 && !c.flag("-l", "-p") {
-		c.readCode(list[0])
+		c.in.readCode(list[0])
 	}
 }
 
@@ -293,7 +293,7 @@ func variables(c call) {
 	c.report("environment", wordsClass(c.words))
 	for _, a := range c.args {
 		if name, text, ok := strings.Cut(a.text, "="); ok {
-			c.assign(name, word{text: text, dynamic: a.dynamic})
+			c.in.assign(name, word{text: text, dynamic: a.dynamic})
 		}
 	}
 }
@@ -301,13 +301,13 @@ func variables(c call) {
 // readVariable judges read, whose value is unknown.
 func readVariable(c call) {
 	for _, a := range c.positional() {
-		c.assign(a.text, word{dynamic: true})
+		c.in.assign(a.text, word{dynamic: true})
 		if steersPrograms(a.text) || a.dynamic || strings.Contains(a.text, "[") {
 			c.report("environment", Sensitive)
 		}
 	}
 	if c.flag("-C") {
-		c.report("dynamic", c.unknownClass())
+		c.report("dynamic", c.in.unknownClass())
 	}
 }
 

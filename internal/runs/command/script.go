@@ -16,7 +16,7 @@ func (c call) checkScriptFiles() {
 	}
 	for _, script := range scripts {
 		for _, file := range sedFiles(script.text) {
-			c.checkWrite(word{text: file, dynamic: script.dynamic}, false)
+			c.in.checkWrite(word{text: file, dynamic: script.dynamic}, false)
 		}
 	}
 }
@@ -113,9 +113,9 @@ func (c call) checkFilter() {
 			continue
 		}
 		if joined {
-			c.readCode(word{text: value, dynamic: a.dynamic})
+			c.in.readCode(word{text: value, dynamic: a.dynamic})
 		} else if i+1 < len(c.args) {
-			c.readCode(c.args[i+1])
+			c.in.readCode(c.args[i+1])
 		}
 	}
 }

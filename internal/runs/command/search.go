@@ -26,7 +26,7 @@ func find(c call) {
 		case "-fprint", "-fprint0", "-fprintf", "-fls":
 			c.report("overwrites", Sensitive)
 			if i+1 < len(c.args) {
-				c.checkWrite(c.args[i+1], false)
+				c.in.checkWrite(c.args[i+1], false)
 			}
 		case "-files0-from":
 			c.report("secrets", Sensitive)
@@ -61,13 +61,13 @@ func (c call) runForFound(rest []word) {
 		c.report("unknown", Sensitive)
 		return
 	}
-	c.runInner(words)
+	c.in.runInner(words)
 }
 
 func finder(c call) {
 	for i, a := range c.args {
 		if isFlag(a.text, "-x", "-X", "--exec", "--exec-batch") {
-			c.runInner(append(append([]word{}, c.args[i+1:]...), word{text: "{}", dynamic: true}))
+			c.in.runInner(append(append([]word{}, c.args[i+1:]...), word{text: "{}", dynamic: true}))
 			c.report("unknown", wordsClass(c.words))
 			return
 		}
@@ -82,7 +82,7 @@ func sed(c call) {
 	c.checkScriptFiles()
 	if c.flag("-i", "--in-place", "-f", "--file") {
 		class := wordsClass(c.words[:1])
-		if c.overwritesInPlace() {
+		if overwritesInPlace(c) {
 			class = Destructive
 		}
 		c.report("overwrites", class)
@@ -118,7 +118,7 @@ func sed(c call) {
 		files = files[1:]
 	}
 	for _, f := range files {
-		c.checkRead(f)
+		c.in.checkRead(f)
 	}
 }
 

@@ -13,7 +13,7 @@ func docker(c call) {
 		return
 	}
 	args := slices.DeleteFunc(slices.Clone(c.args), func(w word) bool { return w.text == "--rm" || w.text == "--force-rm" })
-	d := call{analysis: c.analysis, name: c.name, args: args, words: c.words}
+	d := call{in: c.in, name: c.name, args: args, words: c.words}
 	positional := texts(d.positional())
 	if len(positional) > 1 && slices.Contains([]string{"container", "image", "compose", "volume", "network", "system", "builder", "context", "stack", "service", "node", "secret", "config", "swarm", "machine", "pod"}, positional[0]) {
 		if slices.Contains([]string{"rm", "prune", "down", "leave", "kill", "stop"}, positional[1]) {
@@ -26,7 +26,7 @@ func docker(c call) {
 	}
 	for i, a := range args { // the command that the container runs
 		if shells()[a.text] || a.text == "env" || a.text == "exec" && i > 0 {
-			c.runInner(args[i:])
+			c.in.runInner(args[i:])
 			break
 		}
 	}
@@ -46,7 +46,7 @@ func docker(c call) {
 		}
 		c.report("engine", Sensitive)
 		return
-	case d.copiesAway(), len(positional) > 0 && (positional[0] == "save" || positional[0] == "export") && d.flag("-o", "--output"):
+	case copiesAway(d), len(positional) > 0 && (positional[0] == "save" || positional[0] == "export") && d.flag("-o", "--output"):
 		c.report("overwrites", Destructive)
 	}
 	c.report("containers", class)
@@ -96,11 +96,11 @@ func database(c call) {
 		given = true
 		class = max(class, sqlClass(statement))
 		if a.dynamic {
-			class = max(class, c.unknownClass())
+			class = max(class, c.in.unknownClass())
 		}
 	}
 	if !given {
-		c.runsUnseen = true
+		c.in.runsUnseen = true
 		class = max(class, wordsClass(c.args))
 	}
 	c.report("database", class)
@@ -204,7 +204,7 @@ func redis(c call) {
 	}
 	c.report("credentials", Sensitive)
 	if len(words) == 0 {
-		c.runsUnseen = true
+		c.in.runsUnseen = true
 		c.report("database", Sensitive)
 		return
 	}
@@ -259,7 +259,7 @@ func cloud(c call) {
 		class = Destructive
 	}
 	switch {
-	case c.copiesAway():
+	case copiesAway(c):
 		c.report("overwrites", Destructive)
 	case class == Sensitive && looks && c.asksForPeople():
 		c.report("identity", class)

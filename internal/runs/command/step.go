@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/lazy"
+	"piloto/internal/tools/tool"
 )
 
 // commandSegment is the last path segment of an operation that runs a command.
@@ -15,16 +16,21 @@ const commandSegment = "command"
 
 // Of returns the command that a step carries: the member "command" (or "cmd") of the body of a POST
 // to …/command, or the body itself when it is a string.
-func Of(method, path string, body json.RawMessage) (text string, ok bool) {
-	path, _, _ = strings.Cut(path, "?")
-	if method != "POST" || path[strings.LastIndexByte(path, '/')+1:] != commandSegment {
+func Of(a tool.Arguments) (text string, ok bool) {
+	if !carries(a) {
 		return "", false
 	}
-	if json.Unmarshal(body, &text) == nil {
-		return text, !bytes.Equal(bytes.TrimSpace(body), []byte("null"))
+	if json.Unmarshal(a.Body, &text) == nil {
+		return text, !bytes.Equal(bytes.TrimSpace(a.Body), []byte("null"))
 	}
-	_, text, ok = commandMember(body)
+	_, text, ok = commandMember(a.Body)
 	return text, ok
+}
+
+// carries reports whether a call is the POST to …/command.
+func carries(a tool.Arguments) bool {
+	path, _, _ := strings.Cut(a.Path, "?")
+	return a.Method == "POST" && path[strings.LastIndexByte(path, '/')+1:] == commandSegment
 }
 
 // commandMember returns the command member of an object.
@@ -45,15 +51,15 @@ func commandMember(body json.RawMessage) (name, text string, ok bool) {
 // the body has another shape. Receivers differ in the member that they run, in whether it may be a
 // list, and in the arguments that they add, so all of these count. It returns nil for any other
 // step.
-func Texts(method, path string, body json.RawMessage) (texts []string) {
-	if _, ok := Of(method, path, json.RawMessage(`""`)); !ok {
+func Texts(a tool.Arguments) (texts []string) {
+	if !carries(a) {
 		return nil
 	}
-	if text := shellText("", body); text != "" {
+	if text := shellText("", a.Body); text != "" {
 		return []string{text}
 	}
 	var object map[string]json.RawMessage
-	if json.Unmarshal(body, &object) != nil {
+	if json.Unmarshal(a.Body, &object) != nil {
 		return nil
 	}
 	added := ""
@@ -77,13 +83,13 @@ func Texts(method, path string, body json.RawMessage) (texts []string) {
 
 // Destroys reports whether any text of a step that carries a command is destructive. If the body
 // has no such text, the whole body is checked.
-func Destroys(method, path string, body json.RawMessage) bool {
-	if _, ok := Of(method, path, json.RawMessage(`""`)); !ok || len(body) == 0 {
+func Destroys(a tool.Arguments) bool {
+	if !carries(a) || len(a.Body) == 0 {
 		return false
 	}
-	texts := Texts(method, path, body)
+	texts := Texts(a)
 	if len(texts) == 0 {
-		return isDestructive(string(body))
+		return isDestructive(string(a.Body))
 	}
 	return slices.ContainsFunc(texts, func(text string) bool { return Classify(text).Class == Destructive })
 }

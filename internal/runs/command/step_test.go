@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"piloto/internal/tools/tool"
 )
 
 func TestOfFindsCommandOfPost(t *testing.T) {
@@ -28,7 +30,7 @@ func TestOfFindsCommandOfPost(t *testing.T) {
 		{"GET", "/command", `{"command":"ls"}`, "", false},
 		{"PUT", "/command", `{"command":"ls"}`, "", false},
 	} {
-		if got, ok := Of(c.method, c.path, json.RawMessage(c.body)); got != c.want || ok != c.ok {
+		if got, ok := Of(tool.Arguments{Method: c.method, Path: c.path, Body: json.RawMessage(c.body)}); got != c.want || ok != c.ok {
 			t.Errorf("%s %s %s: %q, %v", c.method, c.path, c.body, got, ok)
 		}
 	}
@@ -59,11 +61,11 @@ func TestDestroysReadsEveryCommandMember(t *testing.T) {
 		{"/command", ``, false},
 		{"/notes", `{"command":"rm x"}`, false},
 	} {
-		if got := Destroys("POST", c.path, json.RawMessage(c.body)); got != c.want {
+		if got := Destroys(tool.Arguments{Method: "POST", Path: c.path, Body: json.RawMessage(c.body)}); got != c.want {
 			t.Errorf("POST %s %s: %v", c.path, c.body, got)
 		}
 	}
-	if got := Texts("POST", "/command", json.RawMessage(`{"command":"ls","args":["${s1.body.x}"]}`)); len(got) != 1 || got[0] != "ls ${s1.body.x}" {
+	if got := Texts(tool.Arguments{Method: "POST", Path: "/command", Body: json.RawMessage(`{"command":"ls","args":["${s1.body.x}"]}`)}); len(got) != 1 || got[0] != "ls ${s1.body.x}" {
 		t.Errorf("%q", got)
 	}
 }
@@ -77,7 +79,7 @@ func TestWithKeepsRestOfBody(t *testing.T) {
 		wanted, _ := json.Marshal(now)
 		var text, whole string
 		_ = json.Unmarshal(wanted, &text)
-		if got, ok := Of("POST", "/command", out); !ok || got != text {
+		if got, ok := Of(tool.Arguments{Method: "POST", Path: "/command", Body: out}); !ok || got != text {
 			t.Errorf("%s became %s", body, out)
 		}
 		if !strings.Contains(string(out), `"cwd":"/srv"`) || !strings.Contains(string(out), `"n":12345678901234567890`) {
@@ -156,7 +158,7 @@ func TestAcceptRefusesMoreDangerousCommand(t *testing.T) {
 		{"ls", "ls", "ls\trm", "lines"},
 		{"ls", "ls", "ls \xff", "lines"},
 	} {
-		if why := Accept(c.confirmed, c.failed, c.other); why != c.why {
+		if why := (Replacement{c.confirmed, c.failed, c.other}).Refused(); why != c.why {
 			t.Errorf("%q for %q: %q, want %q", c.other, c.failed, why, c.why)
 		}
 	}
@@ -168,7 +170,7 @@ func TestAcceptRefusesDestructiveCommand(t *testing.T) {
 			continue
 		}
 		for _, failed := range []string{l.text, "ls", "./x"} {
-			if why := Accept(l.text, failed, l.text); why == "" {
+			if why := (Replacement{l.text, failed, l.text}).Refused(); why == "" {
 				t.Errorf("%q was accepted for %q", l.text, failed)
 			}
 		}

@@ -7,18 +7,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Asks reports whether a person must approve a command before it replaces a failed one. A model
+// Asks reports whether a person must approve the other command before it replaces the failed one. A model
 // wrote it after it read the response of a service, so the author of that response may have chosen
 // it.
 //
 // It returns false only for a safe command with the same program and the same operands: both are a
 // single command of plain words, and they differ only in options without a value.
-func Asks(failed, other string) bool {
-	if Classify(other).Class != Safe {
+func (r Replacement) Asks() bool {
+	if Classify(r.Other).Class != Safe {
 		return true
 	}
-	was, plain := plainWords(failed)
-	now, also := plainWords(other)
+	was, plain := plainWords(r.Failed)
+	now, also := plainWords(r.Other)
 	if !plain || !also || was[0] != now[0] {
 		return true
 	}

@@ -48,7 +48,7 @@ func TestAsksUnlessSameSafeCommand(t *testing.T) {
 		{"", "", true},
 		{"ls", "", true},
 	} {
-		if got := Asks(c.failed, c.other); got != c.asks {
+		if got := (Replacement{Failed: c.failed, Other: c.other}).Asks(); got != c.asks {
 			t.Errorf("%q for %q: asks is %t", c.other, c.failed, got)
 		}
 	}
@@ -57,7 +57,7 @@ func TestAsksUnlessSameSafeCommand(t *testing.T) {
 // A command that is not safe always needs approval, even if it equals the failed one.
 func TestAsksForEveryUnsafeCommand(t *testing.T) {
 	for _, l := range corpus(t, "dangerous.txt") {
-		if !Asks(l.text, l.text) {
+		if !(Replacement{Failed: l.text, Other: l.text}).Asks() {
 			t.Errorf("%q (%s) would be sent unseen", l.text, l.class)
 		}
 	}

@@ -32,7 +32,7 @@ const Lenient Sorts = 1 << 7
 // list or of a pipeline, or where set -e or pipefail make it theirs. Of programs that are joined by && any may have failed:
 // one of the sort is taken to be the one that did, before one of none.
 func Told(text string, code int, sort Sorts, sorts func(words []string) Sorts) Verdict {
-	t := &teller{analysis: &analysis{text: text, vars: map[string]value{}}, sort: sort, sorts: sorts}
+	t := &teller{in: &analysis{text: text, vars: map[string]value{}}, sort: sort, sorts: sorts}
 	switch p := t.whole(text, options{}); {
 	case !p.found:
 		return Absent
@@ -62,7 +62,7 @@ type options struct{ errexit, pipefail bool }
 
 // teller reads a text.
 type teller struct {
-	*analysis
+	in     *analysis
 	sort   Sorts
 	sorts  func(words []string) Sorts
 	leaves bool // the text may end early, with a code of its own, or run something else than it says
@@ -88,10 +88,10 @@ func (p part) unsure() part { return part{found: p.found, other: p.other} }
 
 // whole reads a text. Of one that is no bash only the words are looked at.
 func (t *teller) whole(text string, set options) (all part) {
-	if t.depth < maxDepth && t.spend(len(text)) && len(text) <= maxText && nesting(text) <= maxNesting {
+	if t.in.depth < maxDepth && t.in.spend(len(text)) && len(text) <= maxText && nesting(text) <= maxNesting {
 		if file, ok := parse(text); ok {
-			t.depth++
-			defer func() { t.depth-- }()
+			t.in.depth++
+			defer func() { t.in.depth-- }()
 			return t.list(file.Stmts, &set)
 		}
 	}
@@ -213,7 +213,7 @@ func fails(s *syntax.Stmt) (no, ends bool) {
 func (t *teller) scan(within syntax.Node) (all part) {
 	syntax.Walk(within, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
-			if words, _ := unwrapped(t.expandWords(c.Args)); len(words) > 0 {
+			if words, _ := unwrapped(t.in.expandWords(c.Args)); len(words) > 0 {
 				all = all.and(t.program(words, nil, &options{}))
 			}
 		}
@@ -245,10 +245,10 @@ func (t *teller) hidden(within syntax.Node) (all part) {
 // call reads one simple command, and the text that it gives to a shell.
 func (t *teller) call(c *syntax.CallExpr, redirs []*syntax.Redirect, set *options) part {
 	inside := t.hidden(c)
-	words, leaves := unwrapped(t.expandWords(c.Args))
+	words, leaves := unwrapped(t.in.expandWords(c.Args))
 	for _, a := range c.Assigns {
 		if a.Name != nil && a.Value != nil && len(c.Args) == 0 {
-			t.assign(a.Name.Value, t.expandSingle(a.Value))
+			t.in.assign(a.Name.Value, t.in.expandSingle(a.Value))
 		}
 	}
 	if len(words) == 0 {
@@ -373,9 +373,9 @@ func (t *teller) codeOf(args []word, redirs []*syntax.Redirect) (text string, op
 	for _, r := range redirs {
 		switch {
 		case r.Hdoc != nil:
-			return t.expandSingle(r.Hdoc).text, args, true
+			return t.in.expandSingle(r.Hdoc).text, args, true
 		case r.Op == syntax.WordHdoc:
-			return t.expandSingle(r.Word).text, args, true
+			return t.in.expandSingle(r.Word).text, args, true
 		}
 	}
 	return "", nil, false

@@ -39,7 +39,7 @@ func (j *analysis) expandWords(list []*syntax.Word) []word {
 
 // expandWord expands one word: an unquoted variable may become several words.
 func (j *analysis) expandWord(w *syntax.Word) []word {
-	e := &expansion{analysis: j}
+	e := &expansion{in: j}
 	e.addParts(w.Parts, false)
 	return e.finish()
 }
@@ -49,7 +49,7 @@ func (j *analysis) expandSingle(w *syntax.Word) word {
 	if w == nil {
 		return word{}
 	}
-	e := &expansion{analysis: j, whole: true}
+	e := &expansion{in: j, whole: true}
 	e.addParts(w.Parts, false)
 	if list := e.finish(); len(list) > 0 {
 		return list[0]
@@ -58,7 +58,7 @@ func (j *analysis) expandSingle(w *syntax.Word) word {
 }
 
 type expansion struct {
-	*analysis
+	in    *analysis
 	whole bool
 	out   []word
 	now   word
@@ -67,7 +67,7 @@ type expansion struct {
 
 func (e *expansion) add(s string) {
 	e.begun = true
-	if len(e.now.text)+len(s) > maxWord || !e.spend(len(s)) {
+	if len(e.now.text)+len(s) > maxWord || !e.in.spend(len(s)) {
 		e.now.dynamic = true
 		return
 	}
@@ -145,7 +145,7 @@ func (e *expansion) addVariable(p *syntax.ParamExp, quoted bool) {
 		name = p.Param.Value
 	}
 	simple := name != "" && !p.Excl && !p.Length && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
-	v, set := e.vars[name]
+	v, set := e.in.vars[name]
 	switch {
 	case name == "IFS" && simple:
 		v = value{text: " ", known: true}

@@ -37,7 +37,7 @@ func wrap(c call) {
 	if c.isHelp() {
 		return
 	}
-	c.addFinding(commandLine(c.words), w.why, w.class)
+	c.in.addFinding(commandLine(c.words), w.why, w.class)
 	if c.flag("-c", "--command") && (c.name == "flock" || c.name == "script" || c.name == "runuser" || c.name == "unshare") {
 		c.commandText()
 		return
@@ -52,7 +52,7 @@ func wrap(c call) {
 		}
 		return
 	}
-	c.runInner(rest)
+	c.in.runInner(rest)
 }
 
 // command returns the words of a wrapper without its own; false when one of its options is unknown.
@@ -90,21 +90,21 @@ func env(c call) {
 		value, split := strings.CutPrefix(a.text, "--split-string=")
 		switch {
 		case split:
-			c.readCode(word{text: value, dynamic: a.dynamic})
+			c.in.readCode(word{text: value, dynamic: a.dynamic})
 		case strings.HasPrefix(a.text, "-S") && len(a.text) > 2:
-			c.readCode(word{text: a.text[2:], dynamic: a.dynamic})
+			c.in.readCode(word{text: a.text[2:], dynamic: a.dynamic})
 		case (a.text == "-S" || a.text == "-vS" || a.text == "--split-string") && len(rest) > 1:
-			c.readCode(rest[1])
+			c.in.readCode(rest[1])
 			rest = rest[1:]
 		case (a.text == "-u" || a.text == "-C" || a.text == "--unset" || a.text == "--chdir" || a.text == "-P") && len(rest) > 1:
 			rest = rest[1:]
 		case strings.HasPrefix(a.text, "-"):
 		case isSetting(a.text):
 			name, text, _ := strings.Cut(a.text, "=")
-			c.checkSetting(name, text, true)
-			c.assign(name, word{text: text, dynamic: a.dynamic})
+			c.in.checkSetting(name, text, true)
+			c.in.assign(name, word{text: text, dynamic: a.dynamic})
 		default:
-			c.runInner(rest)
+			c.in.runInner(rest)
 			return
 		}
 		rest = rest[1:]
@@ -117,12 +117,12 @@ func (c call) commandText() {
 	for i, a := range c.args {
 		if isFlag(a.text, "-c", "--command") {
 			if _, text, ok := strings.Cut(a.text, "--command="); ok {
-				c.readCode(word{text: text, dynamic: a.dynamic})
+				c.in.readCode(word{text: text, dynamic: a.dynamic})
 				return
 			}
 			for n, next := range c.args[i+1:] {
 				if !strings.HasPrefix(next.text, "-") && !strings.HasPrefix(next.text, "+") && next.text != "pipefail" && next.text != "errexit" {
-					c.readCode(next)
+					c.in.readCode(next)
 					c.parameters(c.args[i+n+2:])
 					return
 				}
@@ -134,9 +134,9 @@ func (c call) commandText() {
 // parameters records the $0, $1… of a text, because the text may run them.
 func (c call) parameters(list []word) {
 	for i, w := range list {
-		c.dataTexts = append(c.dataTexts, w.text)
+		c.in.dataTexts = append(c.in.dataTexts, w.text)
 		if i < 2 {
-			c.pending = append(c.pending, list[i:])
+			c.in.pending = append(c.in.pending, list[i:])
 		}
 	}
 }
@@ -147,23 +147,23 @@ func shell(c call) {
 		return
 	}
 	if c.name == "powershell" || c.name == "pwsh" || c.name == "cmd" { // another language
-		c.runsUnseen = true
+		c.in.runsUnseen = true
 		c.report("unseen", wordsClass(c.words))
 		return
 	}
 	if c.flag("--rcfile", "--init-file") || slices.ContainsFunc(c.args, func(a word) bool { return a.text == "-O" || a.text == "+O" }) {
-		c.runsUnseen = true
+		c.in.runsUnseen = true
 		c.report("unseen", wordsClass(c.words))
 	}
 	if c.flag("-c", "--command") {
 		c.commandText()
 		if len(c.args) < 2 {
-			c.runsUnseen = true
+			c.in.runsUnseen = true
 			c.report("unseen", Sensitive)
 		}
 		return
 	}
-	c.runsUnseen = true
+	c.in.runsUnseen = true
 	c.report("unseen", wordsClass(c.words))
 }
 
@@ -180,13 +180,13 @@ func eval(c call) {
 	args := withoutDashes(c.args)
 	text, dynamic := strings.Join(texts(args), " "), anyDynamic(args)
 	if text != "" {
-		c.readCode(word{text: text, dynamic: dynamic})
+		c.in.readCode(word{text: text, dynamic: dynamic})
 	}
 }
 
 // source judges code in a file.
 func source(c call) {
-	c.runsUnseen = true
+	c.in.runsUnseen = true
 	c.report("unseen", wordsClass(c.words))
 }
 
@@ -197,10 +197,10 @@ func interpreter(c call) {
 		return
 	}
 	if !c.flag("-c", "-e", "-E", "-r", "--eval", "--execute") || anyDynamic(c.args) {
-		c.runsUnseen = true
+		c.in.runsUnseen = true
 	}
 	c.report("unseen", wordsClass(c.words))
-	if c.overwritesInPlace() || slices.ContainsFunc(c.args, func(a word) bool { return c.writesOver(a.text) }) {
+	if overwritesInPlace(c) || slices.ContainsFunc(c.args, func(a word) bool { return c.writesOver(a.text) }) {
 		c.report("overwrites", Destructive)
 	}
 }
@@ -229,10 +229,10 @@ func xargs(c call) {
 		case strings.HasPrefix(a, "-"):
 		default:
 			words := append([]word{}, c.args[i:]...)
-			c.runInner(append(words, word{text: "{}", dynamic: true}))
+			c.in.runInner(append(words, word{text: "{}", dynamic: true}))
 			if c.flag("-I", "-i", "--replace") && len(words) > 0 && shells()[words[0].text] {
-				c.runsUnseen = true
-				c.report("unseen", c.unknownClass())
+				c.in.runsUnseen = true
+				c.report("unseen", c.in.unknownClass())
 			}
 			return
 		}
@@ -247,17 +247,17 @@ func remote(c call) {
 		a := c.args[i].text
 		switch {
 		case a == "-o" && i+1 < len(c.args):
-			c.addFinding(c.args[i+1].text, "network", wordsClass(c.args[i+1:i+2]))
+			c.in.addFinding(c.args[i+1].text, "network", wordsClass(c.args[i+1:i+2]))
 			i++
 		case valued()[a]:
 			i++
 		case strings.HasPrefix(a, "-"):
-			c.addFinding(a, "network", wordsClass(c.args[i:i+1]))
+			c.in.addFinding(a, "network", wordsClass(c.args[i:i+1]))
 		default:
 			if rest := withoutDashes(c.args[i+1:]); len(rest) > 0 {
-				c.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
+				c.in.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
 			} else {
-				c.runsUnseen = true
+				c.in.runsUnseen = true
 			}
 			return
 		}
@@ -271,7 +271,7 @@ func su(c call) {
 		c.commandText()
 		return
 	}
-	c.runsUnseen = true
+	c.in.runsUnseen = true
 }
 
 // joinedCommand judges a program whose other words are one text for a shell.
@@ -283,10 +283,10 @@ func joinedCommand(c call) {
 	}
 	rest, _ := wrapper{valued: valued}.command(c.args)
 	if c.name == "at" || c.name == "batch" || len(rest) == 0 { // it reads its commands from the input
-		c.runsUnseen = true
+		c.in.runsUnseen = true
 	}
 	if len(rest) > 0 {
-		c.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
+		c.in.readCode(word{text: strings.Join(texts(rest), " "), dynamic: anyDynamic(rest)})
 	}
 }
 

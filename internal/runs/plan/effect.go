@@ -223,17 +223,3 @@ func (p Plan) Binding(id EffectID) (Binding, bool) {
 	}
 	return Binding{}, false
 }
-
-// Undoable counts the steps that change something, and how many of these can be undone.
-func (p Plan) Undoable() (undoable, changing int) {
-	for _, s := range p.Steps {
-		if s.Risk == Read {
-			continue
-		}
-		changing++
-		if s.Undo != nil {
-			undoable++
-		}
-	}
-	return undoable, changing
-}

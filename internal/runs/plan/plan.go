@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
+	"piloto/internal/tools/tool"
 )
 
 // Limits of a plan.
@@ -103,6 +104,11 @@ type Step struct {
 	Targets []Target       `json:"targets,omitempty"` // the values that its references name, where they were looked up
 
 	Unanswered *Doubt `json:"unanswered,omitempty"` // the same request may have been done, as it was known when the plan was shown
+}
+
+// Arguments returns the call of the step as it was written.
+func (s Step) Arguments() tool.Arguments {
+	return tool.Arguments{Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
 }
 
 // Called returns the name of the step's call: "METHOD /path", or the tool.

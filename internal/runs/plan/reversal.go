@@ -3,7 +3,10 @@ package plan
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
+
+	"piloto/internal/ground/order"
 )
 
 // Reversal is the data of EventReversed: the draft that undoes effects of the run. Its first step is the first of Undos.
@@ -50,4 +53,31 @@ func Newest(ctx context.Context, runs Reader, r Run) (Run, error) {
 		r = next
 	}
 	return r, nil
+}
+
+// Changes returns the changes that a run made, by its steps or by their elements.
+func (r Run) Changes() []StepState {
+	var list []StepState
+	for _, st := range r.Steps {
+		step, ok := r.Plan.Step(st.StepID)
+		if ok && st.Status == StepDone && step.Risk != Read && step.ForEach == "" && !st.StepID.Undo() {
+			list = append(list, st)
+		}
+	}
+	return list
+}
+
+// Undos returns the ids of the undos of the run's own changes, the newest change first.
+func (r Run) Undos() []EffectID {
+	done := slices.DeleteFunc(r.Changes(), func(st StepState) bool {
+		_, ok := r.Plan.Step(UndoOf(st.StepID))
+		return !ok || st.Reused != ""
+	})
+	slices.Reverse(done) // changes of the same moment are undone in the reverse order of the plan
+	order.By(done, func(a, b StepState) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	ids := make([]EffectID, len(done))
+	for i, st := range done {
+		ids[i] = UndoOf(st.StepID)
+	}
+	return ids
 }

@@ -53,16 +53,26 @@ func (r Run) openApprovals() []Wait {
 
 func (r Run) openDoubts() []Wait {
 	var list []Wait
-	for _, st := range r.Steps {
-		if st.Status != StepInDoubt || st.Resolved != nil || st.Expanded && st.StepID.Item() < 0 { // its elements are in doubt
-			continue
-		}
-		w := Wait{Kind: WaitDoubt, StepID: st.StepID, Asked: st.UpdatedAt}
+	for _, id := range r.Doubts() {
+		st := r.State(id)
+		w := Wait{Kind: WaitDoubt, StepID: id, Asked: st.UpdatedAt}
 		if !st.StepID.Undo() {
 			w.StepID = EffectOf(st.StepID.Step())
 		}
 		if !slices.ContainsFunc(list, func(other Wait) bool { return other.Slot() == w.Slot() }) {
 			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Doubts returns the effects in doubt without a person's verdict. A step that is done for each element has none: its
+// elements do.
+func (r Run) Doubts() []EffectID {
+	var list []EffectID
+	for _, st := range r.Steps {
+		if st.Status == StepInDoubt && st.Resolved == nil && !(st.Expanded && st.StepID.Item() < 0) {
+			list = append(list, st.StepID)
 		}
 	}
 	return list
@@ -127,9 +137,14 @@ type Lister interface {
 	// Waiting lists what waits for a person at a time, by the time at which it is due, the first one first. A
 	// chatID that is not empty narrows it to that chat.
 	Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]ListedWait, string, error)
-	// Complete reports whether the lists have every run. They do not yet have all while runs that an earlier
-	// version of the program wrote are being added.
-	Complete(ctx context.Context) (bool, error)
+}
+
+// StatusAt returns the status of a run at a time: a draft whose time is over is expired, also before that is stored.
+func (r Run) StatusAt(at time.Time) Status {
+	if r.Status == Draft && !r.Plan.ExpiresAt.IsZero() && !at.Before(r.Plan.ExpiresAt) {
+		return Expired
+	}
+	return r.Status
 }
 
 // DoneSteps counts the steps of the plan that are done.

@@ -120,7 +120,7 @@ func (v *verifier) checkStart(e plan.Event, s eventData, step plan.Step, t, whol
 // checkSubstitute compares a request that has a substitute command with the event that names it,
 // and with the approval that it needs.
 func (v *verifier) checkSubstitute(e plan.Event, s eventData, step plan.Step, t *track) {
-	if command.Asks(t.substitute.Was, t.substitute.Now) && t.decision != plan.Approved {
+	if (command.Replacement{Failed: t.substitute.Was, Other: t.substitute.Now}).Asks() && t.decision != plan.Approved {
 		v.report(eventPlace(e), "%s was sent with another command, and nobody had approved it", e.StepID)
 	}
 	step.Body = command.With(step.Body, t.substitute.Now)

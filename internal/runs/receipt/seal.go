@@ -101,8 +101,8 @@ const SealGrace = 2 * time.Second
 const sealLimit = 5000
 
 // Seal places and signs the link of a run that ended. It is idempotent.
-func (s *Sealer) Seal(ctx context.Context, account, runID string) error {
-	l, err := s.place(ctx, account, runID, true)
+func (s *Sealer) Seal(ctx context.Context, k run.Key) error {
+	l, err := s.place(ctx, k, true)
 	if err != nil || l.Signature != nil {
 		return err
 	}
@@ -111,16 +111,16 @@ func (s *Sealer) Seal(ctx context.Context, account, runID string) error {
 
 // place returns the link of a run. If the run has none, it appends one to the chain, at the first
 // attempt with its signature if that is wanted.
-func (s *Sealer) place(ctx context.Context, account, runID string, signed bool) (Link, error) {
-	queue := s.queue(account)
+func (s *Sealer) place(ctx context.Context, k run.Key, signed bool) (Link, error) {
+	queue := s.queue(k.Account)
 	queue.Lock()
 	defer queue.Unlock()
 	var l Link
 	err := retry.Do(ctx, func() (err error) {
-		if l, err = s.Store.Ended(ctx, account, runID); err != nil || l.Seq > 0 {
+		if l, err = s.Store.Ended(ctx, k.Account, k.RunID); err != nil || l.Seq > 0 {
 			return err
 		}
-		tip, err := s.Store.Tip(ctx, account)
+		tip, err := s.Store.Tip(ctx, k.Account)
 		if err != nil {
 			return err
 		}

@@ -212,7 +212,7 @@ func TestSealPlacesRunsThatEndAtOnce(t *testing.T) {
 	for i, id := range ids {
 		all.Go(func() {
 			<-start
-			errs[i] = sealers[i%processes].Seal(context.Background(), fixture.Account, id)
+			errs[i] = sealers[i%processes].Seal(context.Background(), fixture.Key(id))
 		})
 	}
 	close(start)
@@ -261,7 +261,7 @@ func TestSealRefusesInvalidSignature(t *testing.T) {
 	s.sealer.Signer = mismatched{mixed, newSigner(t).Local}
 	s.Runs.Sealer = nil
 	r := s.endRun()
-	if err := s.sealer.Seal(context.Background(), fixture.Account, r.ID); !errors.Is(err, receipt.ErrForged) {
+	if err := s.sealer.Seal(context.Background(), fixture.Key(r.ID)); !errors.Is(err, receipt.ErrForged) {
 		t.Errorf("%v", err)
 	}
 	s.sealer.Signer = s.signer
@@ -317,12 +317,12 @@ func TestChainBelongsToOneAccount(t *testing.T) {
 	if tip, err := s.Store.Tip(ctx, "theirs"); err != nil || tip.Seq != 0 {
 		t.Errorf("%v, %v", tip, err)
 	}
-	if err := s.sealer.Seal(ctx, "theirs", r.ID); !errors.Is(err, plan.ErrRunNotFound) {
+	if err := s.sealer.Seal(ctx, run.Key{Account: "theirs", RunID: r.ID}); !errors.Is(err, plan.ErrRunNotFound) {
 		t.Errorf("%v", err)
 	}
 	s.Chat = s.NewChat()
 	draft := s.Draft(plan.Proposal{Goal: "Nada", Steps: []plan.ProposedStep{{Title: "Mirar", Method: "GET", Path: "/rooms"}}})
-	if err := s.sealer.Seal(ctx, fixture.Account, draft.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+	if err := s.sealer.Seal(ctx, fixture.Key(draft.ID)); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Errorf("of a run that did not end: %v", err)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"time"
 
 	"piloto/internal/conversation"
@@ -13,8 +11,6 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
-	"piloto/internal/runs/rule"
-	"piloto/internal/tools/tool"
 )
 
 // ErrNothingToUndo is the error of a run that left nothing that can be undone.
@@ -58,15 +54,16 @@ type Again struct {
 // conversation.ErrChatNotFound.
 func (s *Service) Reverse(ctx context.Context, a Again) (Decision, error) {
 	return s.again(ctx, a, func(r plan.Run) (plan.Plan, []plan.EffectID, error) {
-		if id := unresolvedStep(r); !id.IsZero() {
-			step, _ := r.Plan.Step(id)
+		if doubts := r.Doubts(); len(doubts) > 0 {
+			step, _ := r.Plan.Step(doubts[0])
 			return plan.Plan{}, nil, ErrUnresolved.With("step", step.Title)
 		}
-		undos, err := s.notReversed(ctx, r)
+		back := reversal{s.Store, s.Catalogue, s.Drafts, r}
+		undos, err := back.left(ctx)
 		if err != nil {
 			return plan.Plan{}, nil, err
 		}
-		p, err := s.reversal(ctx, r, undos, a.Locale)
+		p, err := back.plan(ctx, undos, a.Locale)
 		return p, undos, err
 	})
 }
@@ -85,7 +82,7 @@ func (s *Service) Repeat(ctx context.Context, a Again) (Decision, error) {
 // again proposes the plan that make returns for a run, with the effects of the run that it undoes.
 func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.Plan, []plan.EffectID, error)) (Decision, error) {
 	var d Decision
-	err := s.decide(ctx, a.Account, a.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{a.Account, a.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		if chat.ID == "" {
 			return conversation.ErrChatNotFound
 		}
@@ -129,7 +126,7 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 // tried returns a draft whose steps can be sent, as far as it is known, with what is known of it and its digest. What was known of its
 // steps before is forgotten.
 func (s *Service) tried(ctx context.Context, next plan.Run) (plan.Run, error) {
-	if err := s.checkBindings(ctx, next); err != nil {
+	if err := checkBindings(ctx, s.Catalogue, next); err != nil {
 		return next, err
 	}
 	next.Plan = next.Plan.Knowing(nil)
@@ -162,112 +159,4 @@ func unfit(p plan.Plan, wrong []fault.Field) error {
 		title = p.Steps[i].Title
 	}
 	return err.With("step", title).WithFault("why", wrong[0].Why).At(wrong...)
-}
-
-// reversal returns the plan of undos of a run.
-func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectID, tag locale.Tag) (plan.Plan, error) {
-	p := plan.Plan{Goal: plan.Shorten(locale.Text(tag, "run.reversal", "goal", r.Plan.Goal), plan.MaxGoal), Undoes: r.ID}
-	rules, err := s.Catalogue.Rules(ctx, r.Account)
-	if err != nil {
-		return p, err
-	}
-	for _, id := range undos[:min(len(undos), plan.MaxSteps)] {
-		call, err := s.Drafts.Resolved(ctx, r, id)
-		if err != nil {
-			return p, err
-		}
-		undo, _ := r.Plan.Step(id)
-		binding, ok := r.Plan.Binding(id)
-		if !ok {
-			return p, fmt.Errorf("run %s: %s has no binding", r.ID, id)
-		}
-		step := plan.Step{
-			ID: plan.ReversalStep(len(p.Steps)), Title: plan.Shorten(locale.Text(tag, "run.reversal_step", "title", undo.Title), plan.MaxTitle),
-			MCPID: call.MCPID, Tool: call.Tool, Method: call.Method, Path: call.Path, Query: call.Query, Headers: call.Headers, Body: call.Body,
-			Needs: []string{}, Risk: undo.Risk, NoUndo: true,
-		}
-		if n := len(p.Steps); n > 0 {
-			step.Needs = []string{p.Steps[n-1].ID.Step()}
-		}
-		if binding.Query != "" { // it has the values that the call has
-			if binding, err = s.rebound(ctx, r, undo, binding, call); err != nil {
-				return p, err
-			}
-		}
-		binding.StepID = step.ID
-		step.Ask, _ = rules.AskFor(step, p, rule.CallOf(step, binding.ServerName), "") // what is denied is found with the bindings
-		p.Steps, p.Bindings = append(p.Steps, step), append(p.Bindings, binding)
-	}
-	if len(p.Steps) == 0 {
-		return p, ErrNothingToUndo
-	}
-	return p, nil
-}
-
-// rebound returns the binding of a call whose values are known now. That of a call whose operation changed stays, and is
-// refused later.
-func (s *Service) rebound(ctx context.Context, r plan.Run, of plan.Step, b plan.Binding, c plan.Call) (plan.Binding, error) {
-	server, op, err := Bound(ctx, s.Catalogue, r.Bound(of))
-	if err == nil {
-		_, b.Query, err = tool.Written(server, op, tool.Arguments{Method: c.Method, Path: c.Path, Query: c.Query})
-	}
-	if fault.KindOf(err) == fault.Internal && err != nil {
-		return b, err
-	}
-	return b, nil
-}
-
-// notReversed returns the undos of a run that are neither done nor under way, the newest change first.
-func (s *Service) notReversed(ctx context.Context, r plan.Run) ([]plan.EffectID, error) {
-	over := map[plan.EffectID]bool{}
-	for _, st := range r.Steps {
-		over[st.StepID] = st.StepID.Undo() && st.WasDone()
-	}
-	for after := 0; ; {
-		events, err := s.Store.Events(ctx, r.Account, r.ID, after, eventsPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range events {
-			after = e.Seq
-			of, ok := plan.ReversalOf(e)
-			if !ok {
-				continue
-			}
-			if err := s.addReversed(ctx, r, of, over); err != nil {
-				return nil, err
-			}
-		}
-		if len(events) < eventsPage {
-			break
-		}
-	}
-	return slices.DeleteFunc(UndoIDs(r), func(id plan.EffectID) bool { return over[id] }), nil
-}
-
-// eventsPage is the number of events that are read at once.
-const eventsPage = 200
-
-// addReversed adds what a draft undid, if it was confirmed. One that was not does not matter: this one takes its place.
-func (s *Service) addReversed(ctx context.Context, r plan.Run, of plan.Reversal, over map[plan.EffectID]bool) error {
-	before, err := s.Store.Run(ctx, r.Account, of.RunID)
-	if err == nil {
-		before, err = plan.Newest(ctx, s.Store, before) // it may have been retried
-	}
-	switch {
-	case fault.KindOf(err) == fault.NotFound: // it was not proposed after all
-		return nil
-	case err != nil:
-		return err
-	case before.Status.Active():
-		return plan.OtherRunning("other", before)
-	}
-	if id := unresolvedStep(before); !id.IsZero() {
-		step, _ := before.Plan.Step(id)
-		return ErrUnresolved.With("step", step.Title)
-	}
-	for _, id := range of.DoneBy(before) {
-		over[id] = true
-	}
-	return nil
 }

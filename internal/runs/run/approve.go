@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"time"
 
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
@@ -47,7 +48,7 @@ func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	if _, err := s.wake(ctx, d.Run); err != nil {
+	if _, err := wake(ctx, s.Executions, d.Run, s.Now()); err != nil {
 		s.Log.WarnContext(ctx, "run.wake_deferred", "run_id", a.RunID, "error", err)
 	}
 	return d, nil
@@ -69,7 +70,7 @@ func (o *OtherRequest) Unwrap() error { return plan.ErrOtherRequest }
 // counts as this one, because the response to the first write was lost.
 func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decision, error) {
 	var d Decision
-	err := s.decide(ctx, a.Account, a.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{a.Account, a.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		st, err := waitingStep(r, a.StepID)
 		if err != nil {
 			return err
@@ -82,7 +83,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decis
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, text)}
 			return nil
 		}
-		if err := s.checkApproval(ctx, r, chat, st, *a); err != nil {
+		if err := a.check(ctx, s.Store, r, chat, st, at); err != nil {
 			return err
 		}
 		asked := *st.Approval
@@ -165,14 +166,14 @@ func waitingStep(r plan.Run, id plan.EffectID) (plan.StepState, error) {
 	return plan.StepState{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "step_id"}, Type: "missing", Msg: "more than one step waits, or waited: say which"})
 }
 
-// checkApproval returns the reason why a user may not decide on a step, or nil. A user who changed
+// check returns the reason why a user may not decide on a step, or nil. A user who changed
 // the draft, or for whom a session acted, is an owner of the run and counts as the same person.
-func (s *Service) checkApproval(ctx context.Context, r plan.Run, chat conversation.Chat, st plan.StepState, a Approval) error {
+func (a Approval) check(ctx context.Context, of plan.RevisionReader, r plan.Run, chat conversation.Chat, st plan.StepState, now time.Time) error {
 	asked := st.Approval
 	switch {
 	case asked == nil || asked.Decision != "":
 		return plan.ErrNotWaiting
-	case !asked.Open(s.Now()):
+	case !asked.Open(now):
 		return plan.ErrApprovalOver
 	case r.Status != plan.Waiting, st.Status != plan.StepWaiting, r.CancelAt != nil, r.UndoAt != nil:
 		return plan.ErrNotWaiting
@@ -187,7 +188,7 @@ func (s *Service) checkApproval(ctx context.Context, r plan.Run, chat conversati
 	case plan.SamePerson(a.User, chat.UserID):
 		return plan.ErrSelfApproval
 	}
-	revisions, err := s.Store.Revisions(ctx, r)
+	revisions, err := of.Revisions(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,17 @@ var (
 	ErrKeyMoved         = fault.New(fault.Conflict, "step.key_moved")
 )
 
+// BindingReader reads that to which calls are bound.
+type BindingReader interface {
+	tool.ServerReader
+	tool.OperationReader
+	conversation.ProjectReader
+}
+
 // Bound returns the server and the operation that a step is bound to, if the binding still holds:
 // the server exists, is active, may be used by the project, has the same base URL and sends its key
 // in the same place, and its current catalogue has the tool with the same fingerprint.
-func Bound(ctx context.Context, c Catalogue, call plan.Bound) (tool.Server, tool.Operation, error) {
+func Bound(ctx context.Context, c BindingReader, call plan.Bound) (tool.Server, tool.Operation, error) {
 	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
 	step, b := call.Step, call.Binding
 	if b.MCPID != step.MCPID {
@@ -75,36 +82,41 @@ func Bound(ctx context.Context, c Catalogue, call plan.Bound) (tool.Server, tool
 	return server, op, nil
 }
 
-// snapshot is a Catalogue that reads each server and project once, so that a group of checks sees
+// snapshot is a BindingReader that reads each server and project once, so that a group of checks sees
 // one state.
 type snapshot struct {
-	Catalogue
+	of       BindingReader
 	servers  map[string]tool.Server
 	projects map[string]conversation.Project
 }
 
-func newSnapshot(c Catalogue) snapshot {
+func newSnapshot(c BindingReader) snapshot {
 	return snapshot{c, map[string]tool.Server{}, map[string]conversation.Project{}}
 }
 
-// Server implements Catalogue.
+// Server implements BindingReader.
 func (s snapshot) Server(ctx context.Context, account, id string) (tool.Server, error) {
 	if server, ok := s.servers[id]; ok {
 		return server, nil
 	}
-	server, err := s.Catalogue.Server(ctx, account, id)
+	server, err := s.of.Server(ctx, account, id)
 	if err == nil {
 		s.servers[id] = server
 	}
 	return server, err
 }
 
-// Project implements Catalogue.
+// Operation implements BindingReader.
+func (s snapshot) Operation(ctx context.Context, account string, server tool.Server, entry tool.Entry) (tool.Operation, error) {
+	return s.of.Operation(ctx, account, server, entry)
+}
+
+// Project implements BindingReader.
 func (s snapshot) Project(ctx context.Context, account, id string) (conversation.Project, error) {
 	if project, ok := s.projects[id]; ok {
 		return project, nil
 	}
-	project, err := s.Catalogue.Project(ctx, account, id)
+	project, err := s.of.Project(ctx, account, id)
 	if err == nil {
 		s.projects[id] = project
 	}

@@ -20,13 +20,13 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 	c.Reason = shorten(c.Reason)
 	var d Decision
 	asked := false
-	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{c.Account, c.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		at := s.Now()
 		asked = false
 		switch {
 		case r.Status == plan.Draft && c.Digest != "" && c.Digest != r.Digest:
 			return plan.ErrStale
-		case r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt), r.Status == plan.Expired:
+		case r.StatusAt(at) == plan.Expired:
 			return plan.ErrExpired
 		case r.Status.Active() && c.DraftOnly:
 			return plan.ErrAlreadyRunning
@@ -49,7 +49,7 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 		return plan.ErrNotPending
 	})
 	if err == nil && asked {
-		if _, err := s.wake(ctx, d.Run); err != nil {
+		if _, err := wake(ctx, s.Executions, d.Run, s.Now()); err != nil {
 			s.Log.WarnContext(ctx, "run.wake_deferred", "run_id", c.RunID, "error", err)
 		}
 	}
@@ -90,7 +90,7 @@ func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Cha
 }
 
 func (s *Service) endQueued(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, d *Decision) error {
-	closed := s.closingStates(r)
+	closed := closing{r, s.Now()}.states()
 	ended, message, err := s.finish(ctx, ending{
 		run: r, closed: closed, chat: chat, to: plan.Cancelled, data: c.eventData(), before: s.typedMessage(c.User, c.Typed, s.Now()),
 	})

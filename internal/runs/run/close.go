@@ -1,6 +1,8 @@
 package run
 
 import (
+	"time"
+
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
@@ -8,54 +10,60 @@ import (
 // interrupted is the failure of an effect that began, and of which nothing else is known.
 const interrupted = "step.interrupted"
 
-// closingStates returns the final states of the effects that the execution left open: those of the
-// elements, of the steps, and of the undos.
-func (s *Service) closingStates(r plan.Run) []plan.StepState {
+// closing closes the effects that the execution of a run left open.
+type closing struct {
+	run plan.Run
+	at  time.Time
+}
+
+// states returns their final states: those of the elements, of the steps, and of the undos.
+func (c closing) states() []plan.StepState {
 	var closed []plan.StepState
 	end := func(st plan.StepState, status plan.StepStatus, failure *plan.Failure) {
-		st.Status, st.Error, st.Last.Open, st.UpdatedAt = status, failure, false, s.Now()
+		st.Status, st.Error, st.Last.Open, st.UpdatedAt = status, failure, false, c.at
 		closed = append(closed, st)
-		r = r.With(st)
+		c.run = c.run.With(st)
 	}
-	for _, st := range r.Steps {
+	for _, st := range c.run.Steps {
 		if st.StepID.Item() >= 0 && !st.StepID.Undo() && !st.Status.Terminal() {
-			status, failure := s.closingStatus(r, st)
+			status, failure := c.status(st)
 			end(st, status, failure)
 		}
 	}
-	for _, step := range r.Plan.Steps {
-		st := r.State(step.ID)
+	for _, step := range c.run.Plan.Steps {
+		st := c.run.State(step.ID)
 		switch {
 		case st.Status.Terminal():
 		case st.Expanded:
-			status, failure := s.closingStatusOfEach(r, st)
+			status, failure := c.statusOfEach(st)
 			end(st, status, failure)
 		default:
-			status, failure := s.closingStatus(r, st)
+			status, failure := c.status(st)
 			end(st, status, failure)
 		}
 	}
-	if r.UndoAt == nil {
+	if c.run.UndoAt == nil {
 		return closed
 	}
-	for _, id := range UndoIDs(r) {
-		if st := r.State(id); !st.Status.Terminal() {
-			status, failure := s.closingStatus(r, st)
+	for _, id := range c.run.Undos() {
+		if st := c.run.State(id); !st.Status.Terminal() {
+			status, failure := c.status(st)
 			end(st, status, failure)
 		}
 	}
 	return closed
 }
 
-// closingStatus returns the final status of an effect whose execution is over. An effect whose
+// status returns the final status of an effect whose execution is over. An effect whose
 // request was sent and whose response was lost is in doubt, unless it only reads. No one repeats it
 // any more, even where a repetition would be safe. An effect that never began is cancelled.
-func (s *Service) closingStatus(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.Failure) {
+func (c closing) status(st plan.StepState) (plan.StepStatus, *plan.Failure) {
+	r := c.run
 	step, _ := r.Plan.Step(st.StepID)
 	unknown := st.Last.Open && (st.Error != nil || !plan.Idempotent(step.Method)) ||
 		(st.Last.Open || st.Lost) && step.Risk != plan.Read
 	switch {
-	case st.Status == plan.StepWaiting && r.CancelAt == nil && !st.Approval.Open(s.Now()):
+	case st.Status == plan.StepWaiting && r.CancelAt == nil && !st.Approval.Open(c.at):
 		const late = "step.approval_expired"
 		if st.Command.Replaces() { // the command failed, and no replacement was approved
 			return plan.StepFailed, r.Failure("step.command_failed", locale.Say("step.command_unapproved", "reason", locale.Say(late)))
@@ -73,9 +81,10 @@ func (s *Service) closingStatus(r plan.Run, st plan.StepState) (plan.StepStatus,
 	return plan.StepFailed, r.Failure(interrupted, locale.Say(interrupted))
 }
 
-// closingStatusOfEach returns the final status of a step that is done for each element: the worst
+// statusOfEach returns the final status of a step that is done for each element: the worst
 // status of its elements.
-func (s *Service) closingStatusOfEach(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.Failure) {
+func (c closing) statusOfEach(st plan.StepState) (plan.StepStatus, *plan.Failure) {
+	r := c.run
 	for _, worst := range []plan.StepStatus{plan.StepInDoubt, plan.StepFailed} {
 		for n := range st.Items {
 			if item := r.State(plan.ItemOf(st.StepID, n)); item.Status == worst {

@@ -69,7 +69,7 @@ func (s *Service) Confirm(ctx context.Context, c Confirmation) (Decision, error)
 		return Decision{}, err
 	}
 	if d.Run.Status == plan.Queued {
-		if err := s.Executions.StartExecution(ctx, c.Account, c.RunID); err != nil {
+		if err := s.Executions.StartExecution(ctx, Key{c.Account, c.RunID}); err != nil {
 			s.Log.WarnContext(ctx, "run.start_deferred", "run_id", c.RunID, "error", err)
 		}
 	}
@@ -83,13 +83,13 @@ func (c Confirmation) answer(ids *ids.Source, r plan.Run, at time.Time) conversa
 
 func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decision, error) {
 	var d Decision
-	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{c.Account, c.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		at := s.Now()
 		if r.ConfirmBy == by && r.Digest == c.Digest {
 			d = Decision{Run: r, Chat: chat, Message: c.answer(s.IDs, r, at)}
 			return nil
 		}
-		if err := s.checkConfirmation(ctx, r, chat, c); err != nil {
+		if err := (confirmable{s.Store, s.Catalogue, chat, at}).check(ctx, r, c.Digest); err != nil {
 			if denied, ok := errors.AsType[*deniedError](err); ok {
 				s.noteDenied(ctx, r, denied, c.Locale)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -12,10 +13,18 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// checkConfirmation returns the reason why a run may not be confirmed, or nil.
-func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conversation.Chat, c Confirmation) error {
+// confirmable checks whether a run may be confirmed.
+type confirmable struct {
+	store     Store
+	catalogue Catalogue
+	chat      conversation.Chat
+	now       time.Time
+}
+
+// check returns the reason why a run may not be confirmed, or nil.
+func (c confirmable) check(ctx context.Context, r plan.Run, digest plan.Digest) error {
 	switch {
-	case r.Status == plan.Expired:
+	case r.StatusAt(c.now) == plan.Expired:
 		return plan.ErrExpired
 	case r.Status == plan.Superseded:
 		return staleError(fault.Reason("run.changed_superseded"))
@@ -23,29 +32,27 @@ func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conver
 		return plan.ErrAlreadyRunning
 	case r.Status != plan.Draft:
 		return plan.ErrNotPending
-	case !s.Now().Before(r.Plan.ExpiresAt):
-		return plan.ErrExpired
-	case c.Digest != r.Digest:
-		return s.wrongDigest(ctx, r, c)
-	case chat.ID == "":
+	case digest != r.Digest:
+		return c.wrongDigest(ctx, r, digest)
+	case c.chat.ID == "":
 		return staleError(fault.Reason("run.changed_deleted"))
 	}
-	if err := s.checkChatFree(ctx, chat, r); err != nil {
+	if err := c.checkChatFree(ctx, r); err != nil {
 		return err
 	}
-	if digest, err := r.Plan.Digest(); err != nil || digest != r.Digest {
+	if now, err := r.Plan.Digest(); err != nil || now != digest {
 		return staleError(fault.Reason("step.plan_changed"))
 	}
-	return s.checkBindings(ctx, r)
+	return checkBindings(ctx, c.catalogue, r)
 }
 
 // checkChatFree refuses the confirmation when the chat has another active run, unless that run
 // waits for an approval.
-func (s *Service) checkChatFree(ctx context.Context, chat conversation.Chat, r plan.Run) error {
-	if chat.ActiveRunID == "" {
+func (c confirmable) checkChatFree(ctx context.Context, r plan.Run) error {
+	if c.chat.ActiveRunID == "" {
 		return nil
 	}
-	active, err := s.Store.Bare(ctx, r.Account, chat.ActiveRunID)
+	active, err := c.store.Bare(ctx, r.Account, c.chat.ActiveRunID)
 	switch {
 	case err != nil:
 		return err
@@ -59,12 +66,12 @@ func (s *Service) checkChatFree(ctx context.Context, chat conversation.Chat, r p
 
 // wrongDigest returns the error for a digest that is not the draft's. It tells whether the digest
 // belongs to an earlier revision.
-func (s *Service) wrongDigest(ctx context.Context, r plan.Run, c Confirmation) error {
-	revisions, err := s.Store.Revisions(ctx, r)
+func (c confirmable) wrongDigest(ctx context.Context, r plan.Run, digest plan.Digest) error {
+	revisions, err := c.store.Revisions(ctx, r)
 	if err != nil {
 		return err
 	}
-	was := slices.ContainsFunc(revisions, func(rev plan.Revision) bool { return rev.Digest == c.Digest })
+	was := slices.ContainsFunc(revisions, func(rev plan.Revision) bool { return rev.Digest == digest })
 	if !was {
 		return plan.ErrStale
 	}
@@ -83,12 +90,12 @@ func unboundError(why *fault.Error) error {
 // checkBindings checks that the servers and tools of all calls that will run are the ones that the
 // user saw, and that no rule of the account denies a call. Otherwise it returns plan.ErrStale with
 // the change.
-func (s *Service) checkBindings(ctx context.Context, r plan.Run) error {
-	rules, err := s.Catalogue.Rules(ctx, r.Account)
+func checkBindings(ctx context.Context, catalogue Catalogue, r plan.Run) error {
+	rules, err := catalogue.Rules(ctx, r.Account)
 	if err != nil {
 		return err
 	}
-	now := newSnapshot(s.Catalogue)
+	now := newSnapshot(catalogue)
 	for _, step := range r.Plan.Steps {
 		if r.State(step.ID).Reused != "" { // it is not called again
 			continue

@@ -68,10 +68,10 @@ func (m *mortal) Do(r *http.Request) (*http.Response, error) {
 }
 
 // StartExecution implements run.Executions.
-func (m *mortal) StartExecution(_ context.Context, _, runID string) error {
+func (m *mortal) StartExecution(_ context.Context, k run.Key) error {
 	m.reach("start")
-	if !slices.Contains(m.accepted, runID) {
-		m.accepted = append(m.accepted, runID)
+	if !slices.Contains(m.accepted, k.RunID) {
+		m.accepted = append(m.accepted, k.RunID)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *Service) Resolve(ctx context.Context, c Resolution) (Decision, error) {
 	var d Decision
 	resolved := map[plan.EffectID]bool{}
 	for more := true; more; {
-		err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
+		err := s.decide(ctx, Key{c.Account, c.RunID}, func(r plan.Run, chat conversation.Chat) error {
 			left, err := c.stepsInDoubt(r, resolved)
 			if err != nil || len(left) == 0 {
 				more = false
@@ -56,7 +56,7 @@ func (s *Service) Resolve(ctx context.Context, c Resolution) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	if c.Outcome != plan.OutcomeRetry || !unresolvedStep(d.Run).IsZero() {
+	if c.Outcome != plan.OutcomeRetry || len(d.Run.Doubts()) > 0 {
 		return d, nil
 	}
 	return s.Retry(ctx, Again{Account: c.Account, User: c.User, RunID: c.RunID, Locale: c.Locale, TraceID: c.TraceID})
@@ -104,15 +104,4 @@ func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation
 	}
 	next, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st})
 	return Decision{Run: next, Chat: chat, Message: answer}, err
-}
-
-// unresolvedStep returns the id of an unresolved step in doubt; the zero id when there is none. A
-// step that is done for each element is resolved when its elements are.
-func unresolvedStep(r plan.Run) plan.EffectID {
-	for _, st := range r.Steps {
-		if st.Status == plan.StepInDoubt && st.Resolved == nil && !(st.Expanded && st.StepID.Item() < 0) {
-			return st.StepID
-		}
-	}
-	return plan.EffectID{}
 }

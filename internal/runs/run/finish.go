@@ -11,14 +11,15 @@ import (
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // Finish moves a run to its final status, which follows from its steps. It posts the final message
 // once and frees the chat. cause is the reason why the execution ended, empty when it ended well. A
 // run that already ended is not changed.
-func (s *Service) Finish(ctx context.Context, account, runID, cause string) (plan.Run, error) {
+func (s *Service) Finish(ctx context.Context, k Key, cause string) (plan.Run, error) {
 	var ended plan.Run
-	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
+	err := s.decideRun(ctx, k, func(r plan.Run) error {
 		ended = r
 		if !r.Status.Active() {
 			return nil
@@ -27,7 +28,7 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		if err != nil {
 			return err
 		}
-		closed := s.closingStates(r)
+		closed := closing{r, s.Now()}.states()
 		to, failure := endStatus(withStates(r, closed), cause)
 		ended, _, err = s.finish(ctx, ending{run: r, closed: closed, chat: chat, to: to, failure: failure, data: map[string]any{}})
 		if err == nil {
@@ -36,7 +37,7 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		return err
 	})
 	if err == nil && ended.Status.Terminal() {
-		err = s.seal(ctx, account, runID)
+		err = s.Seal(ctx, k)
 	}
 	return ended, err
 }
@@ -61,21 +62,21 @@ func DoneMove(ids *ids.Source, r plan.Run, chat conversation.Chat, at time.Time)
 // sealWithin is how long Finish waits for the signature of the receipt.
 const sealWithin = 5 * time.Second
 
-// seal tries to sign the receipt of a run that ended; it is no error that a run did not. A failure does not change
-// the end of the run. It returns plan.ErrRunNotFound.
-func (s *Service) seal(ctx context.Context, account, runID string) error {
+// Seal has the receipt of a run that ended signed; it is no error that a run did not end. What prevents it is logged, and the
+// sweep does it again. It returns plan.ErrRunNotFound.
+func (s *Service) Seal(ctx context.Context, k Key) error {
 	if s.Sealer == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, sealWithin)
 	defer cancel()
-	err := s.Sealer.Seal(ctx, account, runID)
+	err := s.Sealer.Seal(ctx, k)
 	switch {
 	case err == nil, errors.Is(err, plan.ErrAlreadyRunning):
 	case errors.Is(err, plan.ErrRunNotFound):
 		return err
 	default:
-		s.Log.WarnContext(ctx, "run.unsealed", "account", account, "run_id", runID, "error", err)
+		s.Log.WarnContext(ctx, "run.unsealed", "account", k.Account, "run_id", k.RunID, "error", err)
 	}
 	return nil
 }
@@ -109,15 +110,7 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 // move returns the move that ends the run, and its final message.
 func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message) {
 	r := withStates(e.run, e.closed)
-	done, skipped := 0, 0
-	for _, step := range r.Plan.Steps {
-		switch r.State(step.ID).Status {
-		case plan.StepDone:
-			done++
-		case plan.StepSkipped:
-			skipped++
-		}
-	}
+	seen := view.Of(r, at)
 	reason := ""
 	if e.failure != nil {
 		reason = e.failure.Message
@@ -126,20 +119,20 @@ func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message)
 	if closed := idsByStatus(e.closed); len(closed) > 0 {
 		e.data["closed"] = closed
 	}
-	e.data["status"], e.data["done"], e.data["skipped"], e.data["steps"] = e.to, done, skipped, len(r.Plan.Steps)
+	e.data["status"], e.data["done"], e.data["skipped"], e.data["steps"] = e.to, seen.Done, seen.Skipped, seen.Total
 	steps := locale.Phrase(locale.Verbatim(""))
-	if len(r.Plan.Steps) > 1 {
-		steps = locale.Say("run.finished_steps", "done", done, "n", len(r.Plan.Steps))
+	if seen.Total > 1 {
+		steps = locale.Say("run.finished_steps", "done", seen.Done, "n", seen.Total)
 	}
 	lines := []locale.Phrase{locale.Say("run.finished_"+string(e.to), "goal", r.Plan.Goal, "steps", steps, "reason", reason)}
-	if skipped > 0 {
-		lines = append(lines, locale.Say("run.skipped", "n", skipped))
+	if seen.Skipped > 0 {
+		lines = append(lines, locale.Say("run.skipped", "n", seen.Skipped))
 	}
 	var result locale.Phrase
 	if e.to == plan.Done {
 		result = summary(r)
 	} else {
-		lines = append(lines, reportUndos(r, e.data)...)
+		lines = append(lines, reportUndos(r, seen, e.data)...)
 	}
 	parts := append([]locale.Phrase{locale.Lines(lines...), result}, reportRoom(r)...)
 	text := locale.Joined{Phrases: parts, Between: "\n\n"} // a table begins a paragraph
@@ -160,23 +153,12 @@ func idsByStatus(closed []plan.StepState) map[plan.StepStatus][]plan.EffectID {
 
 // reportUndos returns the lines of the final message about the effects that were undone, those that
 // could not be undone, and those that stay. It adds the same to the data of the event.
-func reportUndos(r plan.Run, data map[string]any) []locale.Phrase {
-	var undone, not, stays []plan.EffectID
-	for _, st := range changesOf(r) {
-		switch undo := r.State(plan.UndoOf(st.StepID)); {
-		case r.UndoAt == nil || undo.Status == plan.StepPending:
-			stays = append(stays, st.StepID)
-		case undo.Status == plan.StepDone:
-			undone = append(undone, st.StepID)
-		default:
-			not = append(not, st.StepID)
-		}
-	}
+func reportUndos(r plan.Run, seen view.View, data map[string]any) []locale.Phrase {
 	var lines []locale.Phrase
 	for _, group := range []struct {
 		name, key string
 		ids       []plan.EffectID
-	}{{"undone", "run.undone", undone}, {"not_undone", "run.not_undone", not}, {"stays", "run.stays", stays}} {
+	}{{"undone", "run.undone", seen.Undone}, {"not_undone", "run.not_undone", seen.NotUndone}, {"stays", "run.stays", seen.Stays}} {
 		if len(group.ids) > 0 {
 			data[group.name] = group.ids
 			lines = append(lines, locale.Say(group.key, "list", titles(r, group.ids)))

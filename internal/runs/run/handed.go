@@ -102,13 +102,13 @@ func size(st plan.StepState) int {
 }
 
 // takenBack takes back the effects of a run that are handed out, and reads the run again.
-func (s *Service) takenBack(ctx context.Context, account, id string) (plan.Run, error) {
-	r, err := s.Store.Bare(ctx, account, id) // a result that is stored apart is not written again
+func (s *Service) takenBack(ctx context.Context, k Key) (plan.Run, error) {
+	r, err := s.Store.Bare(ctx, k.Account, k.RunID) // a result that is stored apart is not written again
 	if err == nil {
 		_, err = TakeBack(ctx, s.Store, s.IDs, r, s.Now())
 	}
 	if err != nil {
 		return r, err
 	}
-	return s.Store.Run(ctx, account, id)
+	return s.Store.Run(ctx, k.Account, k.RunID)
 }

@@ -24,7 +24,7 @@ import (
 func (s *Service) Retry(ctx context.Context, c Again) (Decision, error) {
 	var d Decision
 	from := c.RunID
-	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{c.Account, c.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		r, err := plan.Newest(ctx, s.Store, r)
 		if err != nil {
 			return err
@@ -65,8 +65,8 @@ func checkRetriable(r plan.Run) error {
 	case r.ConfirmBy == "" || r.Status == plan.Done:
 		return plan.ErrNothingToRetry
 	}
-	if id := unresolvedStep(r); !id.IsZero() {
-		step, _ := r.Plan.Step(id)
+	if doubts := r.Doubts(); len(doubts) > 0 {
+		step, _ := r.Plan.Step(doubts[0])
 		return ErrUnresolved.With("step", step.Title)
 	}
 	return nil
@@ -126,7 +126,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 
 // recordRetry adds an event to the old run that names the new one.
 func (s *Service) recordRetry(ctx context.Context, c Again, by string) error {
-	return s.decideRun(ctx, c.Account, c.RunID, func(r plan.Run) error {
+	return s.decideRun(ctx, Key{c.Account, c.RunID}, func(r plan.Run) error {
 		_, err := s.Store.MoveRun(ctx, r, Move{Record: Record{
 			At: s.Now(), Type: plan.EventRetried, Data: map[string]any{"run_id": by, "by": c.User},
 		}})

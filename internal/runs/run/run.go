@@ -162,7 +162,7 @@ const (
 // no effect.
 type Executions interface {
 	Waker
-	StartExecution(ctx context.Context, account, runID string) error
+	StartExecution(ctx context.Context, k Key) error
 	ExecutionOf(ctx context.Context, runID string) (Execution, error)
 }
 
@@ -175,7 +175,7 @@ type Waker interface {
 // Sealer appends the end of a run to the chain of its account, and signs it. It is called once when
 // a run ends. When it fails, its own sweep repeats it.
 type Sealer interface {
-	Seal(ctx context.Context, account, runID string) error
+	Seal(ctx context.Context, k Key) error
 }
 
 // Catalogue reads the servers, operations, projects and rules that a plan depends on.
@@ -211,8 +211,8 @@ type Decision struct {
 // decide reads the run and its chat and calls f. It repeats both while other writers change them
 // first. A draft and its chat change in one write: where the chat does not wait for the draft, that write came between the
 // two reads, and f would decide about a run that was never so.
-func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Run, conversation.Chat) error) error {
-	return s.decideRun(ctx, account, id, func(r plan.Run) error {
+func (s *Service) decide(ctx context.Context, k Key, f func(plan.Run, conversation.Chat) error) error {
+	return s.decideRun(ctx, k, func(r plan.Run) error {
 		chat, err := s.chatOf(ctx, r)
 		if err != nil {
 			return err
@@ -226,11 +226,11 @@ func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Ru
 
 // decideRun is decide for transitions that need only the run. No effect of it is handed out: what happened to them
 // comes before what is decided, and what has not begun needs the run as the decision leaves it.
-func (s *Service) decideRun(ctx context.Context, account, id string, f func(plan.Run) error) error {
+func (s *Service) decideRun(ctx context.Context, k Key, f func(plan.Run) error) error {
 	return retry.Do(ctx, func() error {
-		r, err := s.Store.Run(ctx, account, id)
+		r, err := s.Store.Run(ctx, k.Account, k.RunID)
 		if err == nil && r.HandedOut() {
-			r, err = s.takenBack(ctx, account, id)
+			r, err = s.takenBack(ctx, k)
 		}
 		if err != nil {
 			return err

@@ -176,16 +176,14 @@ func TestSweepFinishesRunWhoseExecutionEnded(t *testing.T) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(context.Background(), fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	w.EndExecution(r.ID)
 	w.Pass(5 * time.Minute)
 	if swept := sweep(t, w); swept.Finished != 1 {
 		t.Fatalf("swept %+v", swept)
 	}
 	checkEnded(t, w, r.ID, plan.Failed)
-	if _, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, "again"); err != nil {
+	if _, err := w.Runs.Finish(context.Background(), fixture.Key(r.ID), "again"); err != nil {
 		t.Fatal(err)
 	}
 	checkEnded(t, w, r.ID, plan.Failed)
@@ -414,9 +412,7 @@ func TestCancel(t *testing.T) {
 		if err := w.Confirm(r); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-			t.Fatal(err)
-		}
+		w.Begin(r.ID)
 		if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.EffectOf("s1")}); err != nil {
 			t.Fatal(err)
 		}
@@ -427,7 +423,7 @@ func TestCancel(t *testing.T) {
 		if !errors.As(err, &e) || e.Name != step.Cancelled {
 			t.Fatalf("the next step ended with %v", err)
 		}
-		if _, err := w.Runs.Finish(ctx, fixture.Account, r.ID, "Run.StepFailed"); err != nil {
+		if _, err := w.Runs.Finish(ctx, fixture.Key(r.ID), "Run.StepFailed"); err != nil {
 			t.Fatal(err)
 		}
 		checkEnded(t, w, r.ID, plan.Cancelled)
@@ -564,9 +560,7 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(r.ID)
 	var all sync.WaitGroup
 	for i := range calls {
 		all.Go(func() {
@@ -576,7 +570,7 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if _, err := w.Runs.Finish(ctx, fixture.Account, r.ID, ""); err != nil {
+	if _, err := w.Runs.Finish(ctx, fixture.Key(r.ID), ""); err != nil {
 		t.Fatal(err)
 	}
 	checkEnded(t, w, r.ID, plan.Done)

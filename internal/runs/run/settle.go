@@ -18,33 +18,33 @@ const CauseThrottled = "Lambda.Throttled"
 //
 // An undo that was begun, and that no invocation could end, is ended here, because it must not keep
 // older effects from being undone.
-func (s *Service) Settle(ctx context.Context, account, runID, cause string) (ended plan.Run, undoing bool, err error) {
+func (s *Service) Settle(ctx context.Context, k Key, cause string) (ended plan.Run, undoing bool, err error) {
 	if cause != "" && cause != CauseThrottled {
-		if err := s.abandonUndo(ctx, account, runID); err != nil {
+		if err := s.abandonUndo(ctx, k); err != nil {
 			return ended, false, err
 		}
 	}
-	undos, err := s.Undo(ctx, account, runID, cause)
+	undos, err := s.Undo(ctx, k, cause)
 	if err != nil || len(undos) > 0 {
 		return ended, len(undos) > 0, err
 	}
-	ended, err = s.Finish(ctx, account, runID, cause)
+	ended, err = s.Finish(ctx, k, cause)
 	return ended, false, err
 }
 
 // abandonUndo ends the undo that was begun, if there is one.
-func (s *Service) abandonUndo(ctx context.Context, account, runID string) error {
-	return s.decide(ctx, account, runID, func(r plan.Run, chat conversation.Chat) error {
+func (s *Service) abandonUndo(ctx context.Context, k Key) error {
+	return s.decide(ctx, k, func(r plan.Run, chat conversation.Chat) error {
 		if !r.Status.Active() || r.UndoAt == nil {
 			return nil
 		}
-		for _, id := range UndoIDs(r) {
+		for _, id := range r.Undos() {
 			st := r.State(id)
 			if st.Status.Terminal() || st.Attempts == 0 {
 				continue
 			}
 			at := s.Now()
-			st.Status, st.Error = s.closingStatus(r, st)
+			st.Status, st.Error = closing{r, at}.status(st)
 			st.Last.Open, st.UpdatedAt = false, at
 			step, _ := r.Plan.Step(id)
 			place, n := r.Plan.Place(id), len(r.Plan.Steps)
@@ -61,10 +61,4 @@ func (s *Service) abandonUndo(ctx context.Context, account, runID string) error 
 		}
 		return nil
 	})
-}
-
-// Seal has the receipt of a run that ended signed. What prevents it is logged, and the sweep does it
-// again.
-func (s *Service) Seal(ctx context.Context, account, runID string) error {
-	return s.seal(ctx, account, runID)
 }

@@ -11,7 +11,7 @@ import (
 // settle calls Settle and reports whether effects are left to be undone.
 func (w manualWorld) settle(t *testing.T, id, cause string) bool {
 	t.Helper()
-	_, undoing, err := w.Runs.Settle(t.Context(), fixture.Account, id, cause)
+	_, undoing, err := w.Runs.Settle(t.Context(), fixture.Key(id), cause)
 	if err != nil {
 		t.Fatal(err)
 	}

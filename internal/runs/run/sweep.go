@@ -29,38 +29,41 @@ const sweepLimit = 5000
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
 	due := sweep.List[Key]{Name: "runs", Due: s.Store.Due, Most: sweepLimit, Now: s.Now, Log: s.Log, Do: func(ctx context.Context, k Key) error {
-		return s.heal(ctx, k, &swept)
+		return healing{s, &swept}.run(ctx, k)
 	}}
 	count, err := due.Sweep(ctx)
 	swept.Failed = count.Failed
 	return swept, err
 }
 
-// heal does the work of the sweep for one run.
-func (s *Service) heal(ctx context.Context, k Key, swept *Swept) error {
+// healing is the work of one sweep.
+type healing struct {
+	service *Service
+	swept   *Swept
+}
+
+// run heals one run.
+func (h healing) run(ctx context.Context, k Key) error {
+	s := h.service
 	r, err := s.Store.Run(ctx, k.Account, k.RunID)
 	if err != nil {
 		return err
 	}
 	switch r.Status {
 	case plan.Draft:
-		did, err := s.expire(ctx, k)
-		if did {
-			swept.Expired++
-		}
-		return err
+		return h.expire(ctx, k)
 	case plan.Queued, plan.Running, plan.Waiting:
-		return s.resume(ctx, r, swept)
+		return h.resume(ctx, r)
 	}
 	return s.Store.LeaveUnplaced(ctx, r, s.Now())
 }
 
 // expire moves a draft to expired when its time is over.
-func (s *Service) expire(ctx context.Context, k Key) (bool, error) {
-	did := false
-	err := s.decide(ctx, k.Account, k.RunID, func(r plan.Run, chat conversation.Chat) error {
+func (h healing) expire(ctx context.Context, k Key) error {
+	s := h.service
+	return s.decide(ctx, k, func(r plan.Run, chat conversation.Chat) error {
 		at := s.Now()
-		if r.Status != plan.Draft || at.Before(r.Plan.ExpiresAt) {
+		if r.Status != plan.Draft || r.StatusAt(at) != plan.Expired {
 			return nil
 		}
 		text := locale.Say("run.expired", "goal", r.Plan.Goal)
@@ -68,34 +71,36 @@ func (s *Service) expire(ctx context.Context, k Key) (bool, error) {
 			At: at, Type: plan.EventExpired,
 			Messages: []conversation.Message{s.message(r, conversation.KindNotice, at, text)},
 		})
-		did = err == nil
+		if err == nil {
+			h.swept.Expired++
+		}
 		return err
 	})
-	return did, err
 }
 
 // resume starts an execution that was not started, finishes the run of one that ended, and wakes
 // one whose step was decided.
-func (s *Service) resume(ctx context.Context, r plan.Run, swept *Swept) error {
+func (h healing) resume(ctx context.Context, r plan.Run) error {
+	s := h.service
 	execution, err := s.Executions.ExecutionOf(ctx, r.ID)
 	if err != nil {
 		return err
 	}
 	switch execution {
 	case ExecutionNone:
-		if err := s.Executions.StartExecution(ctx, r.Account, r.ID); err != nil {
+		if err := s.Executions.StartExecution(ctx, Key{r.Account, r.ID}); err != nil {
 			return err
 		}
-		swept.Restarted++
+		h.swept.Restarted++
 	case ExecutionEnded:
-		if _, err := s.Finish(ctx, r.Account, r.ID, string(ExecutionEnded)); err != nil {
+		if _, err := s.Finish(ctx, Key{r.Account, r.ID}, string(ExecutionEnded)); err != nil {
 			return err
 		}
-		swept.Finished++
+		h.swept.Finished++
 		return nil
 	case ExecutionRunning:
-		n, err := s.wake(ctx, r)
-		swept.Woken += n
+		n, err := wake(ctx, s.Executions, r, s.Now())
+		h.swept.Woken += n
 		if err != nil {
 			return err
 		}
@@ -122,7 +127,7 @@ func LookAgain(r plan.Run, at time.Time) time.Time {
 // wake resumes a run's execution where a step no longer has to wait: it was decided, its approval
 // expired, or the run was asked to stop. A step that already began was woken before. It returns the
 // number of steps that it woke.
-func (s *Service) wake(ctx context.Context, r plan.Run) (int, error) {
+func wake(ctx context.Context, executions Waker, r plan.Run, now time.Time) (int, error) {
 	woken := 0
 	var problems []error
 	for _, st := range r.Steps {
@@ -130,10 +135,10 @@ func (s *Service) wake(ctx context.Context, r plan.Run) (int, error) {
 		if a == nil || a.Token == "" || st.Status != plan.StepWaiting && st.Status != plan.StepPending {
 			continue
 		}
-		if r.CancelAt == nil && a.Open(s.Now()) {
+		if r.CancelAt == nil && a.Open(now) {
 			continue
 		}
-		if err := s.Executions.Wake(ctx, a.Token); err != nil {
+		if err := executions.Wake(ctx, a.Token); err != nil {
 			problems = append(problems, err)
 			continue
 		}

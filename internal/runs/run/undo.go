@@ -6,7 +6,6 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 )
 
@@ -17,9 +16,9 @@ import (
 // undone. It is not undone while one of its changes is in doubt or in flight, because the data that
 // this change depends on must stay until the outcome is known. Effects of an earlier run whose
 // results this run reuses are not undone.
-func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]plan.EffectID, error) {
+func (s *Service) Undo(ctx context.Context, k Key, cause string) ([]plan.EffectID, error) {
 	var left []plan.EffectID
-	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
+	err := s.decideRun(ctx, k, func(r plan.Run) error {
 		left = []plan.EffectID{}
 		if !r.Status.Active() || r.Status == plan.Queued || !isStopped(r, cause) || hasUncertainChange(r) {
 			return nil
@@ -27,7 +26,7 @@ func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]pla
 		if cause == CauseThrottled && r.UndoAt != nil {
 			return nil
 		}
-		for _, id := range UndoIDs(r) {
+		for _, id := range r.Undos() {
 			if !r.State(id).Status.Terminal() {
 				left = append(left, id)
 			}
@@ -68,31 +67,4 @@ func hasUncertainChange(r plan.Run) bool {
 		unknown := st.Last.Open || st.Lost && !st.Status.Terminal()
 		return st.Status == plan.StepInDoubt || unknown && step.Risk != plan.Read
 	})
-}
-
-// changesOf returns the changes that were made, by steps or by their elements.
-func changesOf(r plan.Run) []plan.StepState {
-	var list []plan.StepState
-	for _, st := range r.Steps {
-		step, ok := r.Plan.Step(st.StepID)
-		if ok && st.Status == plan.StepDone && step.Risk != plan.Read && step.ForEach == "" && !st.StepID.Undo() {
-			list = append(list, st)
-		}
-	}
-	return list
-}
-
-// UndoIDs returns the ids of the undos of the run's own changes, the newest change first.
-func UndoIDs(r plan.Run) []plan.EffectID {
-	done := slices.DeleteFunc(changesOf(r), func(st plan.StepState) bool {
-		_, ok := r.Plan.Step(plan.UndoOf(st.StepID))
-		return !ok || st.Reused != ""
-	})
-	slices.Reverse(done) // changes of the same moment are undone in the reverse order of the plan
-	order.By(done, func(a, b plan.StepState) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
-	ids := make([]plan.EffectID, len(done))
-	for i, st := range done {
-		ids[i] = plan.UndoOf(st.StepID)
-	}
-	return ids
 }

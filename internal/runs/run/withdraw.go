@@ -2,8 +2,10 @@ package run
 
 import (
 	"context"
+	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
@@ -24,16 +26,16 @@ type Retraction struct {
 // plan.ErrNotPending when it ended otherwise, and plan.ErrRunNotFound. An error changes nothing.
 func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) {
 	var d Decision
-	err := s.decide(ctx, t.Account, t.RunID, func(r plan.Run, chat conversation.Chat) error {
+	err := s.decide(ctx, Key{t.Account, t.RunID}, func(r plan.Run, chat conversation.Chat) error {
 		if r.Withdrawn != nil && r.Withdrawn.Message == t.As.Message { // by an earlier attempt, whose answer was lost
-			d = Decision{Run: r, Chat: chat, Message: s.withdrawnMessage(r, t)}
+			d = Decision{Run: r, Chat: chat, Message: t.message(s.IDs, r, s.Now())}
 			return nil
 		}
-		if err := s.checkWithdrawal(r, t); err != nil {
+		if err := t.check(r, s.Now()); err != nil {
 			return err
 		}
 		r.Withdrawn = &t.As
-		message := s.withdrawnMessage(r, t)
+		message := t.message(s.IDs, r, s.Now())
 		gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
 			At: message.At, Type: plan.EventCancelled, Data: t.As.Data(), Messages: []conversation.Message{message},
 		})
@@ -44,10 +46,10 @@ func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) 
 	return d, err
 }
 
-// checkWithdrawal returns the reason why a draft may not be taken back, or nil.
-func (s *Service) checkWithdrawal(r plan.Run, t Retraction) error {
+// check returns the reason why a draft may not be taken back, or nil.
+func (t Retraction) check(r plan.Run, now time.Time) error {
 	switch {
-	case r.Status == plan.Expired, r.Status == plan.Draft && !s.Now().Before(r.Plan.ExpiresAt):
+	case r.StatusAt(now) == plan.Expired:
 		return plan.ErrExpired
 	case r.Status.Active():
 		return plan.ErrAlreadyRunning
@@ -61,9 +63,9 @@ func (s *Service) checkWithdrawal(r plan.Run, t Retraction) error {
 	return nil
 }
 
-// withdrawnMessage returns the line of the chat that names a plan that was taken back, and why.
-func (s *Service) withdrawnMessage(r plan.Run, t Retraction) conversation.Message {
-	m := Message(s.IDs, r, conversation.KindNotice, s.Now(), t.Locale, locale.Say("turn.withdrawn", "goal", Quotable(r.Plan.Goal), "reason", quoted(t.As.Reason)))
+// message returns the line of the chat that names a plan that was taken back, and why.
+func (t Retraction) message(ids *ids.Source, r plan.Run, at time.Time) conversation.Message {
+	m := Message(ids, r, conversation.KindNotice, at, t.Locale, locale.Say("turn.withdrawn", "goal", Quotable(r.Plan.Goal), "reason", quoted(t.As.Reason)))
 	m.Role = conversation.RoleSystem
 	return m
 }

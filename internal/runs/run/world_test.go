@@ -44,9 +44,7 @@ func (w manualWorld) launch(t testing.TB, steps ...plan.ProposedStep) plan.Run {
 
 func (w manualWorld) start(t testing.TB, id string) plan.Run {
 	t.Helper()
-	if _, err := w.Runs.Begin(context.Background(), fixture.Account, id); err != nil {
-		t.Fatal(err)
-	}
+	w.Begin(id)
 	return w.Read(id)
 }
 
@@ -150,7 +148,7 @@ func (w manualWorld) mustAsk(t testing.TB, id, effect string, ask plan.Ask) {
 
 func (w manualWorld) finish(t testing.TB, id, cause string) plan.Run {
 	t.Helper()
-	if _, err := w.Runs.Finish(context.Background(), fixture.Account, id, cause); err != nil {
+	if _, err := w.Runs.Finish(context.Background(), fixture.Key(id), cause); err != nil {
 		t.Fatal(err)
 	}
 	return w.Read(id)
@@ -158,7 +156,7 @@ func (w manualWorld) finish(t testing.TB, id, cause string) plan.Run {
 
 func (w manualWorld) undo(t testing.TB, id, cause string) []string {
 	t.Helper()
-	list, err := w.Runs.Undo(context.Background(), fixture.Account, id, cause)
+	list, err := w.Runs.Undo(context.Background(), fixture.Key(id), cause)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func keys(w *fixture.World) []string {
 // endNotDone ends a run, and says of its step in doubt that it was not done.
 func endNotDone(t *testing.T, w *fixture.World, r plan.Run) {
 	t.Helper()
-	ended, err := w.Runs.Finish(t.Context(), fixture.Account, r.ID, "Run.StepFailed")
+	ended, err := w.Runs.Finish(t.Context(), fixture.Key(r.ID), "Run.StepFailed")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,9 +37,9 @@ func (call prepared) approvalRequest() approvalRequest {
 
 // gate reports whether the step waits for an approval, or the reason why it may not continue. Only
 // the approved request is sent.
-func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits bool, refused *plan.Failure) {
+func (w approvalRequest) gate(r plan.Run, st plan.StepState, now time.Time) (waits bool, refused *plan.Failure) {
 	if st.StepID.Item() >= 0 && !st.StepID.Undo() {
-		return false, x.checkElementApproved(r, st.StepID, w)
+		return false, w.checkElementApproved(r, st.StepID)
 	}
 	a := st.Approval
 	switch {
@@ -48,9 +48,9 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 	case a == nil:
 		return w.ask != nil, nil
 	case a.Decision == plan.Refused && a.Note != "":
-		return false, x.approvalFailure(r, st, failure(r, "step.refused_because", "by", a.By, "note", a.Note))
+		return false, approvalFailure(r, st, failure(r, "step.refused_because", "by", a.By, "note", a.Note))
 	case a.Decision == plan.Refused:
-		return false, x.approvalFailure(r, st, failure(r, "step.refused", "by", a.By))
+		return false, approvalFailure(r, st, failure(r, "step.refused", "by", a.By))
 	case a.Decision == plan.Approved && a.Request != w.hash:
 		return false, failure(r, "step.approval_changed")
 	case a.Decision == plan.Approved && w.ask != nil && w.ask.Another && r.Own(a.By, nil):
@@ -60,10 +60,10 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 		return false, failure(r, "step.denied", "called", step.Called(), "reason", w.ask.Reason, "rule", w.ask.Rule)
 	case a.Decision == plan.Approved:
 		return false, nil
-	case a.Open(x.Now()):
+	case a.Open(now):
 		return true, nil
 	}
-	return false, x.approvalFailure(r, st, failure(r, "step.approval_expired"))
+	return false, approvalFailure(r, st, failure(r, "step.approval_expired"))
 }
 
 // element is the request of one element. The requests of all elements are approved together.
@@ -76,7 +76,7 @@ type element struct {
 
 // checkElementApproved returns a failure when an element's request is not among those that were
 // approved with its step, although an approval was needed.
-func (x *Executor) checkElementApproved(r plan.Run, id plan.EffectID, w approvalRequest) *plan.Failure {
+func (w approvalRequest) checkElementApproved(r plan.Run, id plan.EffectID) *plan.Failure {
 	a, n := r.State(plan.EffectOf(id.Step())).Approval, id.Item()
 	if a == nil && w.ask == nil {
 		return nil
@@ -94,19 +94,20 @@ func (x *Executor) checkElementApproved(r plan.Run, id plan.EffectID, w approval
 // one, whose wait is over. If one of the steps does not have to wait, the execution is resumed at
 // once.
 func (x *Executor) Await(ctx context.Context, t Task, token string) error {
-	t.progress = &progress{last: &latest{}}
+	j := x.journal(t)
+	a := asking{calls: x.preparer(), notes: notes{x.IDs}, token: token}
 	resume := false
-	err := x.decide(ctx, t, func(r plan.Run) ([]run.Move, error) {
+	err := j.decide(ctx, t.StepID, func(r plan.Run) ([]run.Move, error) {
 		steps := []plan.EffectID{t.StepID}
 		if t.StepID == (plan.EffectID{}) {
 			steps, _ = open(r)
 		}
 		resume = len(steps) == 0
-		first := x.begins(r)
+		first := j.begins(r)
 		var moves []run.Move
 		after := r
 		for _, id := range steps {
-			m, waits, err := x.await(ctx, after, id, token)
+			m, waits, err := a.await(ctx, after, id)
 			if err != nil {
 				return nil, err
 			}
@@ -128,64 +129,71 @@ func (x *Executor) Await(ctx context.Context, t Task, token string) error {
 	return x.Waker.Wake(ctx, token)
 }
 
+// asking records the approvals that the steps of a run wait for.
+type asking struct {
+	calls preparer
+	notes notes
+	token string // it resumes the execution
+}
+
 // await reports whether a step waits for an approval, and returns the move that records it; nil when
 // it is recorded with this token.
-func (x *Executor) await(ctx context.Context, r plan.Run, id plan.EffectID, token string) (*run.Move, bool, error) {
+func (a asking) await(ctx context.Context, r plan.Run, id plan.EffectID) (*run.Move, bool, error) {
 	step, ok := r.Plan.Step(id)
 	st := r.State(id)
 	if !ok || !mayBegin(r, step) || st.Status.Terminal() {
 		return nil, false, nil
 	}
-	w, refused, err := x.approvalRequest(ctx, r, step)
+	w, refused, err := a.calls.approvalRequest(ctx, r, step)
 	if err != nil || refused != nil {
 		return nil, false, err
 	}
-	waits, refused := x.gate(r, st, w)
-	if !waits || refused != nil || st.Approval != nil && st.Approval.Token == token {
+	waits, refused := w.gate(r, st, a.calls.now())
+	if !waits || refused != nil || st.Approval != nil && st.Approval.Token == a.token {
 		return nil, waits && refused == nil, nil
 	}
-	return x.ask(r, step, w, token), true, nil
+	return a.ask(r, step, w), true, nil
 }
 
 // approvalRequest returns the request that a person would approve for a step.
-func (x *Executor) approvalRequest(ctx context.Context, r plan.Run, step plan.Step) (approvalRequest, *plan.Failure, error) {
-	look := x.results(ctx, r, step.ID)
+func (p preparer) approvalRequest(ctx context.Context, r plan.Run, step plan.Step) (approvalRequest, *plan.Failure, error) {
+	look := p.results(ctx, r, step.ID)
 	if step.ForEach != "" {
-		_, w, refused, err := x.elements(ctx, r, step, look)
+		_, w, refused, err := p.elements(ctx, r, step, look)
 		return w, refused, err
 	}
-	call, refused, err := x.prepare(ctx, r, step, look)
+	call, refused, err := p.prepare(ctx, r, step, look)
 	return call.approvalRequest(), refused, err
 }
 
 // ask returns the move that requests an approval, or replaces the token of the present request.
-func (x *Executor) ask(r plan.Run, step plan.Step, w approvalRequest, token string) *run.Move {
-	at := x.Now()
+func (a asking) ask(r plan.Run, step plan.Step, w approvalRequest) *run.Move {
+	at := a.calls.now()
 	st := r.State(step.ID)
-	a := plan.Approval{
+	approval := plan.Approval{
 		Method: w.method, URL: w.url, Headers: w.headers, Body: w.body, Request: w.hash, AskedAt: at,
 	}
 	rec := run.Record{At: at, Type: plan.EventStepAsked, StepID: step.ID}
 	if st.Approval != nil {
-		a = *st.Approval
+		approval = *st.Approval
 	} else {
-		a.Ask = *w.ask
-		a.ExpiresAt = at.Add(time.Duration(a.Minutes) * time.Minute)
-		rec.Messages = x.messages(r, step, at, "asked", "reason", a.Reason)
+		approval.Ask = *w.ask
+		approval.ExpiresAt = at.Add(time.Duration(approval.Minutes) * time.Minute)
+		rec.Messages = a.notes.messages(r, step, at, "asked", "reason", approval.Reason)
 		if c := w.substitute; c != nil {
-			rec.Messages = x.messages(r, step, at, "asked_substitute", "reason", a.Reason, "was", command.Line(c.Was), "now", command.Line(c.Now), "because", c.Because)
+			rec.Messages = a.notes.messages(r, step, at, "asked_substitute", "reason", approval.Reason, "was", command.Line(c.Was), "now", command.Line(c.Now), "because", c.Because)
 		}
 	}
-	a.Token = token
+	approval.Token = a.token
 	rec.Data = map[string]any{
-		"title": step.Title, "request": a.Request, "method": a.Method, "url": a.URL,
-		"reason": a.Reason, "rule": a.Rule, "another": a.Another, "expires_at": a.ExpiresAt,
+		"title": step.Title, "request": approval.Request, "method": approval.Method, "url": approval.URL,
+		"reason": approval.Reason, "rule": approval.Rule, "another": approval.Another, "expires_at": approval.ExpiresAt,
 	}
 	if st.Approval != nil {
 		rec.Data["again"] = true
 	}
-	if len(a.Headers) > 0 {
-		rec.Data["headers"] = a.Headers
+	if len(approval.Headers) > 0 {
+		rec.Data["headers"] = approval.Headers
 	}
 	if c := w.substitute; c != nil {
 		rec.Data["was"], rec.Data["now"], rec.Data["because"] = c.Was, c.Now, c.Because
@@ -193,6 +201,6 @@ func (x *Executor) ask(r plan.Run, step plan.Step, w approvalRequest, token stri
 	if len(w.requests) > 0 {
 		rec.Data["requests"] = w.requests
 	}
-	st.Status, st.Approval, st.UpdatedAt = plan.StepWaiting, &a, at
+	st.Status, st.Approval, st.UpdatedAt = plan.StepWaiting, &approval, at
 	return &run.Move{Record: rec, To: plan.Waiting, State: &st, Begins: true}
 }

@@ -29,52 +29,53 @@ const (
 // check. If the check finds the change, the step is done, without a result. If three checks do not
 // find it, the step was not done. A step without a check, or whose check was not answered by the
 // operation itself, stays in doubt.
-func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
+func (e *effect) check(ctx context.Context, step plan.Step) (Done, error) {
+	r := e.journal.run
 	st := r.State(step.ID)
 	check, ok := r.Plan.CheckOf(step.ID)
 	if !ok {
-		return x.end(ctx, t, x.doubtEnding(r, st, st.Result))
+		return e.end(ctx, attemptOf(r, step, e.now()).doubt(st.Result))
 	}
-	held, wait, answer, err := x.runCheck(ctx, r, check)
+	held, wait, answer, err := e.runCheck(ctx, r, check)
 	n := st.Checks + 1
 	data := map[string]any{"held": held, "check": n}
 	if answer != nil {
 		data["status"] = answer.Status
 	}
 	if err != nil {
-		x.Log.WarnContext(ctx, "step.check_unanswered", "run_id", r.ID, "step", step.ID, "error", err)
+		e.log.WarnContext(ctx, "step.check_unanswered", "run_id", r.ID, "step", step.ID, "error", err)
 	}
 	unanswered := err != nil || st.Error != nil && st.Error.Code == codeUnanswered
 	code := codeNotHeld
 	if unanswered {
 		code = codeUnanswered
 	}
-	e := ending{checks: n, data: data, failure: failure(r, code)}
+	over := ending{checks: n, data: data, failure: failure(r, code)}
 	switch {
 	case held:
-		e.status, e.kind, e.failure, e.message = plan.StepDone, plan.EventStepChecked, nil, "checked"
+		over.status, over.kind, over.failure, over.message = plan.StepDone, plan.EventStepChecked, nil, "checked"
 	case n <= len(checkWaits):
-		e.status, e.kind, e.quiet, e.open, e.name = plan.StepRunning, plan.EventStepChecked, true, true, Throttled
-		e.result = st.Result
-		e.notBefore = x.Now().Add(max(wait, checkWaits[n-1]))
+		over.status, over.kind, over.quiet, over.open, over.name = plan.StepRunning, plan.EventStepChecked, true, true, Throttled
+		over.result = st.Result
+		over.notBefore = e.now().Add(max(wait, checkWaits[n-1]))
 	case unanswered:
-		e = x.doubtEnding(r, st, st.Result)
-		e.checks, e.data = n, data
+		over = attemptOf(r, step, e.now()).doubt(st.Result)
+		over.checks, over.data = n, data
 	default:
-		e.status, e.kind = plan.StepFailed, plan.EventStepFailed
-		e.failure = failure(r, "step.not_done")
+		over.status, over.kind = plan.StepFailed, plan.EventStepFailed
+		over.failure = failure(r, "step.not_done")
 	}
-	return x.end(ctx, t, e)
+	return e.end(ctx, over)
 }
 
 // runCheck makes a check's call, which only reads, and reports whether its expected condition holds
 // for the response. An error means that there was no response of the operation; wait is the pause that the server asked
 // for.
-func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (held bool, wait time.Duration, got *tool.Answer, err error) {
+func (e *effect) runCheck(ctx context.Context, r plan.Run, check plan.Step) (held bool, wait time.Duration, got *tool.Answer, err error) {
 	step, _ := r.Plan.Step(check.ID.Base())
-	call, refused, err := x.prepare(ctx, r, check, x.results(ctx, r, step.ID))
+	call, refused, err := e.calls.prepare(ctx, r, check, e.calls.results(ctx, r, step.ID))
 	if err == nil {
-		err = x.attachKeys(ctx, r, &call)
+		err = e.calls.attachKeys(ctx, r, &call)
 	}
 	switch {
 	case err != nil:
@@ -82,13 +83,13 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (h
 	case refused != nil:
 		return false, 0, nil, &Error{Name: Rejected, Message: refused.Message}
 	}
-	answer, err := x.sendWithin(ctx, r, call, checkTime)
+	answer, err := e.wire.send(ctx, r, call, checkTime)
 	if err != nil {
 		wait, _ := tool.WaitOf(err)
 		return false, wait, nil, err
 	}
 	sent := r.State(step.ID).Last.SentAt
-	if _, wait = answer.Meaning(); !decides(answer, call.op, call.args.Path, x.Now().Sub(sent)) {
+	if _, wait = answer.Meaning(); !decides(answer, call.op, call.args.Path, e.now().Sub(sent)) {
 		return false, wait, &answer, &Error{Name: Transient, Message: fmt.Sprintf("the check was answered %d, and not by the operation", answer.Status)}
 	}
 	held, told, err := judgeCheck(step.Verify.Expect, resultOf(answer))

@@ -22,28 +22,29 @@ const codeCommandFailed = "step.command_failed"
 // canReason reports whether the model is asked for a replacement before the next attempt. It is
 // asked once, before the last attempt of a failing command, if the plan has tokens for it. A
 // command that a person approved is not replaced.
-func (x *Executor) canReason(r plan.Run, step plan.Step, st plan.StepState) bool {
+func (a attempt) canReason() bool {
+	r, st := a.run, a.state
 	return st.Error != nil && st.Error.Code == codeCommandFailed && st.Attempts == maxCommandAttempts-1 && !st.Last.Open &&
-		st.Command == nil && st.Approval == nil && r.Plan.Ceiling > 0 && step.ID.Whole() && r.CancelAt == nil &&
-		x.Now().Before(st.UpdatedAt.Add(reasonTimeout))
+		st.Command == nil && st.Approval == nil && r.Plan.Ceiling > 0 && a.step.ID.Whole() && r.CancelAt == nil &&
+		a.now.Before(st.UpdatedAt.Add(reasonTimeout))
 }
 
 // substitute returns the command that replaces the failed one; nil when there is none. It is judged
 // again here: it must not destroy, nor be more dangerous than the failed one. An element and an
 // undo have no substitute, because no person could approve it.
 func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
-	was, is := command.Of(args.Method, args.Path, args.Body)
+	was, is := command.Of(args)
 	c := st.Command
-	if !is || !c.Replaces() || !st.StepID.Whole() || command.Accept(was, was, c.Now) != "" {
+	if !is || !c.Replaces() || !st.StepID.Whole() || (command.Replacement{Confirmed: was, Failed: was, Other: c.Now}).Refused() != "" {
 		return nil
 	}
-	return &plan.Command{Was: was, Now: c.Now, Because: c.Because, Asks: c.Asks || command.Asks(was, c.Now)}
+	return &plan.Command{Was: was, Now: c.Now, Because: c.Because, Asks: c.Asks || command.Replacement{Failed: was, Other: c.Now}.Asks()}
 }
 
 // approvalReason returns the reason why a person must see a call before it is sent; empty when
 // there is none. The reasons are a substitute command, and a command that includes the result of an
 // earlier step.
-func (x *Executor) approvalReason(r plan.Run, call prepared) string {
+func (call prepared) approvalReason(r plan.Run) string {
 	switch {
 	case call.substitute != nil && call.substitute.Asks:
 		return r.Text(locale.Say("step.substitute"))
@@ -69,7 +70,7 @@ func withReason(ask *plan.Ask, why string) *plan.Ask {
 
 // approvalFailure returns the failure of a step whose approval was refused or expired. A substitute that
 // was not approved fails as the original command did. why is the reason of the refusal.
-func (x *Executor) approvalFailure(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
+func approvalFailure(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
 	if !st.Command.Replaces() {
 		return why
 	}
@@ -80,27 +81,26 @@ func (x *Executor) approvalFailure(r plan.Run, st plan.StepState, why *plan.Fail
 // result must not make a command more dangerous than the confirmed one. The risk of an undo comes
 // from its method alone, so an undo that was shown as destructive is accepted.
 func escalates(step plan.Step, args tool.Arguments) bool {
-	if step.Risk == plan.Destructive || !command.Destroys(args.Method, args.Path, args.Body) {
+	if step.Risk == plan.Destructive || !command.Destroys(args) {
 		return false
 	}
-	return !step.ID.Undo() || !command.Destroys(step.Method, step.Path, step.Body)
+	return !step.ID.Undo() || !command.Destroys(step.Arguments())
 }
 
-// failedCommandEnding returns the ending of an attempt whose command reports failure; nil if the call is
+// failedCommand returns the ending of an attempt whose command reports failure; nil if the call is
 // not a command, or did not fail.
-func (x *Executor) failedCommandEnding(r plan.Run, step plan.Step, st plan.StepState, args tool.Arguments, result *plan.Result) *ending {
-	if _, is := command.Of(args.Method, args.Path, args.Body); !is {
+func (a attempt) failedCommand(args tool.Arguments, result *plan.Result) *ending {
+	if _, is := command.Of(args); !is {
 		return nil
 	}
 	failed, why := command.Failed(result.Body)
 	if !failed {
 		return nil
 	}
-	e := x.retryOrFail(r, st, maxCommandAttempts, Transient, result, failure(r, codeCommandFailed, "detail", why))
+	e := a.retryOrFail(maxCommandAttempts, Transient, result, failure(a.run, codeCommandFailed, "detail", why))
 	if e.status == plan.StepRunning {
-		after := st
-		after.Error, after.Last.Open, after.UpdatedAt = e.failure, false, x.Now()
-		if x.canReason(r, step, after) {
+		a.state.Error, a.state.Last.Open, a.state.UpdatedAt = e.failure, false, a.now
+		if a.canReason() {
 			e.outcome = OutcomeReason
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // doubts are the requests of a chat of which nobody knows whether they were done, for a plan.
 type doubts struct {
-	*trial
+	trial *trial
 	store doubtStore
 	all   []plan.Unanswered // each is of one effect of the plan at most
 	runs  map[string]plan.Run
@@ -32,7 +32,7 @@ type doubtStore interface {
 // addDoubts says of each step of a draft whether it sends a request again of which nobody knows whether it was done. A request
 // whose values are not all known cannot be compared.
 func (p Preview) addDoubts(ctx context.Context, t *trial, known []plan.Known) error {
-	d := doubts{trial: t, store: p.Store, runs: map[string]plan.Run{}}
+	d := doubts{trial: t, store: p.Reader.Store, runs: map[string]plan.Run{}}
 	if err := d.read(ctx); err != nil {
 		return err
 	}
@@ -41,12 +41,12 @@ func (p Preview) addDoubts(ctx context.Context, t *trial, known []plan.Known) er
 
 // unsaid returns the first step of a run that would send a request of another run again, of which nobody knows whether it was
 // done, although its plan did not say so, and the reason; a nil reason when there is none.
-func (x *Executor) unsaid(ctx context.Context, t *trial) (id plan.EffectID, why *plan.Failure, err error) {
+func (o outlook) unsaid(ctx context.Context, t *trial) (id plan.EffectID, why *plan.Failure, err error) {
 	r := t.run
 	if len(r.Unanswered) == 0 {
 		return id, nil, nil
 	}
-	d := doubts{trial: t, store: x.Store, runs: map[string]plan.Run{r.ID: r}}
+	d := doubts{trial: t, store: o.store, runs: map[string]plan.Run{r.ID: r}}
 	if d.all, err = d.store.Unanswered(ctx, r.Account, r.ChatID); err != nil {
 		return id, nil, err
 	}
@@ -64,9 +64,9 @@ func (d *doubts) each(ctx context.Context, found func(i int, doubt *plan.Doubt))
 	if len(d.all) == 0 {
 		return nil
 	}
-	for i, s := range d.run.Plan.Steps {
-		st := d.run.State(s.ID)
-		if s.Risk == plan.Read || st.Status != plan.StepPending || st.Attempts > 0 || d.fateOf(s) == skips {
+	for i, s := range d.trial.run.Plan.Steps {
+		st := d.trial.run.State(s.ID)
+		if s.Risk == plan.Read || st.Status != plan.StepPending || st.Attempts > 0 || d.trial.fateOf(s) == skips {
 			continue
 		}
 		doubt, err := d.of(ctx, s)
@@ -80,7 +80,7 @@ func (d *doubts) each(ctx context.Context, found func(i int, doubt *plan.Doubt))
 
 // read lists the requests of the chat to which no answer is known, and those that its active run waits for.
 func (d *doubts) read(ctx context.Context) (err error) {
-	r := d.run
+	r := d.trial.run
 	if r.ChatID == "" {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (d *doubts) sender(ctx context.Context, id string) (plan.Run, error) {
 	if r, ok := d.runs[id]; ok {
 		return r, nil
 	}
-	r, err := d.store.Bare(ctx, d.run.Account, id)
+	r, err := d.store.Bare(ctx, d.trial.run.Account, id)
 	if fault.KindOf(err) == fault.NotFound {
 		err = nil
 	}
@@ -126,28 +126,28 @@ func (d *doubts) sender(ctx context.Context, id string) (plan.Run, error) {
 
 // of returns the doubt that a step, or one of its elements, sends again; nil when there is none.
 func (d *doubts) of(ctx context.Context, s plan.Step) (*plan.Doubt, error) {
-	if slices.ContainsFunc(referencesOf(s), func(r ref.Reference) bool { return r.Step != plan.ItemName && !d.look.knows(r.Step) }) {
+	if slices.ContainsFunc(referencesOf(s), func(r ref.Reference) bool { return r.Step != plan.ItemName && !d.trial.look.knows(r.Step) }) {
 		return nil, nil
 	}
-	b, ok, err := d.bind(ctx, s)
+	b, ok, err := d.trial.bind(ctx, s)
 	if err != nil || !ok {
 		return nil, err
 	}
 	if s.ForEach == "" {
 		return d.ofCall(ctx, b, s)
 	}
-	list, err := d.look.elements(s)
+	list, err := d.trial.look.elements(s)
 	if err != nil { // it is told when the plan is tried
-		return nil, d.look.err
+		return nil, d.trial.look.err
 	}
 	return d.ofElements(ctx, b, s, list)
 }
 
 func (d *doubts) ofElements(ctx context.Context, b bound, s plan.Step, list []json.RawMessage) (first *plan.Doubt, err error) {
-	defer delete(d.look.read, plan.ItemName)
+	defer delete(d.trial.look.read, plan.ItemName)
 	n := 0
 	for _, element := range list {
-		d.look.read[plan.ItemName] = &ref.Result{Status: 200, Body: element}
+		d.trial.look.read[plan.ItemName] = &ref.Result{Status: 200, Body: element}
 		doubt, err := d.ofCall(ctx, b, s)
 		if err != nil {
 			return nil, err
@@ -167,11 +167,11 @@ func (d *doubts) ofElements(ctx context.Context, b bound, s plan.Step, list []js
 
 // ofCall returns the doubt that one effect sends again. A call that cannot be made has none: it is refused elsewhere.
 func (d *doubts) ofCall(ctx context.Context, b bound, s plan.Step) (*plan.Doubt, error) {
-	args, _, err := b.resolve(d.schemas, s, d.look.lookup)
-	if d.look.err != nil || err != nil {
-		return nil, d.look.err
+	args, _, err := b.resolve(d.trial.schemas, s, d.trial.look.lookup)
+	if d.trial.look.err != nil || err != nil {
+		return nil, d.trial.look.err
 	}
-	request, err := b.build(d.schemas, s, args)
+	request, err := b.build(d.trial.schemas, s, args)
 	if err != nil {
 		return nil, nil //nolint:nilerr // it is told when the plan is tried
 	}
@@ -185,7 +185,7 @@ func (d *doubts) ofCall(ctx context.Context, b bound, s plan.Step) (*plan.Doubt,
 // take returns the first doubt of a request that no other effect has.
 func (d *doubts) take(ctx context.Context, request string) (*plan.Doubt, error) {
 	for i, u := range d.all {
-		if u.Request != request || !u.Concerns(d.run.Plan) {
+		if u.Request != request || !u.Concerns(d.trial.run.Plan) {
 			continue
 		}
 		r, err := d.sender(ctx, u.RunID)

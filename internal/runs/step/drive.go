@@ -24,25 +24,18 @@ const handOver = time.Second
 // sideBySide is the number of effects that one invocation carries out at the same time.
 const sideBySide = 8
 
-// progress is how far an invocation came with a run.
-type progress struct {
-	run   plan.Run // as the last write about the effect left it
-	last  *latest
-	alone bool // no other invocation carries out effects of the run now
-
-	learned *learned // of what was tried
-
-	left  int       // how many effects may still begin
-	until time.Time // when no further one begins
-	ended int       // how many effects ended
-	begun *begun
+// share is how much of a run an invocation still carries out.
+type share struct {
+	left     int       // how many effects may still begin
+	until    time.Time // when no further one begins
+	stopping func() bool
+	ended    int // how many effects ended
+	begun    *begun
 }
 
-// latest is a run as the last write of an invocation left it. It is used under the lock of the run,
-// or by the only user of it.
-type latest struct {
-	run   plan.Run
-	known bool
+// goesOn reports whether a further effect may begin.
+func (s *share) goesOn(now time.Time) bool {
+	return s != nil && s.left > 0 && now.Before(s.until) && (s.stopping == nil || !s.stopping())
 }
 
 // begun is an effect whose intent is written with the result of the one before it.
@@ -52,73 +45,75 @@ type begun struct {
 	intent run.Move
 }
 
-// mayGoOn reports whether a further effect may begin in an invocation.
-func (x *Executor) mayGoOn(p *progress) bool {
-	return p.left > 0 && x.Now().Before(p.until) && (x.Stopping == nil || !x.Stopping())
+// Drive carries out the next effects of the run of a task, at most Steps of them; it ignores the step of the task. Its
+// outcome tells the state machine what to do next. It returns an error when a wave is over and one of its steps did not end
+// well, and when an attempt must be repeated. A repeated call is safe.
+func (x *Executor) Drive(ctx context.Context, t Task) (Done, error) {
+	e := x.effect(x.journal(t))
+	e.alone = true
+	e.share = &share{left: max(1, x.Steps), until: x.Now().Add(shareFor), stopping: x.Stopping}
+	e.ahead = outlook{calls: e.calls, store: x.Store, learned: newLearned()}
+	return (&driver{pattern: e, journal: e.journal, share: e.share}).drive(ctx)
 }
 
-// Drive carries out the next effects of a run, at most Steps of them. Its outcome tells the state
-// machine what to do next. It returns an error when a wave is over and one of its steps did not end
-// well, and when an attempt must be repeated. A repeated call is safe.
-func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, error) {
-	p := &progress{last: &latest{}, alone: true, left: max(1, x.Steps), until: x.Now().Add(shareFor)}
-	t := Task{Account: account, RunID: runID, progress: p}
+// driver carries out the effects of a run that are next, as many as its share.
+type driver struct {
+	pattern effect // the others are copies of it
+	journal *journal
+	share   *share
+}
+
+// effect returns an effect of the run, which writes to the journal of the driver.
+func (d *driver) effect(id plan.EffectID) *effect {
+	e := d.pattern
+	e.id = id
+	return &e
+}
+
+func (d *driver) drive(ctx context.Context) (Done, error) {
 	for {
-		if err := x.read(ctx, t); err != nil {
+		if err := d.journal.read(ctx); err != nil {
 			return Done{}, err
 		}
-		if p.run.HandedOut() { // the wave before this invocation is over
-			if err := x.takeBackNow(ctx, t); err != nil {
+		if d.journal.run.HandedOut() { // the wave before this invocation is over
+			if err := d.journal.takeBackNow(ctx); err != nil {
 				return Done{}, err
 			}
 		}
-		seen := p.run.EventSeq
-		if refused, err := x.refuseUnfit(ctx, t); err != nil || refused {
+		seen := d.journal.run.EventSeq
+		if refused, err := d.refuseUnfit(ctx); err != nil || refused {
 			if err != nil {
 				return Done{}, err
 			}
 			continue
 		}
-		effects, done, err := x.next(p.run)
+		effects, done, err := next(d.journal.run, d.journal.now())
 		switch {
 		case err != nil, done.Outcome != "":
 			return done, err
-		case p.ended > 0 && !x.mayGoOn(p):
+		case d.share.ended > 0 && !d.share.goesOn(d.journal.now()):
 			return continueWith(OutcomeNext), nil
 		}
 		if len(effects) == 1 {
-			done, err = x.one(ctx, t, effects[0])
+			done, err = d.one(ctx, effects[0])
 		} else {
-			done, err = x.several(ctx, t, effects)
+			done, err = d.several(ctx, effects)
 		}
-		if err == nil && done.Outcome == OutcomeApproval && p.ended > 0 { // before somebody is asked in vain
-			done, err = x.asksInVain(ctx, t, done)
+		if err == nil && done.Outcome == OutcomeApproval && d.share.ended > 0 { // before somebody is asked in vain
+			done, err = d.asksInVain(ctx, done)
 		}
 		if err != nil || done.Outcome != "" {
 			return done, err
 		}
-		if p.last.known && p.last.run.EventSeq == seen {
-			return Done{}, fmt.Errorf("run %s does not go on from event %d", runID, seen)
+		if last := d.journal.last; last.known && last.run.EventSeq == seen {
+			return Done{}, fmt.Errorf("run %s does not go on from event %d", d.journal.runID, seen)
 		}
 	}
-}
-
-// read brings the run of an invocation up to date.
-func (x *Executor) read(ctx context.Context, t Task) error {
-	if !t.progress.last.known {
-		r, err := x.Store.Bare(ctx, t.Account, t.RunID)
-		if err != nil {
-			return err
-		}
-		*t.progress.last = latest{r, true}
-	}
-	t.progress.run = t.progress.last.run
-	return nil
 }
 
 // next returns the effects of a run that can be carried out now, or how its execution goes on when
 // there are none. Steps that failed are an error when all steps of their wave have ended.
-func (x *Executor) next(r plan.Run) ([]plan.EffectID, Done, error) {
+func next(r plan.Run, at time.Time) ([]plan.EffectID, Done, error) {
 	switch {
 	case r.Status.Active():
 	case r.Conclude == plan.ConcludeDue:
@@ -140,8 +135,8 @@ func (x *Executor) next(r plan.Run) ([]plan.EffectID, Done, error) {
 		switch {
 		case r.CancelAt != nil && !id.Undo():
 			now = append(now, id)
-		case st.Status == plan.StepWaiting && st.Approval.Open(x.Now()):
-		case x.canReason(r, step, st):
+		case st.Status == plan.StepWaiting && st.Approval.Open(at):
+		case attemptOf(r, step, at).canReason():
 			thinks = append(thinks, id)
 		default:
 			now = append(now, id)
@@ -162,7 +157,7 @@ func (x *Executor) next(r plan.Run) ([]plan.EffectID, Done, error) {
 // the effects that have begun are open.
 func open(r plan.Run) ([]plan.EffectID, error) {
 	if r.UndoAt != nil {
-		for _, id := range run.UndoIDs(r) {
+		for _, id := range r.Undos() {
 			if !r.State(id).Status.Terminal() {
 				return []plan.EffectID{id}, nil
 			}
@@ -198,33 +193,32 @@ func open(r plan.Run) ([]plan.EffectID, error) {
 
 // one carries out an effect, and those after it whose intent was written with its result. An empty
 // outcome means that the run can be looked at again.
-func (x *Executor) one(ctx context.Context, t Task, id plan.EffectID) (Done, error) {
-	p := t.progress
-	t.StepID = id
-	p.left--
-	done, err := x.execute(ctx, t, p.run)
-	for err == nil && p.begun != nil {
-		next := p.begun
-		t.StepID, p.begun = next.step.ID, nil
-		p.left--
-		p.ended++
-		done, err = x.call(ctx, t, next.step, next.call)
+func (d *driver) one(ctx context.Context, id plan.EffectID) (Done, error) {
+	s := d.share
+	s.left--
+	done, err := d.effect(id).execute(ctx)
+	for err == nil && s.begun != nil {
+		next := s.begun
+		id, s.begun = next.step.ID, nil
+		s.left--
+		s.ended++
+		done, err = d.effect(id).call(ctx, next.step, next.call)
 	}
 	if err == nil && done.Outcome == OutcomeEach {
 		if len(done.Items) == 0 {
 			return Done{}, nil
 		}
-		return x.several(ctx, t, done.Items)
+		return d.several(ctx, done.Items)
 	}
 	switch {
 	case err == nil && done.Outcome == OutcomeReason:
-		return continueWith(OutcomeReason, t.StepID), nil
+		return continueWith(OutcomeReason, id), nil
 	case err == nil && done.Outcome == OutcomeApproval:
 		return done, nil
 	case err == nil:
-		p.ended++
+		s.ended++
 		return Done{}, nil
-	case again(err) && p.ended == 0: // the state machine repeats it
+	case again(err) && s.ended == 0: // the state machine repeats it
 		return Done{}, err
 	case again(err):
 		if err := retry.Wait(ctx, handOver); err != nil {
@@ -232,7 +226,7 @@ func (x *Executor) one(ctx context.Context, t Task, id plan.EffectID) (Done, err
 		}
 		return continueWith(OutcomeNext), nil
 	}
-	return Done{}, x.unrecorded(ctx, t, err)
+	return Done{}, d.unrecorded(ctx, id, err)
 }
 
 // again reports whether an error asks for a repetition.
@@ -242,16 +236,16 @@ func again(err error) bool {
 }
 
 // unrecorded returns nil for the error of an effect that ended: the run says how it goes on.
-func (x *Executor) unrecorded(ctx context.Context, t Task, err error) error {
+func (d *driver) unrecorded(ctx context.Context, id plan.EffectID, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	if err := x.read(ctx, t); err != nil {
+	if err := d.journal.read(ctx); err != nil {
 		return err
 	}
-	if t.progress.run.State(t.StepID).Status.Terminal() {
-		t.progress.ended++
+	if d.journal.run.State(id).Status.Terminal() {
+		d.share.ended++
 		return nil
 	}
 	return err
@@ -260,8 +254,8 @@ func (x *Executor) unrecorded(ctx context.Context, t Task, err error) error {
 // several carries out effects that do not need each other: in this invocation when it may carry out
 // all of them, and otherwise each in one of its own. Of a step that is done for each element, it
 // takes the elements.
-func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID) (Done, error) {
-	all, asks, err := x.withElements(ctx, t, effects)
+func (d *driver) several(ctx context.Context, effects []plan.EffectID) (Done, error) {
+	all, asks, err := d.withElements(ctx, effects)
 	switch {
 	case err != nil:
 		return Done{}, err
@@ -269,10 +263,10 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		return continueWith(OutcomeApproval), nil
 	case len(all) == 0:
 		return Done{}, nil
-	case len(all) > t.progress.left || t.progress.ended > 0 && !x.mayGoOn(t.progress):
-		return x.handOut(ctx, t, all)
+	case len(all) > d.share.left || d.share.ended > 0 && !d.share.goesOn(d.journal.now()):
+		return d.journal.handOut(ctx, all)
 	}
-	left, asked, err := x.abreast(ctx, t, all)
+	left, asked, err := d.abreast(ctx, all)
 	switch {
 	case err != nil:
 		return Done{}, err
@@ -280,7 +274,7 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		if err := retry.Wait(ctx, handOver); err != nil {
 			return Done{}, err
 		}
-		return x.handOut(ctx, t, left)
+		return d.journal.handOut(ctx, left)
 	case asks || asked:
 		return continueWith(OutcomeApproval), nil
 	}
@@ -289,26 +283,25 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 
 // withElements returns effects, with elements in the place of the steps that are done for each
 // element. It reports whether such a step needs an approval.
-func (x *Executor) withElements(ctx context.Context, t Task, effects []plan.EffectID) (all []plan.EffectID, asks bool, err error) {
+func (d *driver) withElements(ctx context.Context, effects []plan.EffectID) (all []plan.EffectID, asks bool, err error) {
 	for _, id := range effects {
-		step, _ := t.progress.run.Plan.Step(id)
+		step, _ := d.journal.run.Plan.Step(id)
 		if step.ForEach == "" {
 			all = append(all, id)
 			continue
 		}
-		t.StepID = id
-		done, err := x.execute(ctx, t, t.progress.run)
+		done, err := d.effect(id).execute(ctx)
 		switch {
 		case again(err):
 			all = append(all, id)
 		case err != nil:
-			if err := x.unrecorded(ctx, t, err); err != nil {
+			if err := d.unrecorded(ctx, id, err); err != nil {
 				return nil, false, err
 			}
 		}
 		asks = asks || done.Outcome == OutcomeApproval
 		all = append(all, done.Items...)
-		if err := x.read(ctx, t); err != nil {
+		if err := d.journal.read(ctx); err != nil {
 			return nil, false, err
 		}
 	}
@@ -318,23 +311,21 @@ func (x *Executor) withElements(ctx context.Context, t Task, effects []plan.Effe
 // abreast carries out effects at the same time. It returns those that are left for invocations of
 // their own, because they must be repeated or could not begin in time, and reports whether one needs
 // an approval.
-func (x *Executor) abreast(ctx context.Context, t Task, all []plan.EffectID) (left []plan.EffectID, asks bool, err error) {
-	p := t.progress
+func (d *driver) abreast(ctx context.Context, all []plan.EffectID) (left []plan.EffectID, asks bool, err error) {
 	outcomes, errs := make([]Done, len(all)), make([]error, len(all))
 	slots := make(chan struct{}, sideBySide)
 	var group sync.WaitGroup
 	for i, id := range all {
 		slots <- struct{}{}
-		if i > 0 && !x.mayGoOn(p) {
+		if i > 0 && !d.share.goesOn(d.journal.now()) {
 			all, left = all[:i], all[i:]
 			break
 		}
-		p.left--
+		d.share.left--
+		e := d.beside(id)
 		group.Go(func() {
 			defer func() { <-slots }()
-			own := t
-			own.StepID, own.progress = id, &progress{run: p.run, last: p.last, alone: true}
-			outcomes[i], errs[i] = x.guarded(ctx, own)
+			outcomes[i], errs[i] = e.guarded(ctx)
 		})
 	}
 	group.Wait()
@@ -348,18 +339,25 @@ func (x *Executor) abreast(ctx context.Context, t Task, all []plan.EffectID) (le
 		}
 		asks = asks || outcomes[i].Outcome == OutcomeApproval
 	}
-	p.ended += len(all)
+	d.share.ended += len(all)
 	return left, asks, nil
+}
+
+// beside returns an effect that is carried out at the same time as others. It knows of theirs what the journal wrote last.
+func (d *driver) beside(id plan.EffectID) *effect {
+	e, j := d.effect(id), *d.journal
+	e.journal, e.share = &j, nil
+	return e
 }
 
 // guarded carries out an effect. A panic is an error: it must not end the process, in which other
 // runs are under way.
-func (x *Executor) guarded(ctx context.Context, t Task) (done Done, err error) {
+func (e *effect) guarded(ctx context.Context) (done Done, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			x.Log.ErrorContext(ctx, "step.panicked", "run_id", t.RunID, "step", t.StepID, "error", cause, "stack", string(debug.Stack()))
-			err = fmt.Errorf("step %s panicked: %v", t.StepID, cause)
+			e.log.ErrorContext(ctx, "step.panicked", "run_id", e.journal.runID, "step", e.id, "error", cause, "stack", string(debug.Stack()))
+			err = fmt.Errorf("step %s panicked: %v", e.id, cause)
 		}
 	}()
-	return x.execute(ctx, t, t.progress.run)
+	return e.execute(ctx)
 }

@@ -50,7 +50,7 @@ func (c *counting) MoveRun(ctx context.Context, r plan.Run, moves ...run.Move) (
 // driveOnce calls Drive once. It returns the outcome with its items, or the name of the error.
 func driveOnce(t *testing.T, w *fixture.World, r plan.Run) string {
 	t.Helper()
-	done, err := w.Steps.Drive(t.Context(), fixture.Account, r.ID)
+	done, err := w.Steps.Drive(t.Context(), step.Task{Account: fixture.Account, RunID: r.ID})
 	var e *step.Error
 	switch {
 	case errors.As(err, &e):
@@ -424,7 +424,7 @@ func TestAResultIsWrittenWhateverFollowsFromIt(t *testing.T) {
 			})
 			func() {
 				defer func() { _ = recover() }()
-				_, _ = w.Steps.Drive(t.Context(), fixture.Account, r.ID)
+				_, _ = w.Steps.Drive(t.Context(), step.Task{Account: fixture.Account, RunID: r.ID})
 			}()
 			if got := status(w, r, "s1"); got != "done" || len(w.Requests()) != 1 {
 				t.Errorf("s1 is %s after %d requests", got, len(w.Requests()))
@@ -470,7 +470,7 @@ func TestAPanicSideBySideIsAnError(t *testing.T) {
 	w, r := newRun(t, nil, abreast(3)...)
 	w.Steps.Steps = 50
 	w.Answer(func(tool.Request) (tool.Answer, error) { panic("poison") })
-	if _, err := w.Steps.Drive(t.Context(), fixture.Account, r.ID); err == nil || !strings.Contains(err.Error(), "poison") {
+	if _, err := w.Steps.Drive(t.Context(), step.Task{Account: fixture.Account, RunID: r.ID}); err == nil || !strings.Contains(err.Error(), "poison") {
 		t.Errorf("%v", err)
 	}
 }

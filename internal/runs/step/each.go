@@ -24,39 +24,40 @@ const maxRounds = 3
 
 // each executes a step that is done for each element of a list: first the checks of the whole step,
 // then the elements, each an effect of its own, and finally the collection of their results.
-func (x *Executor) each(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
+func (e *effect) each(ctx context.Context, step plan.Step) (Done, error) {
+	r := e.journal.run
 	st := r.State(step.ID)
 	if st.Expanded {
-		return x.collect(ctx, t, r, step)
+		return e.collect(ctx, step)
 	}
-	look := x.results(ctx, r, step.ID)
-	e, err := x.skipped(r, step, look)
+	look := e.calls.results(ctx, r, step.ID)
+	skipped, err := look.skipped(step)
 	switch {
 	case err != nil:
 		return Done{}, err
-	case e != nil:
-		return x.end(ctx, t, *e)
+	case skipped != nil:
+		return e.end(ctx, *skipped)
 	}
-	n, w, refused, err := x.elements(ctx, r, step, look)
+	n, w, refused, err := e.calls.elements(ctx, r, step, look)
 	if err != nil {
 		return Done{}, err
 	}
 	waits := false
 	if refused == nil {
-		waits, refused = x.gate(r, st, w)
+		waits, refused = w.gate(r, st, e.now())
 	}
 	switch {
 	case refused != nil:
-		return x.end(ctx, t, *failedEnding(refused))
+		return e.end(ctx, *failedEnding(refused))
 	case waits:
 		return continueWith(OutcomeApproval), nil
 	}
-	return x.round(ctx, t, n)
+	return e.round(ctx, n)
 }
 
 // elements counts the elements of a step and prepares all their requests, so that the step fails
 // before anything is sent when one of them is invalid.
-func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, look *results) (int, approvalRequest, *plan.Failure, error) {
+func (p preparer) elements(ctx context.Context, r plan.Run, step plan.Step, look *results) (int, approvalRequest, *plan.Failure, error) {
 	fail := func(f *plan.Failure, err error) (int, approvalRequest, *plan.Failure, error) {
 		return 0, approvalRequest{}, f, err
 	}
@@ -76,14 +77,14 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	case moved != nil:
 		return fail(unsendable(r, moved), nil)
 	}
-	b, refused, err := x.bind(ctx, r, step)
+	b, refused, err := p.bind(ctx, r, step)
 	if err != nil || refused != nil {
 		return fail(refused, err)
 	}
 	w := approvalRequest{method: cmp.Or(step.Tool, step.Method), url: b.binding.URL(step)}
 	requests := make([]element, len(list))
 	for i := range list {
-		call, refused, err := x.element(ctx, r, step, b, look, i, list[i])
+		call, refused, err := p.element(ctx, r, step, b, look, i, list[i])
 		switch {
 		case err != nil:
 			return fail(nil, err)
@@ -103,18 +104,18 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 
 // element prepares the request of one element. Its approval is that of its step. The results that
 // it names are read once for all elements.
-func (x *Executor) element(ctx context.Context, r plan.Run, step plan.Step, b bound, look *results, i int, value json.RawMessage) (prepared, *plan.Failure, error) {
+func (p preparer) element(ctx context.Context, r plan.Run, step plan.Step, b bound, look *results, i int, value json.RawMessage) (prepared, *plan.Failure, error) {
 	one, _ := r.Plan.Step(plan.ItemOf(step.ID, i))
-	item := x.results(ctx, r, one.ID)
+	item := p.results(ctx, r, one.ID)
 	item.read = look.read
 	item.read[plan.ItemName] = &ref.Result{Status: 200, Body: value}
 	defer delete(look.read, plan.ItemName)
-	call, refused, err := x.fill(r, one, b, item)
+	call, refused, err := p.fill(r, one, b, item)
 	if err != nil || refused != nil {
 		return call, refused, err
 	}
 	one.ID = step.ID
-	call.ask, refused = x.checkRules(r, one, b, call)
+	call.ask, refused = call.checkRules(r, one, b)
 	return call, refused, nil
 }
 
@@ -140,13 +141,13 @@ func stricterAsk(a, b *plan.Ask) *plan.Ask {
 
 // round records a round over the elements, the first or a further one, and returns the elements
 // that have not ended.
-func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
+func (e *effect) round(ctx context.Context, n int) (Done, error) {
 	var left []plan.EffectID
-	var e *ending
-	err := x.decide(ctx, t, func(r plan.Run) ([]run.Move, error) {
-		step, _ := r.Plan.Step(t.StepID)
+	var over *ending
+	err := e.journal.decide(ctx, e.id, func(r plan.Run) ([]run.Move, error) {
+		step, _ := r.Plan.Step(e.id)
 		st := r.State(step.ID)
-		left, e = unfinishedElements(r, step.ID, n), nil
+		left, over = unfinishedElements(r, step.ID, n), nil
 		sum := 0
 		for _, other := range r.Steps {
 			if other.StepID != step.ID {
@@ -157,22 +158,22 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 		case misplacedReason(r, step) != "" || st.Status.Terminal() || r.CancelAt != nil && !st.Expanded:
 			return nil, &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		case sum+n > MostElements:
-			e = failedEnding(unsendable(r, tooManyInAll(sum+n)))
+			over = failedEnding(unsendable(r, tooManyInAll(sum+n)))
 			return nil, nil
 		case n == 0:
-			e = collectedEnding(nil)
+			over = collectedEnding(nil)
 			return nil, nil
 		case st.Attempts >= maxRounds:
-			e = failedEnding(failure(r, "step.interrupted"))
+			over = failedEnding(failure(r, "step.interrupted"))
 			return nil, nil
 		}
-		at := x.Now()
-		moves := x.begins(r)
+		at := e.now()
+		moves := e.journal.begins(r)
 		rec := run.Record{At: at, Type: plan.EventStepExpanded, StepID: step.ID, Data: map[string]any{
 			"title": step.Title, "items": n, "left": len(left), "attempt": st.Attempts + 1,
 		}}
 		if st.Attempts == 0 {
-			rec.Messages = x.messages(r, step, at, "expanded", "items", fmt.Sprint(n))
+			rec.Messages = e.notes.messages(r, step, at, "expanded", "items", fmt.Sprint(n))
 		}
 		st.Status, st.Expanded, st.Items, st.Attempts, st.UpdatedAt = plan.StepRunning, true, n, st.Attempts+1, at
 		return append(moves, run.Move{Record: rec, State: &st}), nil
@@ -180,8 +181,8 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 	switch {
 	case err != nil:
 		return Done{}, err
-	case e != nil:
-		return x.end(ctx, t, *e)
+	case over != nil:
+		return e.end(ctx, *over)
 	}
 	return continueWith(OutcomeEach, left...), nil
 }
@@ -199,17 +200,18 @@ func unfinishedElements(r plan.Run, step plan.EffectID, n int) []plan.EffectID {
 
 // collect joins the results of all elements, or ends the step by the worst of its elements when not
 // all were done.
-func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
+func (e *effect) collect(ctx context.Context, step plan.Step) (Done, error) {
+	r := e.journal.run
 	st := r.State(step.ID)
 	if len(unfinishedElements(r, step.ID, st.Items)) > 0 {
-		return x.round(ctx, t, st.Items)
+		return e.round(ctx, st.Items)
 	}
 	states := make([]plan.StepState, st.Items)
 	for i := range states {
 		states[i] = r.State(plan.ItemOf(step.ID, i))
 	}
-	if e := x.sum(r, states); e != nil {
-		return x.end(ctx, t, *e)
+	if worst := worstOf(r, states); worst != nil {
+		return e.end(ctx, *worst)
 	}
 	bodies := make([]json.RawMessage, len(states))
 	truncated := false
@@ -220,7 +222,7 @@ func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.St
 		}
 		res := *item.Result
 		if res.Apart > 0 {
-			whole, err := x.Store.Whole(ctx, r, item.StepID, res)
+			whole, err := e.calls.store.Whole(ctx, r, item.StepID, res)
 			if err != nil {
 				return Done{}, err
 			}
@@ -228,13 +230,13 @@ func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.St
 		}
 		bodies[i], truncated = res.Body, truncated || res.Truncated
 	}
-	e := collectedEnding(bodies)
-	e.result.Truncated = e.result.Truncated || truncated
-	return x.end(ctx, t, *e)
+	all := collectedEnding(bodies)
+	all.result.Truncated = all.result.Truncated || truncated
+	return e.end(ctx, *all)
 }
 
-// sum returns the ending of a step whose elements were not all done; nil when all were.
-func (x *Executor) sum(r plan.Run, states []plan.StepState) *ending {
+// worstOf returns the ending of a step whose elements were not all done; nil when all were.
+func worstOf(r plan.Run, states []plan.StepState) *ending {
 	for _, c := range []struct {
 		status plan.StepStatus
 		kind   string

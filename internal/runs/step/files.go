@@ -14,15 +14,15 @@ import (
 
 // changeFiles applies a change set to the files of the run's project or chat, or undoes it. Both find what an earlier
 // attempt did.
-func (x *Executor) changeFiles(ctx context.Context, r plan.Run, call tool.Call) (tool.Answer, error) {
+func (w wire) changeFiles(ctx context.Context, r plan.Run, call tool.Call) (tool.Answer, error) {
 	in := plan.ChangesOf(plan.Step{MCPID: tool.FilesID, Tool: call.Tool, Body: call.Arguments})
 	place := files.PlaceOf(r.Account, r.ProjectID, r.ChatID)
 	var applied files.Applied
 	var err error
 	if call.Tool == tool.UndoChanges {
-		applied, err = x.Files.Undo(ctx, place, in.Set, in.Done)
+		applied, err = w.files.Undo(ctx, place, in.Set, in.Done)
 	} else {
-		applied, err = x.Files.Apply(ctx, place, in.Set)
+		applied, err = w.files.Apply(ctx, place, in.Set)
 	}
 	if err != nil {
 		return tool.Answer{}, err

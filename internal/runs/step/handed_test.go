@@ -178,7 +178,7 @@ func TestNothingBeginsAfterADecision(t *testing.T) {
 
 func endOf(t *testing.T, w *fixture.World, r plan.Run) {
 	t.Helper()
-	if _, _, err := w.Runs.Settle(t.Context(), fixture.Account, r.ID, "States.Timeout"); err != nil {
+	if _, _, err := w.Runs.Settle(t.Context(), fixture.Key(r.ID), "States.Timeout"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -237,7 +237,7 @@ func TestUndoBeginsAfterWhatWasHandedOut(t *testing.T) {
 	drive(t, w, r, "s1")
 	slow := invocation(w)
 	slow.Store = &meddling{Store: w.Steps.Store, before: func() {
-		if _, undoing, err := w.Runs.Settle(t.Context(), fixture.Account, r.ID, "EffectLost"); err != nil || !undoing {
+		if _, undoing, err := w.Runs.Settle(t.Context(), fixture.Key(r.ID), "EffectLost"); err != nil || !undoing {
 			t.Errorf("%v, %v", undoing, err)
 		}
 	}}

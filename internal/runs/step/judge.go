@@ -14,6 +14,18 @@ import (
 	"piloto/internal/tools/tool"
 )
 
+// attempt is an attempt at an effect, of which is judged how it ends.
+type attempt struct {
+	run   plan.Run
+	step  plan.Step
+	state plan.StepState
+	now   time.Time
+}
+
+func attemptOf(r plan.Run, step plan.Step, now time.Time) attempt {
+	return attempt{r, step, r.State(step.ID), now}
+}
+
 // judge returns the ending of an attempt, from the meaning of the answer (package meaning) or from the error.
 //
 //	done                                 done
@@ -29,14 +41,15 @@ import (
 //	    nothing was done                 rejected
 //	    otherwise                        in doubt, or checked when the step declares a check
 //	the tool has changed                 rejected, and nothing was called
-func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer, err error) ending {
+func (a attempt) judge(call prepared, answer tool.Answer, err error) ending {
 	if err != nil {
-		return x.judgeError(r, step, st, err)
+		return a.ofError(err)
 	}
-	return x.judgeAnswer(r, step, st, call, a)
+	return a.ofAnswer(call, answer)
 }
 
-func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err error) ending {
+func (a attempt) ofError(err error) ending {
+	r, step, st := a.run, a.step, a.state
 	if why, refused := filesRefused(r, step, err); refused {
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: why}
 	}
@@ -44,9 +57,9 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	case errors.Is(err, tool.ErrNotSent):
 		why := unsent(r, st, "step.unreachable", err)
 		if wait, asked := tool.WaitOf(err); asked {
-			return x.retryLater(r, st, nil, why, wait)
+			return a.later(nil, why, wait)
 		}
-		return x.retryOrFail(r, st, maxTransient, Transient, nil, why)
+		return a.retryOrFail(maxTransient, Transient, nil, why)
 	case errors.Is(err, tool.ErrToolChanged):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.tool_changed", "tool", step.Called())}
 	case errors.Is(err, tool.ErrUnauthorized):
@@ -56,9 +69,9 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	case errors.Is(err, tool.ErrRequest):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: unsendable(r, err)}
 	case plan.Idempotent(step.Method):
-		return x.retryLost(r, st, nil, failure(r, "step.transient"))
+		return a.lost(nil, failure(r, "step.transient"))
 	}
-	e := x.unknownEnding(r, step, st, nil)
+	e := a.unknown(nil)
 	if came := tool.CameOf(err); came != "" {
 		e.failure = strangeDoubt(r, st, came)
 	}
@@ -93,69 +106,70 @@ func namesOther(a tool.Answer, call prepared) bool {
 	return meaning.NamesOther(a.Body, thing)
 }
 
-func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
-	result := resultOf(a)
-	m, wait := a.Meaning()
-	strange := m == meaning.Done && !call.op.Answers(a)
+func (a attempt) ofAnswer(call prepared, answer tool.Answer) ending {
+	r, step, st := a.run, a.step, a.state
+	result := resultOf(answer)
+	m, wait := answer.Meaning()
+	strange := m == meaning.Done && !call.op.Answers(answer)
 	if strange {
 		m = meaning.Unknown
 	}
-	why := x.rejection(r, st, a, m, result)
+	why := a.rejection(answer, m, result)
 	failed := ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
 	switch {
-	case m == meaning.Done && a.Failed:
-		failed.failure = x.toolFailure(r, result)
+	case m == meaning.Done && answer.Failed:
+		failed.failure = toolFailure(r, result)
 		return failed
 	case m == meaning.Done:
-		if e := x.failedCommandEnding(r, step, st, call.args, result); e != nil {
+		if e := a.failedCommand(call.args, result); e != nil {
 			return *e
 		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
-	case step.Method == "DELETE" && meaning.Missing(a.Status) && (st.Lost || call.unanswered || step.ID.Undo()) &&
-		!meaning.OfRouter(a.Header("Content-Type"), a.Body) && !namesOther(a, call):
+	case step.Method == "DELETE" && meaning.Missing(answer.Status) && (st.Lost || call.unanswered || step.ID.Undo()) &&
+		!meaning.OfRouter(answer.Header("Content-Type"), answer.Body) && !namesOther(answer, call):
 		// an earlier attempt, whose response was lost, did it; or there is nothing to undo
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case m == meaning.Later:
-		return x.retryLater(r, st, result, why, wait)
-	case m == meaning.Refused && call.unanswered && meaning.Conflicts(a.Status): // with that of an earlier run
-		return x.unknownEnding(r, step, st, result)
-	case m == meaning.Refused, meaning.Redirects(a.Status) && step.Risk == plan.Read:
+		return a.later(result, why, wait)
+	case m == meaning.Refused && call.unanswered && meaning.Conflicts(answer.Status): // with that of an earlier run
+		return a.unknown(result)
+	case m == meaning.Refused, meaning.Redirects(answer.Status) && step.Risk == plan.Read:
 		return failed
-	case meaning.Redirects(a.Status): // it would be answered so again
-		return x.unknownEnding(r, step, st, result)
+	case meaning.Redirects(answer.Status): // it would be answered so again
+		return a.unknown(result)
 	case plan.Idempotent(step.Method):
-		e := x.retryLost(r, st, result, why)
+		e := a.lost(result, why)
 		e.lost = strange || !call.server.ErrorsReject()
 		return e
 	case call.server.ErrorsReject() && !strange: // a page is no error of the service
 		return failed
 	}
-	return x.unknownEnding(r, step, st, result)
+	return a.unknown(result)
 }
 
-// retryLater returns the ending of an attempt that the server, or one before it, put off.
-func (x *Executor) retryLater(r plan.Run, st plan.StepState, result *plan.Result, why *plan.Failure, wait time.Duration) ending {
-	e := x.retryOrFail(r, st, maxThrottled, Throttled, result, why)
+// later returns the ending of an attempt that the server, or one before it, put off.
+func (a attempt) later(result *plan.Result, why *plan.Failure, wait time.Duration) ending {
+	e := a.retryOrFail(maxThrottled, Throttled, result, why)
 	if e.status == plan.StepRunning && wait > 0 {
-		e.notBefore = x.Now().Add(wait)
+		e.notBefore = a.now.Add(wait)
 	}
 	return e
 }
 
-// retryLost returns the ending of an attempt whose response was lost and whose method may be
+// lost returns the ending of an attempt whose response was lost and whose method may be
 // repeated: the step stays open for another attempt. After the last attempt the outcome is unknown,
 // unless the step only reads.
-func (x *Executor) retryLost(r plan.Run, st plan.StepState, result *plan.Result, why *plan.Failure) ending {
-	e := x.retryOrFail(r, st, maxTransient, Transient, result, why)
+func (a attempt) lost(result *plan.Result, why *plan.Failure) ending {
+	e := a.retryOrFail(maxTransient, Transient, result, why)
 	e.lost = true
 	return e
 }
 
-// unknownEnding returns the ending of an attempt that may have been applied: in doubt, or a check
+// unknown returns the ending of an attempt that may have been applied: in doubt, or a check
 // by the next invocation when the step declares one.
-func (x *Executor) unknownEnding(r plan.Run, step plan.Step, st plan.StepState, result *plan.Result) ending {
-	e := x.doubtEnding(r, st, result)
-	if _, ok := r.Plan.CheckOf(step.ID); ok {
+func (a attempt) unknown(result *plan.Result) ending {
+	e := a.doubt(result)
+	if _, ok := a.run.Plan.CheckOf(a.step.ID); ok {
 		e.status, e.kind, e.name, e.quiet, e.open = plan.StepRunning, plan.EventStepWait, Throttled, true, true
 	}
 	return e
@@ -163,16 +177,17 @@ func (x *Executor) unknownEnding(r plan.Run, step plan.Step, st plan.StepState, 
 
 // retryOrFail returns an ending that leaves the step open for another attempt, or fails it after
 // the last.
-func (x *Executor) retryOrFail(r plan.Run, st plan.StepState, limit int, name string, result *plan.Result, why *plan.Failure) ending {
-	if st.Attempts >= limit || r.CancelAt != nil && !st.StepID.Undo() {
+func (a attempt) retryOrFail(limit int, name string, result *plan.Result, why *plan.Failure) ending {
+	if a.state.Attempts >= limit || a.run.CancelAt != nil && !a.state.StepID.Undo() {
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
 	}
 	return ending{name: name, status: plan.StepRunning, kind: plan.EventStepWait, result: result, failure: why, quiet: true}
 }
 
-// doubtEnding returns the ending of an attempt whose outcome is unknown. It holds the response, if
+// doubt returns the ending of an attempt whose outcome is unknown. It holds the response, if
 // there was one.
-func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Result) ending {
+func (a attempt) doubt(result *plan.Result) ending {
+	r, st := a.run, a.state
 	key, args := codeInDoubt, []any{"target", origin(st.Last.URL)}
 	if result != nil && isPage(result) {
 		return ending{status: plan.StepInDoubt, kind: plan.EventStepDoubt, result: result, failure: strangeDoubt(r, st, tool.CamePage)}
@@ -204,29 +219,31 @@ func doubtAnswered(result *plan.Result, args []any) (key string, all []any) {
 }
 
 // toolFailure returns the failure that a tool reported, in its own words.
-func (x *Executor) toolFailure(r plan.Run, result *plan.Result) *plan.Failure {
+func toolFailure(r plan.Run, result *plan.Result) *plan.Failure {
 	if d := detail(result.Body); d != "" {
 		return failure(r, "step.tool_failed_because", "detail", d)
 	}
 	return failure(r, "step.tool_failed")
 }
 
-func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer, m meaning.Meaning, result *plan.Result) *plan.Failure {
-	status := strconv.Itoa(a.Status)
+// rejection returns the failure that an answer of a meaning tells.
+func (a attempt) rejection(answer tool.Answer, m meaning.Meaning, result *plan.Result) *plan.Failure {
+	r, st := a.run, a.state
+	status := strconv.Itoa(answer.Status)
 	switch {
 	case m == meaning.Later:
 		return failure(r, "step.throttled", "status", status)
-	case a.Code != "":
-		return x.toolFailure(r, result)
-	case m == meaning.Unknown && meaning.Of(a.Status, false) == meaning.Done:
+	case answer.Code != "":
+		return toolFailure(r, result)
+	case m == meaning.Unknown && meaning.Of(answer.Status, false) == meaning.Done:
 		return failure(r, "step.page", "target", origin(st.Last.URL))
-	case meaning.Moved(a.Status):
-		to := tool.RedirectOrigin(st.Last.URL, a.Headers["Location"])
+	case meaning.Moved(answer.Status):
+		to := tool.RedirectOrigin(st.Last.URL, answer.Headers["Location"])
 		if to == "" {
 			return failure(r, "step.moved", "status", status, "to", locale.Say("step.moved_somewhere"))
 		}
 		return failure(r, "step.moved", "status", status, "to", to)
-	case meaning.Redirects(a.Status):
+	case meaning.Redirects(answer.Status):
 		return failure(r, "step.redirected", "status", status)
 	}
 	if d := detail(result.Body); d != "" {

@@ -24,8 +24,8 @@ type results struct {
 	err    error
 }
 
-func (x *Executor) results(ctx context.Context, r plan.Run, effect plan.EffectID) *results {
-	return &results{ctx: ctx, store: x.Store, run: r, effect: effect, read: map[string]*ref.Result{}}
+func (p preparer) results(ctx context.Context, r plan.Run, effect plan.EffectID) *results {
+	return &results{ctx: ctx, store: p.store, run: r, effect: effect, read: map[string]*ref.Result{}}
 }
 
 // lookup implements ref.Lookup.
@@ -154,12 +154,16 @@ func changedByResult(step plan.Step, args tool.Arguments, look ref.Lookup) (bool
 	if step.ID.Undo() {
 		judge = command.UndoChangedByResult
 	}
-	return judge(args.Method, args.Path, step.Body, args.Body, values), nil
+	return judge(args, step.Body, values), nil
 }
 
-// skippedEnding returns the ending of a step that is skipped: its condition is false, or a step
+// skipped returns the ending of a step that is skipped before its first attempt: its condition is false, or a step
 // that it names was skipped. It returns nil for any other step.
-func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*ending, error) {
+func (s *results) skipped(step plan.Step) (*ending, error) {
+	r := s.run
+	if !step.ID.Whole() || r.State(step.ID).Attempts > 0 {
+		return nil, nil
+	}
 	skip := func(why string, pairs ...any) *ending {
 		return &ending{
 			status: plan.StepSkipped, kind: plan.EventStepSkipped, data: map[string]any{"because": why},
@@ -178,10 +182,10 @@ func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*en
 	if step.When == nil {
 		return nil, nil
 	}
-	holds, err := step.When.Holds(look.lookup)
+	holds, err := step.When.Holds(s.lookup)
 	switch {
-	case look.err != nil:
-		return nil, look.err
+	case s.err != nil:
+		return nil, s.err
 	case err != nil:
 		return failedEnding(unsendable(r, err)), nil
 	case !holds:

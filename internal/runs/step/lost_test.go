@@ -77,7 +77,7 @@ func TestLostChangeIsNeverReportedAsNotDone(t *testing.T) {
 				want = []string{"undo:s1"}
 			}
 			checkEqual(t, "undos", undos(t, w, r), want)
-			ended, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, "Run.StepFailed")
+			ended, err := w.Runs.Finish(context.Background(), fixture.Key(r.ID), "Run.StepFailed")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/meaning"
@@ -39,27 +40,79 @@ type prepared struct {
 	op      tool.Operation
 	hash    string // plan.RequestHash
 
-	idempotency string    // the Idempotency-Key of a change
-	unanswered  bool      // it is that of the same request of an earlier run, of which no answer is known
-	ask         *plan.Ask // the approval that the step needs
+	idempotency string        // the Idempotency-Key of a change
+	unanswered  bool          // it is that of the same request of an earlier run, of which no answer is known
+	ask         *plan.Ask     // the approval that the step needs
+	within      time.Duration // how long it may take
 
 	substitute      *plan.Command // the command that replaces the failed one
 	changedByResult bool          // the result of an earlier step changes the command in a way that the plan does not show
 }
 
+// preparer makes the calls of a run ready to be sent.
+type preparer struct {
+	store    callStore
+	schemas  tool.Compiler
+	verified *digestCache
+	patience time.Duration // Executor.Patience
+	now      func() time.Time
+}
+
+// callStore reads that of which calls are made.
+type callStore interface {
+	run.Catalogue
+	plan.ResultReader
+	tool.KeyReader
+}
+
 // prepare checks that the step is unchanged since the confirmation and builds its request, without
 // the key. A Failure means that nothing may be sent; an error is internal.
-func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step, look *results) (prepared, *plan.Failure, error) {
-	b, refused, err := x.bind(ctx, r, step)
+func (p preparer) prepare(ctx context.Context, r plan.Run, step plan.Step, look *results) (prepared, *plan.Failure, error) {
+	b, refused, err := p.bind(ctx, r, step)
 	if err != nil || refused != nil {
 		return prepared{}, refused, err
 	}
-	return x.fill(r, step, b, look)
+	return p.fill(r, step, b, look)
+}
+
+// obstacle is the reason why the call of an effect cannot be made now. The effect ends without it,
+// or the outcome says what must be done first.
+type obstacle struct {
+	ending  *ending
+	outcome Outcome
+}
+
+// ready prepares the next call of an effect. The call may be made when there is no obstacle.
+func (p preparer) ready(ctx context.Context, r plan.Run, step plan.Step) (prepared, obstacle, error) {
+	st := r.State(step.ID)
+	look := p.results(ctx, r, step.ID)
+	if e, err := look.skipped(step); e != nil || err != nil {
+		return prepared{}, obstacle{ending: e}, err
+	}
+	call, refused, err := p.prepare(ctx, r, step, look)
+	if err != nil || refused != nil {
+		return call, obstacle{ending: failedEnding(refused)}, err
+	}
+	waits, refused := call.approvalRequest().gate(r, st, p.now())
+	switch {
+	case refused != nil:
+		e := failedEnding(refused)
+		if refused.Code == codeCommandFailed { // the response of the command is the cause
+			e.result = st.Result
+		}
+		return call, obstacle{ending: e}, nil
+	case waits:
+		return call, obstacle{outcome: OutcomeApproval}, nil
+	case attemptOf(r, step, p.now()).canReason():
+		return call, obstacle{outcome: OutcomeReason}, nil
+	}
+	call.within = call.time(p.patience)
+	return call, obstacle{}, p.attachKeys(ctx, r, &call)
 }
 
 // bind reads the server and the operation of a step, and the account's rules.
-func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, *plan.Failure, error) {
-	if !x.verified.check(r.Plan, r.Digest) {
+func (p preparer) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, *plan.Failure, error) {
+	if !p.verified.check(r.Plan, r.Digest) {
 		return bound{}, failure(r, "step.plan_changed"), nil
 	}
 	call := r.Bound(step)
@@ -67,8 +120,8 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 	var unbound error
 	var err error
 	var reads sync.WaitGroup // both errors are looked at: that of the step's service first
-	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, x.Store, call) })
-	reads.Go(func() { b.rules, err = x.Store.Rules(ctx, r.Account) })
+	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, p.store, call) })
+	reads.Go(func() { b.rules, err = p.store.Rules(ctx, r.Account) })
 	reads.Wait()
 	if unbound != nil {
 		if f, ok := refusal(r, unbound); ok {
@@ -77,7 +130,7 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 		return b, nil, unbound
 	}
 	if err == nil {
-		b.siblings, err = siblingsOf(ctx, x.Store, r.Account, b.server, b.op)
+		b.siblings, err = siblingsOf(ctx, p.store, r.Account, b.server, b.op)
 	}
 	return b, nil, err
 }
@@ -99,9 +152,9 @@ func siblingsOf(ctx context.Context, c run.Catalogue, account string, server too
 }
 
 // fill resolves the step's references and builds its request.
-func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
+func (p preparer) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
 	moved := changedTarget(step, look.lookup)
-	args, changed, err := b.resolve(x.Schemas, step, look.lookup)
+	args, changed, err := b.resolve(p.schemas, step, look.lookup)
 	switch {
 	case look.err != nil:
 		return prepared{}, nil, look.err
@@ -115,7 +168,7 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 		args.Body = command.With(args.Body, other.Now)
 	}
 	call := prepared{server: b.server, op: b.op, args: args, body: args.Body, substitute: other, changedByResult: changed}
-	if call.request, err = b.build(x.Schemas, step, args); err != nil {
+	if call.request, err = b.build(p.schemas, step, args); err != nil {
 		return call, unsendable(r, err), nil
 	}
 	if b.op.Name != "" || step.Risk != plan.Read {
@@ -123,15 +176,15 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 			return call, nil, err
 		}
 	}
-	x.complete(r, step, &call)
-	ask, refused := x.checkRules(r, step, b, call)
+	call.complete(r, step)
+	ask, refused := call.checkRules(r, step, b)
 	call.ask = ask
 	return call, refused, nil
 }
 
 // complete gives a built call its hash, its key and what else belongs to its run. The definition of a tool is read again at every
 // call: it must have the confirmed fingerprint.
-func (x *Executor) complete(r plan.Run, step plan.Step, call *prepared) {
+func (call *prepared) complete(r plan.Run, step plan.Step) {
 	if call.op.Name != "" {
 		call.hash = plan.RequestHash(call.op.Name, call.request.URL, call.body)
 		call.tool = &tool.Call{
@@ -158,7 +211,7 @@ func argumentsOf(body json.RawMessage) json.RawMessage {
 }
 
 // checkRules applies the account's rules to a prepared call.
-func (x *Executor) checkRules(r plan.Run, step plan.Step, b bound, call prepared) (*plan.Ask, *plan.Failure) {
+func (call prepared) checkRules(r plan.Run, step plan.Step, b bound) (*plan.Ask, *plan.Failure) {
 	args := call.args
 	args.Body = call.body
 	ask, denied := b.rules.AskFor(step, r.Plan, judged(step, b, args), r.Text(locale.Say("turn.destroys")))
@@ -168,7 +221,7 @@ func (x *Executor) checkRules(r plan.Run, step plan.Step, b bound, call prepared
 	if ask == nil && step.Ask != nil && !step.Ask.Maybe { // the user who confirmed saw that the step would wait
 		ask = step.Ask
 	}
-	return withReason(ask, x.approvalReason(r, call)), nil
+	return withReason(ask, call.approvalReason(r)), nil
 }
 
 // judged is a call as the rules judge it when its references are resolved.
@@ -180,9 +233,9 @@ func judged(step plan.Step, b bound, args tool.Arguments) rule.Call {
 }
 
 // attachKeys adds the keys of the server to a call: those that its operation needs.
-func (x *Executor) attachKeys(ctx context.Context, r plan.Run, call *prepared) error {
+func (p preparer) attachKeys(ctx context.Context, r plan.Run, call *prepared) error {
 	var err error
-	call.keys, err = keysFor(ctx, x.Store, r.Account, call.server, call.op)
+	call.keys, err = keysFor(ctx, p.store, r.Account, call.server, call.op)
 	if call.tool != nil {
 		call.tool.Keys = call.keys
 	}
@@ -212,7 +265,7 @@ func keysFor(ctx context.Context, store tool.KeyReader, account string, server t
 // reported failure is complete, so the next attempt has another key.
 func (call *prepared) identify(r plan.Run, step plan.Step) error {
 	st := r.State(step.ID)
-	_, isCommand := command.Of(call.args.Method, call.args.Path, call.args.Body)
+	_, isCommand := command.Of(call.args)
 	switch {
 	case isCommand && st.Result != nil && meaning.Of(st.Result.Status, false) == meaning.Done:
 		call.idempotency = fmt.Sprintf("%s:%s:%d", r.ID, step.ID, st.Attempts+1)

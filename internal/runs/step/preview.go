@@ -33,7 +33,7 @@ const (
 //
 // As a look of a turn, a read is made only when what it may carry is of its server's circle: the data that the plan may
 // have (plan.Run.ReadFrom), whoever wrote or changed it last, and the results that the read refers to.
-type Preview struct{ Reader }
+type Preview struct{ Reader Reader }
 
 // Known returns what is known of each step of a draft, in the order of its steps; nothing of steps that only read. Its reads
 // take at most limit. wrong lists the calls that could not be sent with what was read, or with what a turn
@@ -41,7 +41,7 @@ type Preview struct{ Reader }
 func (p Preview) Known(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) (known []plan.Known, wrong []fault.Field) {
 	reading, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	seen := &results{ctx: reading, store: p.Store, run: r, read: map[string]*ref.Result{}}
+	seen := &results{ctx: reading, store: p.Reader.Store, run: r, read: map[string]*ref.Result{}}
 	for _, st := range p.Look(reading, r, limit) {
 		seen.read[st.StepID.String()] = &ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
@@ -50,7 +50,7 @@ func (p Preview) Known(ctx context.Context, r plan.Run, looked map[string]ref.Re
 	wrong = p.try(reading, t)
 	seen.ctx = ctx // a service that was slow hides no doubt
 	if err := p.addDoubts(ctx, t, known); err != nil {
-		p.Log.WarnContext(ctx, "step.doubts_not_read", "run_id", r.ID, "error", err)
+		p.Reader.Log.WarnContext(ctx, "step.doubts_not_read", "run_id", r.ID, "error", err)
 	}
 	return known, wrong
 }
@@ -109,7 +109,7 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 			return seen
 		}
 	}
-	rules, err := p.Store.Rules(ctx, r.Account)
+	rules, err := p.Reader.Store.Rules(ctx, r.Account)
 	if err != nil {
 		return seen
 	}
@@ -150,7 +150,7 @@ func (p Preview) earlier(ctx context.Context, r plan.Run) (map[string]ref.Result
 		res := *st.Result
 		if res.Apart > 0 {
 			var err error
-			if res, err = p.Store.Whole(ctx, r, st.StepID, res); err != nil {
+			if res, err = p.Reader.Store.Whole(ctx, r, st.StepID, res); err != nil {
 				continue
 			}
 			st.Result = &res
@@ -240,7 +240,7 @@ func (p Preview) circles(ctx context.Context, r plan.Run) ([]string, error) {
 
 // circle returns the circle of a server. One that was removed, and what is no server, is a circle of its own.
 func (p Preview) circle(ctx context.Context, account, id string) (string, error) {
-	server, err := p.Store.Server(ctx, account, id)
+	server, err := p.Reader.Store.Server(ctx, account, id)
 	if errors.Is(err, tool.ErrServerNotFound) {
 		return tool.Server{ID: id}.Circle(), nil
 	}
@@ -251,10 +251,10 @@ func (p Preview) circle(ctx context.Context, account, id string) (string, error)
 // result. carried are the circles whose data may be in it.
 func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup, carried []string) (res *plan.Result, circle string) {
 	var seen plan.ReadAnswer
-	b, err := p.target(ctx, r.Bound(s))
+	b, err := p.Reader.target(ctx, r.Bound(s))
 	if err == nil {
 		b.rules = rules
-		seen, err = p.makeRead(ctx, r.Bound(s), b, look, func(server tool.Server, op tool.Operation) bool {
+		seen, err = p.Reader.makeRead(ctx, r.Bound(s), b, look, func(server tool.Server, op tool.Operation) bool {
 			circle = server.Circle()
 			foreign := func(c string) bool { return c != circle }
 			return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method && !slices.ContainsFunc(carried, foreign)
@@ -264,10 +264,10 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 		return nil, ""
 	}
 	if err != nil || meaning.Of(seen.Result.Status, false) != meaning.Done || seen.Result.Truncated {
-		p.Log.InfoContext(ctx, "step.not_previewed", "mcp_id", s.MCPID, "step", s.ID, "status", seen.Status(), "error", err)
+		p.Reader.Log.InfoContext(ctx, "step.not_previewed", "mcp_id", s.MCPID, "step", s.ID, "status", seen.Status(), "error", err)
 		return nil, ""
 	}
-	p.Log.InfoContext(ctx, "step.previewed", "mcp_id", s.MCPID, "step", s.ID, "bytes", seen.Result.Bytes)
+	p.Reader.Log.InfoContext(ctx, "step.previewed", "mcp_id", s.MCPID, "step", s.ID, "bytes", seen.Result.Bytes)
 	return seen.Result, circle
 }
 
@@ -278,7 +278,7 @@ func (p Preview) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (pl
 	if !ok || !bound {
 		return plan.Call{}, fmt.Errorf("run %s has no call %s", r.ID, id)
 	}
-	from := &results{ctx: ctx, store: p.Store, run: r, effect: id, read: map[string]*ref.Result{}}
+	from := &results{ctx: ctx, store: p.Reader.Store, run: r, effect: id, read: map[string]*ref.Result{}}
 	args, err := resolve(s, binding.Template, from.lookup)
 	if from.err != nil {
 		return plan.Call{}, from.err

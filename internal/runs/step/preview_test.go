@@ -182,7 +182,7 @@ func TestPreviewStopsAtTimeLimit(t *testing.T) {
 	w := newPreviewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 	p := previewer(w)
-	p.Sender = slow{}
+	p.Reader.Sender = slow{}
 	if found, _ := p.Known(t.Context(), r, nil, 30*time.Millisecond); found[1].Targets != nil { // the server never responds
 		t.Errorf("%+v", found)
 	}

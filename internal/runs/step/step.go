@@ -12,14 +12,15 @@
 // Before the first call of a step the account's rules are read again. A denied call is not made. A
 // call that needs approval waits until a person approves exactly the request that is sent. The
 // targets that the plan showed must be unchanged.
+//
+// An effect is prepared (preparer), sent (wire), judged (attempt) and written with its messages (journal, notes). Executor makes
+// one effect of these parts, and driver carries out those of a run that are next, unless its outlook says that a later one
+// can never be done.
 package step
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"piloto/internal/conversation"
@@ -66,8 +67,6 @@ type Task struct {
 	Account string
 	RunID   string
 	StepID  plan.EffectID
-
-	progress *progress
 }
 
 // Outcome tells the state machine how to continue after an invocation without error.
@@ -151,190 +150,25 @@ type Executor struct {
 // that already ended is not repeated; its ending is returned again. Execute returns *Error when the
 // effect failed. Any other error is internal, and the invocation may be repeated.
 func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
-	r, err := x.Store.Bare(ctx, t.Account, t.RunID)
-	if err != nil {
+	e := x.effect(x.journal(t))
+	e.id = t.StepID
+	if err := e.journal.read(ctx); err != nil {
 		return Done{}, err
 	}
-	t.progress = &progress{run: r, last: &latest{r, true}}
-	return x.execute(ctx, t, r)
+	return e.execute(ctx)
 }
 
-func (x *Executor) execute(ctx context.Context, t Task, r plan.Run) (Done, error) {
-	step, ok := r.Plan.Step(t.StepID)
-	if !ok {
-		return Done{}, &Error{Name: Rejected, Message: "the plan has no step " + t.StepID.String()}
-	}
-	st := r.State(step.ID)
-	switch {
-	case st.Status == plan.StepDone, st.Status == plan.StepSkipped:
-		return continueWith(OutcomeDone), nil
-	case st.Status.Terminal():
-		return Done{}, &Error{Name: errorName(st.Status), Message: messageOf(st)}
-	}
-	if why := misplacedReason(r, step); why != "" {
-		return Done{}, &Error{Name: Cancelled, Message: why}
-	}
-	stopping := r.CancelAt != nil && !step.ID.Undo()
-	unsure := st.Last.Open && (st.Error != nil || !plan.Idempotent(step.Method) || stopping && step.Risk != plan.Read)
-	switch {
-	case unsure && x.mayBeCalling(st):
-		return Done{}, &Error{Name: Throttled, Message: "another invocation may still be in its call"}
-	case stopping && !unsure && !st.Expanded:
-		return x.end(ctx, t, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: failure(r, "step.cancelled")})
-	case x.Now().Before(st.NotBefore):
-		return Done{}, &Error{Name: Throttled, Message: "it is too early to ask again"}
-	case unsure:
-		return x.check(ctx, t, r, step)
-	}
-	return x.attempt(ctx, t, r, step)
+func (x *Executor) journal(t Task) *journal {
+	return &journal{store: x.Store, ids: x.IDs, locks: &x.locks, now: x.Now, log: x.Log, account: t.Account, runID: t.RunID, last: &latest{}}
 }
 
-// misplacedReason returns the reason why an effect may not run in the present state of the run;
-// empty when it may.
-func misplacedReason(r plan.Run, step plan.Step) string {
-	if !r.Status.Active() {
-		return fmt.Sprintf("the run is %s", r.Status)
-	}
-	if step.ID.Undo() {
-		base := r.State(step.ID.Base())
-		switch {
-		case r.UndoAt == nil:
-			return "nothing is being undone"
-		case base.Status != plan.StepDone && (base.Resolved == nil || base.Resolved.Outcome != plan.OutcomeDone):
-			return "what would be undone was not done"
-		}
-		return ""
-	}
-	if r.UndoAt != nil {
-		return "the run is being undone"
-	}
-	if n := step.ID.Item(); n >= 0 {
-		if parent := r.State(plan.EffectOf(step.ID.Step())); !parent.Expanded || parent.Status.Terminal() || n >= parent.Items {
-			return "the step is not being done for that element"
-		}
-	}
-	return ""
+func (x *Executor) preparer() preparer {
+	return preparer{store: x.Store, schemas: x.Schemas, verified: &x.verified, patience: x.Patience, now: x.Now}
 }
 
-// attempt makes the next call of an effect, unless another part must come first: the condition, the
-// elements, the approval, or the reasoning about a failed command.
-func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
-	if step.ForEach != "" {
-		return x.each(ctx, t, r, step)
+func (x *Executor) effect(j *journal) effect {
+	return effect{
+		calls: x.preparer(), wire: wire{sender: x.Sender, caller: x.Caller, files: x.Files, tools: x.Store}, notes: notes{x.IDs}, journal: j,
+		now: x.Now, log: x.Log, aloneSince: x.AloneSince,
 	}
-	call, first, err := x.ready(ctx, r, step)
-	switch {
-	case err != nil:
-		return Done{}, err
-	case first.ending != nil:
-		return x.end(ctx, t, *first.ending)
-	case first.outcome != "":
-		return continueWith(first.outcome), nil
-	}
-	return x.sendAttempt(ctx, t, r, step, call)
-}
-
-// obstacle is the reason why the call of an effect cannot be made now. The effect ends without it,
-// or the outcome says what must be done first.
-type obstacle struct {
-	ending  *ending
-	outcome Outcome
-}
-
-// ready prepares the next call of an effect. The call may be made when there is no obstacle.
-func (x *Executor) ready(ctx context.Context, r plan.Run, step plan.Step) (prepared, obstacle, error) {
-	st := r.State(step.ID)
-	look := x.results(ctx, r, step.ID)
-	if e, err := x.skipped(r, step, look); e != nil || err != nil {
-		return prepared{}, obstacle{ending: e}, err
-	}
-	call, refused, err := x.prepare(ctx, r, step, look)
-	if err != nil || refused != nil {
-		return call, obstacle{ending: failedEnding(refused)}, err
-	}
-	waits, refused := x.gate(r, st, call.approvalRequest())
-	switch {
-	case refused != nil:
-		e := failedEnding(refused)
-		if refused.Code == codeCommandFailed { // the response of the command is the cause
-			e.result = st.Result
-		}
-		return call, obstacle{ending: e}, nil
-	case waits:
-		return call, obstacle{outcome: OutcomeApproval}, nil
-	case x.canReason(r, step, st):
-		return call, obstacle{outcome: OutcomeReason}, nil
-	}
-	return call, obstacle{}, x.attachKeys(ctx, r, &call)
-}
-
-// skipped returns the ending of a step that is skipped before its first attempt; nil for any other.
-func (x *Executor) skipped(r plan.Run, step plan.Step, look *results) (*ending, error) {
-	if !step.ID.Whole() || r.State(step.ID).Attempts > 0 {
-		return nil, nil
-	}
-	return x.skippedEnding(r, step, look)
-}
-
-// sendAttempt writes the attempt, makes the call and writes the result.
-func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step plan.Step, call prepared) (Done, error) {
-	forget := func() { // what effects of other invocations have changed by now
-		if !t.progress.alone && !runsAlone(r.Plan, step.ID) && r.State(step.ID).Handed == "" {
-			t.progress.last.known = false
-		}
-	}
-	forget()
-	if err := x.begin(ctx, t, call); err != nil {
-		return Done{}, err
-	}
-	forget()
-	return x.call(ctx, t, step, call)
-}
-
-// call makes the call of an attempt that was written, and writes the result.
-func (x *Executor) call(ctx context.Context, t Task, step plan.Step, call prepared) (Done, error) {
-	r := t.progress.run
-	answer, err := x.send(ctx, t, call)
-	if errors.Is(err, tool.ErrToolChanged) {
-		if freezeErr := x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, call.server.ID, call.server.Catalogue, step.Tool, x.Now()); freezeErr != nil {
-			x.Log.ErrorContext(ctx, "step.not_frozen", "mcp_id", call.server.ID, "tool", step.Tool, "error", freezeErr)
-		}
-	}
-	// The result must be written even if the invocation was cancelled.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
-	defer cancel()
-	return x.end(ctx, t, x.judge(r, step, r.State(step.ID), call, answer, err))
-}
-
-// send makes the call. It takes as long as the attempt says, or as it is granted meanwhile.
-func (x *Executor) send(ctx context.Context, t Task, call prepared) (tool.Answer, error) {
-	r := t.progress.run
-	within := r.State(t.StepID).Last.Until().Sub(x.Now()) - outlives
-	if call.tool == nil || call.server.Kind == tool.KindFiles {
-		return x.sendWithin(ctx, r, call, within)
-	}
-	call.tool.Within, call.tool.Prolong = within, x.prolong(t)
-	return x.sendWithin(ctx, r, call, longestCall)
-}
-
-// sendWithin makes a call that takes at most a time.
-func (x *Executor) sendWithin(ctx context.Context, r plan.Run, call prepared, within time.Duration) (tool.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	switch {
-	case call.tool == nil:
-		return x.Sender.Send(ctx, call.request, call.keys, maxAnswer)
-	case call.server.Kind == tool.KindFiles:
-		return x.changeFiles(ctx, r, *call.tool)
-	}
-	return x.Caller.CallTool(ctx, *call.tool)
-}
-
-// runsAlone reports whether no other effect of the run executes at the same time.
-func runsAlone(p plan.Plan, id plan.EffectID) bool {
-	if id.Undo() || id.Item() >= 0 {
-		return id.Undo()
-	}
-	waves, err := plan.Waves(p.Steps)
-	return err == nil && slices.ContainsFunc(waves, func(wave []plan.EffectID) bool { return len(wave) == 1 && wave[0] == id })
 }

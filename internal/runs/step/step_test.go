@@ -381,7 +381,7 @@ func TestStepStoresResponsesOfEverySize(t *testing.T) {
 			if res == nil || res.Apart > 0 != c.apart || res.Truncated || len(c.body) > 0 && (!json.Valid(res.Body) || !utf8.Valid(res.Body)) {
 				t.Errorf("kept %d bytes, apart in %d, truncated %v", len(res.Body), res.Apart, res.Truncated)
 			}
-			if _, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, ""); err != nil {
+			if _, err := w.Runs.Finish(context.Background(), fixture.Key(r.ID), ""); err != nil {
 				t.Error(err)
 			}
 		})

@@ -42,9 +42,9 @@ const (
 	spare = time.Minute
 )
 
-// callTime returns how long a call may take, with what precedes it, unless it is granted more (prolong).
-func (x *Executor) callTime(call prepared) time.Duration {
-	patience := cmp.Or(x.Patience, UsualPatience)
+// time returns how long a call may take, with what precedes it, unless it is granted more (prolong).
+func (call prepared) time(patience time.Duration) time.Duration {
+	patience = cmp.Or(patience, UsualPatience)
 	switch {
 	case call.tool == nil:
 		return patience
@@ -60,29 +60,30 @@ func lasting(call time.Duration) int { return int(math.Ceil((call + outlives).Se
 // mayBeCalling reports whether the invocation that wrote the open attempt may still receive a
 // response. The state machine invokes a step again when it loses track of an invocation, which may
 // still run. An open attempt with an error has ended without a response.
-func (x *Executor) mayBeCalling(st plan.StepState) bool {
+func (e *effect) mayBeCalling(st plan.StepState) bool {
 	switch {
 	case st.Error != nil:
 		return false
-	case !x.AloneSince.IsZero() && st.Last.SentAt.Before(x.AloneSince):
+	case !e.aloneSince.IsZero() && st.Last.SentAt.Before(e.aloneSince):
 		return false
 	}
-	return x.Now().Before(st.Last.Until())
+	return e.now().Before(st.Last.Until())
 }
 
 // errCallOver means that an attempt ended, or another began.
 var errCallOver = errors.New("the attempt is over")
 
 // prolong lets the call of the last attempt go on: it stores how long, before it does. The call may end meanwhile, so
-// it has a progress of its own.
-func (x *Executor) prolong(t Task) tool.Prolong {
-	number := t.progress.run.State(t.StepID).Last.Number
-	t.progress = &progress{run: t.progress.run, last: &latest{}}
+// it has a journal of its own.
+func (e *effect) prolong() tool.Prolong {
+	number := e.journal.run.State(e.id).Last.Number
+	j := *e.journal
+	j.last = &latest{}
 	return func(ctx context.Context, within time.Duration) time.Duration {
 		ctx, cancel := context.WithTimeout(ctx, addTime)
 		defer cancel()
-		err := x.decide(ctx, t, func(r plan.Run) ([]run.Move, error) {
-			st, at := r.State(t.StepID), x.Now()
+		err := j.decide(ctx, e.id, func(r plan.Run) ([]run.Move, error) {
+			st, at := r.State(e.id), e.now()
 			if !st.Last.Open || st.Last.Number != number || st.Status.Terminal() {
 				return nil, errCallOver
 			}
@@ -91,7 +92,7 @@ func (x *Executor) prolong(t Task) tool.Prolong {
 			return []run.Move{{Record: run.Record{At: at}, State: &st}}, nil
 		})
 		if err != nil {
-			x.Log.WarnContext(ctx, "step.not_prolonged", "run_id", t.RunID, "step", t.StepID, "error", err)
+			e.log.WarnContext(ctx, "step.not_prolonged", "run_id", j.runID, "step", e.id, "error", err)
 			return 0
 		}
 		return within

@@ -18,7 +18,7 @@ import (
 // values were answers.
 func (p Preview) trial(r plan.Run, look *results, looked map[string]ref.Result) *trial {
 	return &trial{
-		run: r, look: look, before: readAgain(r.Plan, look, looked), schemas: p.Schemas, literals: r.Plan.Undoes != "", unknown: map[plan.EffectID]bool{}, learned: newLearned(),
+		run: r, look: look, before: readAgain(r.Plan, look, looked), schemas: p.Reader.Schemas, literals: r.Plan.Undoes != "", unknown: map[plan.EffectID]bool{}, learned: newLearned(),
 		bind: func(ctx context.Context, call plan.Step) (bound, bool, error) { return p.bind(ctx, r, call) },
 	}
 }
@@ -28,7 +28,7 @@ func (p Preview) trial(r plan.Run, look *results, looked map[string]ref.Result) 
 func (p Preview) try(ctx context.Context, t *trial) (wrong []fault.Field) {
 	found, err := t.misfits(ctx)
 	if err != nil {
-		p.Log.WarnContext(ctx, "step.not_tried", "run_id", t.run.ID, "error", err)
+		p.Reader.Log.WarnContext(ctx, "step.not_tried", "run_id", t.run.ID, "error", err)
 	}
 	for _, m := range found {
 		loc := []any{"steps", m.step}
@@ -71,11 +71,11 @@ func readAgain(p plan.Plan, known *results, looked map[string]ref.Result) (befor
 
 // bind binds a call of a draft. One that cannot be bound now is told when the draft is confirmed.
 func (p Preview) bind(ctx context.Context, r plan.Run, call plan.Step) (b bound, ok bool, err error) {
-	if b, err = p.target(ctx, r.Bound(call)); err == nil {
-		b.rules, err = p.Store.Rules(ctx, r.Account)
+	if b, err = p.Reader.target(ctx, r.Bound(call)); err == nil {
+		b.rules, err = p.Reader.Store.Rules(ctx, r.Account)
 	}
 	if err == nil {
-		b.siblings, err = siblingsOf(ctx, p.Store, r.Account, b.server, b.op)
+		b.siblings, err = siblingsOf(ctx, p.Reader.Store, r.Account, b.server, b.op)
 	}
 	return b, err == nil, nil
 }

@@ -23,7 +23,7 @@ func booking() plan.ProposedStep {
 
 func undos(t *testing.T, w *fixture.World, r plan.Run) []string {
 	t.Helper()
-	list, err := w.Runs.Undo(context.Background(), fixture.Account, r.ID, "Run.StepFailed")
+	list, err := w.Runs.Undo(context.Background(), fixture.Key(r.ID), "Run.StepFailed")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,12 @@ import (
 // its turn has not come. Nothing then has to be undone that need not have been done.
 
 // refuseUnfit ends the first step that cannot be done with the results that are known now. It reports whether it did.
-func (x *Executor) refuseUnfit(ctx context.Context, t Task) (bool, error) {
-	id, why, err := x.unfit(ctx, t.progress)
+func (d *driver) refuseUnfit(ctx context.Context) (bool, error) {
+	id, why, err := d.pattern.ahead.unfit(ctx, d.journal.run)
 	if why == nil || err != nil {
 		return false, err
 	}
-	t.StepID = id
-	_, err = x.end(ctx, t, *failedEnding(why))
+	_, err = d.effect(id).end(ctx, *failedEnding(why))
 	var recorded *Error
 	if errors.As(err, &recorded) && !again(err) {
 		return true, nil
@@ -29,21 +28,27 @@ func (x *Executor) refuseUnfit(ctx context.Context, t Task) (bool, error) {
 }
 
 // asksInVain returns an empty outcome in the place of one that waits for an approval, when a step cannot be done.
-func (x *Executor) asksInVain(ctx context.Context, t Task, waits Done) (Done, error) {
-	if err := x.read(ctx, t); err != nil {
+func (d *driver) asksInVain(ctx context.Context, waits Done) (Done, error) {
+	if err := d.journal.read(ctx); err != nil {
 		return Done{}, err
 	}
-	refused, err := x.refuseUnfit(ctx, t)
+	refused, err := d.refuseUnfit(ctx)
 	if err != nil || refused {
 		return Done{}, err
 	}
 	return waits, nil
 }
 
+// outlook finds what of a run can never be done.
+type outlook struct {
+	calls   preparer
+	store   doubtStore
+	learned *learned
+}
+
 // unfit returns the first step that cannot be done, and the reason; a nil reason when there is none.
-func (x *Executor) unfit(ctx context.Context, p *progress) (plan.EffectID, *plan.Failure, error) {
+func (o outlook) unfit(ctx context.Context, r plan.Run) (plan.EffectID, *plan.Failure, error) {
 	none := plan.EffectID{}
-	r := p.run
 	if !r.Status.Active() || r.UndoAt != nil || r.CancelAt != nil {
 		return none, nil, nil
 	}
@@ -51,18 +56,15 @@ func (x *Executor) unfit(ctx context.Context, p *progress) (plan.EffectID, *plan
 	if failed != nil || len(next) == 0 {
 		return none, nil, nil //nolint:nilerr // no further effect begins
 	}
-	if p.learned == nil {
-		p.learned = newLearned()
-	}
 	t := trial{
-		run: r, look: x.results(ctx, r, none), schemas: x.Schemas, unknown: map[plan.EffectID]bool{}, learned: p.learned, bind: x.bindTrial(r),
+		run: r, look: o.calls.results(ctx, r, none), schemas: o.calls.schemas, unknown: map[plan.EffectID]bool{}, learned: o.learned, bind: o.calls.bindTrial(r),
 	}
 	if len(next) == 1 {
 		t.begins = next[0]
 	}
 	found, err := t.misfits(ctx)
 	if err == nil && len(found) == 0 {
-		return x.unsaid(ctx, &t)
+		return o.unsaid(ctx, &t)
 	}
 	if err != nil {
 		return none, nil, err
@@ -72,9 +74,9 @@ func (x *Executor) unfit(ctx context.Context, p *progress) (plan.EffectID, *plan
 
 // bindTrial binds a call of a run for a trial. One whose binding does not hold any more is told when its turn comes: it may
 // hold again.
-func (x *Executor) bindTrial(r plan.Run) func(context.Context, plan.Step) (bound, bool, error) {
+func (p preparer) bindTrial(r plan.Run) func(context.Context, plan.Step) (bound, bool, error) {
 	return func(ctx context.Context, call plan.Step) (bound, bool, error) {
-		b, refused, err := x.bind(ctx, r, call)
+		b, refused, err := p.bind(ctx, r, call)
 		return b, refused == nil, err
 	}
 }

@@ -30,9 +30,9 @@ func New(config aws.Config, arn string) *Machine {
 }
 
 // StartExecution starts a run's execution. It returns nil when the execution was already started.
-func (m *Machine) StartExecution(ctx context.Context, account, runID string) error {
+func (m *Machine) StartExecution(ctx context.Context, k run.Key) error {
 	failpoint.Here("stepfn.start.before")
-	err := m.start(ctx, runID, statemachines.Input{RunID: runID, AccountID: account})
+	err := m.start(ctx, k.RunID, statemachines.Input{RunID: k.RunID, AccountID: k.Account})
 	failpoint.Here("stepfn.start.after")
 	return err
 }

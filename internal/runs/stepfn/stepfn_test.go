@@ -79,19 +79,19 @@ func TestStartExecutionStartsRunOnce(t *testing.T) {
 		}
 	}
 	watch(run.ExecutionNone)
-	if err := machine.StartExecution(ctx, "acme", id); err != nil {
+	if err := machine.StartExecution(ctx, run.Key{Account: "acme", RunID: id}); err != nil {
 		t.Fatal(err)
 	}
 	if input := string(<-function.calls); input != `{"run_id":"`+id+`","account_id":"acme"}` && input != `{"account_id":"acme","run_id":"`+id+`"}` {
 		t.Errorf("more than names travels: %s", input) // only ids are sent: guarantee I21
 	}
 	watch(run.ExecutionRunning)
-	if err := machine.StartExecution(ctx, "acme", id); err != nil {
+	if err := machine.StartExecution(ctx, run.Key{Account: "acme", RunID: id}); err != nil {
 		t.Errorf("a second start: %v", err)
 	}
 	close(function.release)
 	watch(run.ExecutionEnded)
-	if err := machine.StartExecution(ctx, "acme", id); err != nil {
+	if err := machine.StartExecution(ctx, run.Key{Account: "acme", RunID: id}); err != nil {
 		t.Errorf("a start after the end: %v", err)
 	}
 	if n := len(function.calls); n != 0 {

@@ -248,7 +248,7 @@ func copied(b conversation.Branch, row messageRow, to string) (w kv.Write, bytes
 		if none {
 			out.Said, none = saidOf(m), false
 		} else {
-			out.Format, out.More = messageFormat, append(out.More, saidOf(m))
+			out.More = append(out.More, saidOf(m))
 		}
 	}
 	return kv.Put(out, "", nil), bytes, nil

@@ -108,7 +108,7 @@ func (s *Store) walk(ctx context.Context, account, scope string, keep filter, pl
 	if position != "" {
 		first, before = int(position[0])-'a', position[1:]
 	}
-	if first < 0 || first >= len(places) { // an earlier version gave it
+	if first < 0 || first >= len(places) { // no list gave it
 		return nil, false, kv.ErrCursor
 	}
 	var rows []listedRow

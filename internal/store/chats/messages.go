@@ -19,18 +19,14 @@ import (
 const messageKind = "M#"
 
 // messageRow is the messages of one transaction that the assistant wrote: the first one, whose position is in the
-// key, and in More those after it. Until format 3 each message has a row.
+// key, and in More those after it.
 type messageRow struct {
-	Format int    `dynamodbav:"v,omitempty"`
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	PK string `dynamodbav:"PK"`
+	SK string `dynamodbav:"SK"`
 	Said
 	More     []Said `dynamodbav:"more,omitempty"`
 	Replaced string `dynamodbav:"replaced_by,omitempty"` // of all its messages
 }
-
-// messageFormat is the format of a row with more than one message.
-const messageFormat = 4
 
 // Said is one message of a row.
 type Said struct {
@@ -185,7 +181,7 @@ func Append(account, chatID string, list []conversation.Message) []kv.Write {
 		n := together(list)
 		row := messageRow{PK: kv.Chat(account, chatID), SK: messageKind + list[0].Seq, Said: saidOf(list[0])}
 		for _, m := range list[1:n] {
-			row.Format, row.More = messageFormat, append(row.More, saidOf(m))
+			row.More = append(row.More, saidOf(m))
 		}
 		condition := "attribute_not_exists(PK)"
 		if list[0].Role == conversation.RoleUser { // a repeated request writes the same message again

@@ -4,17 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"piloto/internal/ground/fault"
 )
 
-// Format is the number of the format in which everything is stored. A row without the attribute
-// "v" is of format 1. A later format writes its number there, and its code reads the rows of the
-// formats before it.
-const Format = 5
+// Format is the number of the format in which everything is stored. A data folder says it in one row; the row of a run and
+// that of a wallet say it in the attribute "v". Nothing of another format is read or changed: neither of an older one
+// nor of a newer one.
+const Format = 6
 
-// ErrFormat is a row of a later version of the program.
-var ErrFormat = errors.New("kv: a later version of the program wrote this row")
+// ErrFormat is a row, or a table, of another format.
+var ErrFormat = fault.New(fault.Internal, "storage_format")
 
-// ErrUnreadable is a row that is there and cannot be read: it is damaged, or of a later version (ErrFormat, too).
+// ErrUnreadable is a row that is there and cannot be read: it is damaged, or of another format (ErrFormat, too).
 var ErrUnreadable = errors.New("kv: the row cannot be read")
 
 // Document is a kind of JSON value that rows keep in one attribute, as bytes. Every field of T

@@ -33,7 +33,7 @@ func DueList(list, account string) string {
 func shardOf(list string, n int) string { return fmt.Sprintf("%s#%02d", list, n) }
 
 // IsDue reports whether a partition is one of a list.
-func IsDue(pk, list string) bool { return pk == list || strings.HasPrefix(pk, list+"#") }
+func IsDue(pk, list string) bool { return strings.HasPrefix(pk, list+"#") }
 
 // DueKey is the key of a row that is due, and its place in the list.
 type DueKey struct {
@@ -42,21 +42,16 @@ type DueKey struct {
 	DueSK string
 }
 
-// Due lists the rows of a list that are due by a time, the oldest first, at most limit. In format 1 a
-// list is one partition, with the name of the list.
+// Due lists the rows of a list that are due by a time, the oldest first, at most limit.
 func (t *Table) Due(ctx context.Context, list string, at time.Time, limit int) ([]DueKey, error) {
-	var found [dueShards + 1][]Item
-	var errs [dueShards + 1]error
+	var found [dueShards][]Item
+	var errs [dueShards]error
 	var reads sync.WaitGroup
 	for n := range found {
-		partition := list
-		if n < dueShards {
-			partition = shardOf(list, n)
-		}
 		reads.Go(func() {
 			t.dueReads <- struct{}{}
 			defer func() { <-t.dueReads }()
-			found[n], errs[n] = t.Read(ctx, DueBy(partition, at), limit)
+			found[n], errs[n] = t.Read(ctx, DueBy(shardOf(list, n), at), limit)
 		})
 	}
 	reads.Wait()
@@ -83,11 +78,6 @@ var ErrBehind = errors.New("kv: the index is behind")
 // with ErrBehind is left out.
 func DueRows[K any](ctx context.Context, t *Table, list string, at time.Time, limit int, read func(DueKey) (K, error)) ([]sweep.Row[K], error) {
 	keys, err := t.Due(ctx, list, at, limit)
-	return RowsOf(t, keys, read), err
-}
-
-// RowsOf returns rows that are due as a sweep works on them.
-func RowsOf[K any](t *Table, keys []DueKey, read func(DueKey) (K, error)) []sweep.Row[K] {
 	var rows []sweep.Row[K]
 	for _, k := range keys {
 		r := sweep.Row[K]{Name: k.PK + " " + k.SK, Tries: triesOf(k.DueSK), PutOff: func(ctx context.Context, until time.Time) (bool, error) {
@@ -101,7 +91,7 @@ func RowsOf[K any](t *Table, keys []DueKey, read func(DueKey) (K, error)) []swee
 			rows = append(rows, r)
 		}
 	}
-	return rows
+	return rows, err
 }
 
 // Unknown is the error of a row that is due, and whose key says nothing.

@@ -158,23 +158,3 @@ func (t *Table) Read(ctx context.Context, s Span, limit int) ([]Item, error) {
 	})
 	return items, err
 }
-
-// Keys calls f for the keys of the rows of the whole table that meet a filter, after a key (nil: from the beginning),
-// one page at a time and with the key to go on from, until f returns false. It reads every row, so it is only for what
-// is done once. fields are the attributes that the filter names; a role may allow no others.
-func (t *Table) Keys(ctx context.Context, after Item, filter, fields string, values Item, f func(keys []Item, next Item) (bool, error)) error {
-	in := &dynamodb.ScanInput{
-		TableName: &t.name, ExclusiveStartKey: after, FilterExpression: &filter, ExpressionAttributeValues: values,
-		Select: types.SelectSpecificAttributes, ProjectionExpression: &fields,
-	}
-	for {
-		out, err := t.client.Scan(ctx, in)
-		if err != nil {
-			return err
-		}
-		if more, err := f(out.Items, out.LastEvaluatedKey); err != nil || !more || len(out.LastEvaluatedKey) == 0 {
-			return err
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
-	}
-}

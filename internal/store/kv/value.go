@@ -103,9 +103,17 @@ func Time(ms int64) time.Time {
 // Encode returns a row, which is a struct with dynamodbav names.
 func Encode(row any) (Item, error) { return attributevalue.MarshalMap(row) }
 
+// DecodeOfFormat is Decode of a row of a kind that says its format.
+func DecodeOfFormat(it Item, row any) error {
+	if _, ok := it["v"]; !ok {
+		return errors.Join(ErrUnreadable, ErrFormat)
+	}
+	return Decode(it, row)
+}
+
 // Decode reads a row into a pointer to such a struct; ErrUnreadable.
 func Decode(it Item, row any) error {
-	if v, ok, err := Int(it, "v"); err != nil || ok && v > Format {
+	if v, ok, err := Int(it, "v"); err != nil || ok && v != Format {
 		return errors.Join(ErrUnreadable, ErrFormat, err)
 	}
 	if err := attributevalue.UnmarshalMap(it, row); err != nil {

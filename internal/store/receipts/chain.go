@@ -36,8 +36,7 @@ func chainKey(account string) string { return kv.Account(account) + "#CHAIN" }
 func linkKey(seq int) string         { return linkPrefix + kv.Pad(int64(seq), 12) }
 func keyKey(id string) string        { return "KEY#" + id }
 
-// linkRow is a link as it is stored, under its place. Until format 3 there is also a row TIP, a copy of the last one,
-// which nothing reads any more.
+// linkRow is a link as it is stored, under its place.
 type linkRow struct {
 	PK      string `dynamodbav:"PK"`
 	SK      string `dynamodbav:"SK"`

@@ -40,8 +40,7 @@ type serverRow struct {
 	DocumentURL string            `dynamodbav:"document_url,omitempty"`
 	Said        string            `dynamodbav:"document_said,omitempty"`
 	Active      bool              `dynamodbav:"active"`
-	Preview     bool              `dynamodbav:"preview,omitempty"` // of an earlier version, which had no other mode of reads
-	Reads       string            `dynamodbav:"reads,omitempty"`   // the mode; off when absent
+	Reads       string            `dynamodbav:"reads,omitempty"` // the mode; off when absent
 	Circle      string            `dynamodbav:"circle,omitempty"`
 	ReadTools   map[string]string `dynamodbav:"read_tools,omitempty"` // fingerprint by name
 	Errors      string            `dynamodbav:"errors,omitempty"`     // what an error of it means; doubt when absent
@@ -96,9 +95,6 @@ func (row serverRow) server() tool.Server {
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), RefreshedAt: kv.Time(row.RefreshedAt),
 	}
 	s.Reads = tool.Reads{Mode: tool.ReadMode(cmp.Or(row.Reads, string(tool.ReadsOff))), Circle: row.Circle, Tools: row.ReadTools}
-	if row.Reads == "" && row.Preview {
-		s.Reads.Mode = tool.ReadsPreview
-	}
 	if row.KeyIn != "" {
 		s.Keys = append([]tool.KeyPlace{{In: row.KeyIn, Name: row.KeyName, TokenURL: row.TokenURL, Scope: row.Scope}}, placesOf(row.MoreKeys)...)
 	}

@@ -12,12 +12,11 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// revisionRow is the plan of a run, or one that it had before. In format 1 each of them had a key
-// with its number, also the last one, and the run's own row had that plan a second time.
+// revisionRow is the plan of a run, or one that it had before.
 type revisionRow struct {
 	PK       string `dynamodbav:"PK"`
 	SK       string `dynamodbav:"SK"`
-	Number   int    `dynamodbav:"number,omitempty"`
+	Number   int    `dynamodbav:"number"`
 	Revision []byte `dynamodbav:"revision"` // JSON, gzipped when that is shorter
 }
 
@@ -33,7 +32,7 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	if r.Status != plan.Draft {
 		return r, fault.ErrMoved
 	}
-	before, err := s.table.Row(ctx, kv.Run(r.Account, r.ID), planKey)
+	before, err := s.planOf(ctx, r)
 	if err != nil {
 		return r, err
 	}
@@ -42,13 +41,8 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 		return r, err
 	}
 	t.post(rec)
-	if before != nil {
-		t.add(earlier(before))
-	}
-	t.add(current(r, rev), chats.Touch(r.Account, chat.ID, rec.At, "", "", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
-	t.update("digest = :digest, expires_at = :expires, v = :format", kv.Item{
-		":digest": kv.S(string(rev.Digest)), ":expires": kv.N(kv.Millis(rev.Plan.ExpiresAt)), ":format": kv.N(runFormat),
-	})
+	t.add(earlier(before), current(r, rev), chats.Touch(r.Account, chat.ID, rec.At, "", "", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
+	t.update("digest = :digest, expires_at = :expires", kv.Item{":digest": kv.S(string(rev.Digest)), ":expires": kv.N(kv.Millis(rev.Plan.ExpiresAt))})
 	if len(r.ReadFrom) > 0 {
 		t.update("read_from = :read_from", kv.Item{":read_from": kv.List(r.ReadFrom)})
 	}
@@ -62,7 +56,6 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 		}
 		t.update("dropped = :dropped", kv.Item{":dropped": kv.B(raw)})
 	}
-	t.remove, t.names = []string{"#plan"}, map[string]string{"#plan": "plan"} // of a row of format 1
 	t.need("digest = :before", kv.Item{":before": kv.S(string(r.Digest))})
 	t.due(rev.Plan.ExpiresAt)
 	t.next.Plan, t.next.Digest, t.next.Taken = rev.Plan, rev.Digest, rev.Taken
@@ -75,12 +68,9 @@ func (s *Store) Retake(ctx context.Context, r plan.Run, taken []plan.Taken, rec 
 	if r.Status != plan.Draft {
 		return r, fault.ErrMoved
 	}
-	row, err := s.table.Row(ctx, kv.Run(r.Account, r.ID), planKey)
+	row, err := s.planOf(ctx, r)
 	if err != nil {
 		return r, err
-	}
-	if row == nil { // of a draft of format 1, which has no values that were read
-		return r, fault.ErrMoved
 	}
 	rev, err := revisionOf(row)
 	switch {
@@ -97,6 +87,15 @@ func (s *Store) Retake(ctx context.Context, r plan.Run, taken []plan.Taken, rec 
 	t.add(current(r, rev))
 	t.next.Taken = taken
 	return s.commit(ctx, t)
+}
+
+// planOf reads the row of a run's plan; fault.ErrMoved when it is gone with the run.
+func (s *Store) planOf(ctx context.Context, r plan.Run) (kv.Item, error) {
+	row, err := s.table.Row(ctx, kv.Run(r.Account, r.ID), planKey)
+	if err == nil && row == nil {
+		err = fault.ErrMoved
+	}
+	return row, err
 }
 
 // current returns the write of the plan that a run has.

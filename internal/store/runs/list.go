@@ -146,8 +146,7 @@ func (s *Store) headAt(ctx context.Context, account string, p kv.Place) (*plan.H
 	return &h, err
 }
 
-// head reads what lists show of a run, as the last write left it. A run that an earlier version wrote does not count
-// its steps: their states are read.
+// head reads what lists show of a run, as the last write left it.
 func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), "RUN", planKey, waitKey), 0)
 	if err != nil {
@@ -157,10 +156,10 @@ func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error)
 		return plan.Head{}, plan.ErrRunNotFound
 	}
 	var row runRow
-	if err := kv.Decode(items[0], &row); err != nil {
+	if err := kv.DecodeOfFormat(items[0], &row); err != nil {
 		return plan.Head{}, err
 	}
-	h := plan.Head{EndedAt: row.endedAt(), Micros: row.Micros}
+	h := plan.Head{EndedAt: kv.Time(row.EndedAt), Done: row.Done, Micros: row.Micros}
 	if h.Run, err = row.run(); err != nil {
 		return h, err
 	}
@@ -181,19 +180,7 @@ func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error)
 			return h, err
 		}
 	}
-	if row.Done != nil {
-		h.Done = *row.Done
-	} else if h.ConfirmBy != "" {
-		if h.Done, err = s.countDone(ctx, account, id); err != nil {
-			return h, err
-		}
-	}
 	return s.withDraft(ctx, h)
-}
-
-func (s *Store) countDone(ctx context.Context, account, id string) (int, error) {
-	r, err := s.Bare(ctx, account, id)
-	return r.DoneSteps(), err
 }
 
 // withDraft adds that a draft waits. It waits while its chat does: one of a deleted chat cannot be confirmed.

@@ -9,7 +9,6 @@ import (
 )
 
 var (
-	plans     = kv.Document[plan.Plan]{Name: "plan"}
 	revisions = kv.Document[plan.Revision]{Name: "revision"}
 	failures  = kv.Document[plan.Failure]{Name: "failure"}
 	withdrawn = kv.Document[plan.Withdrawal]{Name: "withdrawal"}
@@ -18,16 +17,10 @@ var (
 	ruleLists = kv.Document[[]rule.Rule]{Name: "rules"}
 )
 
-// runFormat is the format of the rows of runs. A run of format 1 has its plan in its own row.
-const runFormat = 2
-
-// handedFormat is the format of a run whose effects were ever handed out, and of the state of an effect while it is.
-const handedFormat = 5
-
 // runRow is a run as it is stored. Its plan stands beside it (planKey), because every event writes
 // this row, and nothing changes the plan of a run that was confirmed.
 type runRow struct {
-	Format     int             `dynamodbav:"v,omitempty"`
+	Format     int             `dynamodbav:"v"` // kv.Format
 	PK         string          `dynamodbav:"PK"`
 	SK         string          `dynamodbav:"SK"`
 	RunID      string          `dynamodbav:"run_id"`
@@ -37,7 +30,6 @@ type runRow struct {
 	ProjectID  string          `dynamodbav:"project_id,omitempty"`
 	Locale     string          `dynamodbav:"locale"`
 	TraceID    string          `dynamodbav:"trace_id,omitempty"`
-	Plan       []byte          `dynamodbav:"plan,omitempty"` // of format 1 only
 	Digest     string          `dynamodbav:"digest"`
 	Status     string          `dynamodbav:"status"`
 	Error      []byte          `dynamodbav:"error,omitempty"`
@@ -67,14 +59,14 @@ type runRow struct {
 	DueSK      string          `dynamodbav:"DueSK,omitempty"`
 	ListPK     string          `dynamodbav:"GSI1PK,omitempty"` // of a draft: kv.Waiting
 	ListSK     string          `dynamodbav:"GSI1SK,omitempty"`
-	Done       *int            `dynamodbav:"done,omitempty"` // how many steps are done; absent in rows of earlier versions
+	Done       int             `dynamodbav:"done"` // how many steps are done
 	EndedAt    int64           `dynamodbav:"ended_at,omitempty"`
 	Micros     int64           `dynamodbav:"cost_micros,omitempty"` // of the model calls that were made for it; see Spend
 }
 
 func rowOfRun(r plan.Run) runRow {
 	row := runRow{
-		Format: runFormat, PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
+		Format: kv.Format, PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
 		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Question: r.Question, Conclude: string(r.Conclude), Chain: r.Chain, Link: r.Link, Handouts: r.Handouts, JobID: r.JobID, ReadFrom: r.ReadFrom,
@@ -86,8 +78,7 @@ func rowOfRun(r plan.Run) runRow {
 	if r.Status == plan.Draft {
 		row.ListPK, row.ListSK = kv.Waiting(r.Account), kv.At(r.Plan.ExpiresAt, r.ID)
 	}
-	done := r.DoneSteps()
-	row.Done = &done
+	row.Done = r.DoneSteps()
 	if r.Dropped != nil {
 		row.Dropped, _ = dropped.Encode(*r.Dropped) // texts and a number
 	}
@@ -129,11 +120,6 @@ func (row runRow) run() (plan.Run, error) {
 	if r.Dropped, err = optional(dropped, row.Dropped); err != nil {
 		return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
 	}
-	if len(row.Plan) > 0 {
-		if r.Plan, err = plans.Decode(row.Plan); err != nil {
-			return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
-		}
-	}
 	return r, nil
 }
 
@@ -160,9 +146,8 @@ func revisionOf(it kv.Item) (plan.Revision, error) {
 }
 
 // eventRow is the events of one transaction: its last one, whose number is in the key, and in Before
-// those before it. In format 1 each event has a row.
+// those before it.
 type eventRow struct {
-	Format int         `dynamodbav:"v,omitempty"`
 	PK     string      `dynamodbav:"PK"`
 	SK     string      `dynamodbav:"SK"`
 	Seq    int         `dynamodbav:"seq"`
@@ -198,7 +183,7 @@ func rowOfEvents(r plan.Run, events []plan.Event) eventRow {
 		Data: last.Data, Hash: last.Hash,
 	}
 	if len(before) > 0 {
-		row.Format, row.Before = runFormat, before
+		row.Before = before
 	}
 	if events[0].Seq == 1 {
 		row.ListPK, row.ListSK, row.ChatID = runsOf(r.Account), kv.At(r.CreatedAt, r.ID), r.ChatID

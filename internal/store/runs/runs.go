@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"piloto/internal/conversation"
@@ -25,10 +24,7 @@ const (
 )
 
 // Store is the runs of a table.
-type Store struct {
-	table    *kv.Table
-	complete atomic.Bool // the lists have the runs of earlier versions, too
-}
+type Store struct{ table *kv.Table }
 
 // New returns the runs of a table.
 func New(table *kv.Table) *Store { return &Store{table: table} }
@@ -53,12 +49,12 @@ func (s *Store) Bare(ctx context.Context, account, id string) (plan.Run, error) 
 	if len(items) == 0 {
 		return plan.Run{}, plan.ErrRunNotFound
 	}
-	var row runRow
-	if err := kv.Decode(items[0], &row); err != nil {
-		return plan.Run{}, err
-	}
-	if row.SK != "RUN" { // the states that it reuses were written, and the run was not
+	if kv.Text(items[0], "SK") != "RUN" { // the states that it reuses were written, and the run was not
 		return plan.Run{}, plan.ErrRunNotFound
+	}
+	var row runRow
+	if err := kv.DecodeOfFormat(items[0], &row); err != nil {
+		return plan.Run{}, err
 	}
 	r, err := row.run()
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 // shorter; status, attempts, open and handed are the conditions, and of
 // a step that waits for an approval until when it does (unix milliseconds).
 type stepRow struct {
-	Format   int    `dynamodbav:"v,omitempty"`
 	PK       string `dynamodbav:"PK"`
 	SK       string `dynamodbav:"SK"`
 	Status   string `dynamodbav:"status"`
@@ -102,9 +101,6 @@ func rowOfStep(r plan.Run, st plan.StepState) (stepRow, error) {
 	row := stepRow{
 		PK: kv.Run(r.Account, r.ID), SK: "STEP#" + st.StepID.String(), Status: string(st.Status),
 		Attempts: st.Attempts, Open: st.Last.Open, State: state, Reused: st.Reused != "", Handed: st.Handed,
-	}
-	if st.Handed != "" {
-		row.Format = handedFormat
 	}
 	if st.Approval != nil && st.Approval.Decision == "" {
 		row.Until = kv.Millis(st.Approval.ExpiresAt)

@@ -163,8 +163,8 @@ func (t *transition) row() kv.Write {
 		unchanged, values[":handouts"] = "handouts = :handouts", kv.N(int64(r.Handouts))
 	}
 	if t.next.Handouts > r.Handouts {
-		set = append(set, "handouts = :handed, v = :format")
-		values[":handed"], values[":format"] = kv.N(int64(t.next.Handouts)), kv.N(handedFormat)
+		set = append(set, "handouts = :handed")
+		values[":handed"] = kv.N(int64(t.next.Handouts))
 	}
 	expr := "SET " + strings.Join(set, ", ")
 	if len(t.remove) > 0 {

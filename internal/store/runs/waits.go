@@ -2,7 +2,6 @@ package runs
 
 import (
 	"slices"
-	"time"
 
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
@@ -59,23 +58,13 @@ func (t *transition) mirror() {
 	}
 }
 
-// count adds to the update of the run's row what lists show of it: how many steps are done, and when it ended.
+// count adds to the update of the run's row what lists show of it: how many steps are done, and when it ended. The row does
+// not count yet what was done while it was handed out.
 func (t *transition) count() {
-	if done := t.next.DoneSteps(); done != t.from.DoneSteps() {
+	if done := t.next.DoneSteps(); done != t.from.DoneSteps() || t.from.HandedOut() {
 		t.update("done = :done", kv.Item{":done": kv.N(int64(done))})
 	}
 	if t.next.Status.Terminal() && !t.from.Status.Terminal() {
 		t.update("ended_at = :now", nil)
 	}
-}
-
-// endedAt is when a run ended; in rows of earlier versions it is the time of the last write.
-func (row runRow) endedAt() time.Time {
-	switch {
-	case !plan.Status(row.Status).Terminal():
-		return time.Time{}
-	case row.EndedAt == 0:
-		return kv.Time(row.UpdatedAt)
-	}
-	return kv.Time(row.EndedAt)
 }

@@ -15,8 +15,7 @@ import (
 
 // A day's counters are attributes of its rows, so that counting a turn is one
 // update that adds to them. A turn is counted in one of the rows, at random, because
-// DynamoDB takes 1,000 writes a second of one row; a reader adds them up. Until
-// format 2 a day was one row, without a number. The names of agents are a set
+// DynamoDB takes 1,000 writes a second of one row; a reader adds them up. The names of agents are a set
 // beside the counters: the condition compares its size, which bounds how large each
 // row can become. A reader keeps as many names of a day as one row may have: those
 // that were counted first, in the order of their time, and the others under the

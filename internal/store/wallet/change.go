@@ -19,10 +19,10 @@ type change struct {
 	values               kv.Item
 }
 
-// newChange returns a change of a wallet of the present format.
+// newChange returns a change of a wallet that is there, of the present format.
 func newChange() *change {
 	c := &change{names: map[string]string{}, values: kv.Item{}}
-	c.need(c.at("v") + " = " + c.number(walletFormat))
+	c.need(c.at("v") + " = " + c.number(kv.Format))
 	return c
 }
 
@@ -140,23 +140,22 @@ func (c *change) write(account string, otherwise error) kv.Write {
 }
 
 // try makes a change when its rules hold, and says whether it did. It returns the wallet after the change, or the
-// one whose rules did not hold. A wallet of an earlier format becomes one of the present format first.
-func (s *Store) try(ctx context.Context, account string, at time.Time, c *change) (row walletRow, done bool, err error) {
+// one whose rules did not hold. An account without a wallet gets one first.
+func (s *Store) try(ctx context.Context, account string, c *change) (row walletRow, done bool, err error) {
 	w := c.write(account, nil)
-	for range 2 {
+	for {
 		failpoint.Verb("", "(*Store)", "before")
 		it, done, err := s.table.Try(ctx, w)
 		failpoint.Verb("", "(*Store)", "after")
 		if err != nil {
 			return row, false, err
 		}
-		if done || isCurrent(it) {
+		if it != nil {
 			row, _, err = readRow(it)
 			return row, done, err
 		}
-		if err := s.upgrade(ctx, account, at); err != nil {
+		if err := s.open(ctx, account); err != nil {
 			return row, false, err
 		}
 	}
-	return row, false, errUpgrade
 }

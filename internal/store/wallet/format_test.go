@@ -9,11 +9,8 @@ import (
 func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 	kvtest.Hold(t,
 		kvtest.Row[walletRow](),
-		kvtest.Row[sessionRow](),
 		kvtest.Row[entryRow](),
 		kvtest.Row[onceRow](),
-		kvtest.Row[holdRow](),
-		kvtest.Row[periodRow](),
 		kvtest.Row[turnRow](),
 		kvtest.Document(turns),
 	)

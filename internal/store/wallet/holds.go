@@ -32,7 +32,7 @@ func (s *Store) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) err
 	if err := c.keep(h, h.Micros, l); err != nil {
 		return err
 	}
-	row, done, err := s.try(ctx, h.Account, h.At, c)
+	row, done, err := s.try(ctx, h.Account, c)
 	if err != nil || done {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Store) Extend(ctx context.Context, h credit.Hold, more credit.Part, mic
 		if err := c.keep(longer, micros, l); err != nil {
 			return h, err
 		}
-		row, done, err := s.try(ctx, h.Account, at, c)
+		row, done, err := s.try(ctx, h.Account, c)
 		if err != nil {
 			return h, err
 		}
@@ -122,7 +122,7 @@ func (row walletRow) refusal(h credit.Hold, parts []credit.Part, micros int64, l
 
 // Hold returns a hold as the last write left it; credit.ErrSettled when it is gone.
 func (s *Store) Hold(ctx context.Context, account, id string) (credit.Hold, error) {
-	row, broken, err := s.read(ctx, account, time.Time{})
+	row, broken, err := s.read(ctx, account)
 	if err != nil || broken[id] != nil {
 		return credit.Hold{}, errors.Join(err, broken[id])
 	}

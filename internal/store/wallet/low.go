@@ -133,7 +133,7 @@ func (s *Store) tell(ctx context.Context, account string, at time.Time, c *chang
 		return walletRow{}, false, err
 	}
 	if len(told) == 0 {
-		return s.try(ctx, account, at, c)
+		return s.try(ctx, account, c)
 	}
 	err = s.table.Commit(ctx, append(told, c.write(account, fault.ErrMoved))...)
 	if err == nil {
@@ -142,6 +142,6 @@ func (s *Store) tell(ctx context.Context, account string, at time.Time, c *chang
 	if !errors.Is(err, fault.ErrMoved) {
 		return walletRow{}, false, err
 	}
-	row, _, err := s.current(ctx, account, at)
+	row, err := s.opened(ctx, account)
 	return row, false, err
 }

@@ -44,7 +44,7 @@ func (s *Store) Refund(ctx context.Context, account string, e credit.Entry) erro
 func (s *Store) BuySession(ctx context.Context, account string, bought credit.Session, e credit.Entry) error {
 	return s.movement(ctx, account, e, s.table.CommitOnce, func(c *change, row walletRow) {
 		row.Sessions[bought.ID], row.Last = sessionOf(bought), bought.ID
-		f := foldOf(row, credit.MaxSessions, e.At)
+		f := foldOf(row, e.At)
 		for _, id := range f.gone { // each is as it was read, so nothing holds it
 			was := row.Sessions[id]
 			c.remove(c.at("sessions", id))
@@ -72,7 +72,7 @@ func (s *Store) BuySession(ctx context.Context, account string, bought credit.Se
 // happen once, and is checked first. It returns fault.ErrMoved when the wallet changed after it was read. A movement
 // that the wallet does not meet as it was read is no transaction, so that a thousand of them hold up nobody.
 func (s *Store) movement(ctx context.Context, account string, e credit.Entry, commit commit, more func(*change, walletRow)) error {
-	row, _, err := s.current(ctx, account, e.At)
+	row, err := s.opened(ctx, account)
 	if err != nil {
 		return err
 	}
@@ -141,9 +141,9 @@ type fold struct {
 // foldMost bounds the sessions that one purchase removes, because an expression may have 4 KB.
 const foldMost = 20
 
-// foldOf chooses sessions to remove until a wallet has at most a number: of those that no turn holds, first those
+// foldOf chooses sessions to remove until a wallet has at most credit.MaxSessions: of those that no turn holds, first those
 // that are over, then the fullest, and never the newest. The tokens of one that is not over go on in the session that ends last.
-func foldOf(row walletRow, most int, at time.Time) fold {
+func foldOf(row walletRow, at time.Time) fold {
 	var f fold
 	var free []string
 	for id, s := range row.Sessions {
@@ -162,7 +162,7 @@ func foldOf(row walletRow, most int, at time.Time) fold {
 		return cmp.Or(cmp.Compare(x.Free, y.Free), cmp.Compare(a, b))
 	})
 	for _, id := range free {
-		if len(row.Sessions)-len(f.gone) <= most || len(f.gone) == foldMost {
+		if len(row.Sessions)-len(f.gone) <= credit.MaxSessions || len(f.gone) == foldMost {
 			break
 		}
 		if s := row.Sessions[id]; id != f.heir && id != row.Last {

@@ -10,17 +10,13 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// walletFormat is the format of the row of a wallet. In formats 1 and 2 sessions, holds and periods had rows of
-// their own.
-const walletFormat = 3
-
 // walletSK is the sort key of the row of a wallet.
 const walletSK = "WALLET"
 
 // walletRow is a wallet: everything that the rules of a hold compare is in this one row, so that taking a hold is
 // one conditional write.
 type walletRow struct {
-	Format  int    `dynamodbav:"v"`
+	Format  int    `dynamodbav:"v"` // kv.Format
 	PK      string `dynamodbav:"PK"`
 	SK      string `dynamodbav:"SK"`
 	Balance int64  `dynamodbav:"balance"`
@@ -75,12 +71,6 @@ type part struct {
 
 func walletKey(account string) string { return kv.Account(account) + "#W" }
 
-// isCurrent reports whether a stored row of a wallet is of the present format.
-func isCurrent(it kv.Item) bool {
-	v, ok, err := kv.Int(it, "v")
-	return ok && err == nil && v >= walletFormat
-}
-
 // readRow decodes a wallet. A hold that cannot be read is left out; its error is in broken, by the id of its turn.
 func readRow(it kv.Item) (row walletRow, broken map[string]error, err error) {
 	rest := kv.Item{}
@@ -89,7 +79,7 @@ func readRow(it kv.Item) (row walletRow, broken map[string]error, err error) {
 			rest[name] = v
 		}
 	}
-	err = kv.Decode(rest, &row)
+	err = kv.DecodeOfFormat(rest, &row)
 	row.Holds, broken = map[string]hold{}, map[string]error{}
 	held := kv.Map(it, "holds")
 	for id := range held {

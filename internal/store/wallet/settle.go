@@ -56,7 +56,7 @@ func (s *Store) record(ctx context.Context, account, nonce string, turn credit.T
 		if err := kv.Decode(it, &kept); err != nil {
 			return kept, false, err
 		}
-		if kept.Outcome != credit.OutcomeReleased || kept.Hold == nonce && nonce != "" {
+		if kept.Outcome != credit.OutcomeReleased || kept.Hold == nonce {
 			return kept, false, nil
 		}
 		write = write.If(ifReleased(kept.Hold)).Named("#hold", "hold")
@@ -107,12 +107,7 @@ func (s *Store) commitRecord(ctx context.Context, account string, turn credit.Tu
 
 // ifReleased is the condition that a record says that a hold was released.
 func ifReleased(nonce string) (string, kv.Item) {
-	values := kv.Item{":released": kv.S(credit.OutcomeReleased)}
-	if nonce == "" { // of an earlier format
-		return "outcome = :released AND attribute_not_exists(#hold)", values
-	}
-	values[":nonce"] = kv.S(nonce)
-	return "outcome = :released AND #hold = :nonce", values
+	return "outcome = :released AND #hold = :nonce", kv.Item{":released": kv.S(credit.OutcomeReleased), ":nonce": kv.S(nonce)}
 }
 
 // Settle writes the record of a turn, and then ends its hold. A crash between the two leaves a hold whose record
@@ -155,7 +150,7 @@ func (row turnRow) charges(nonce string) (*credit.Turn, error) {
 // hold may be there still, when the sweep was cut off.
 func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn) error {
 	return retry.Do(ctx, func() error {
-		row, _, err := s.current(ctx, h.Account, turn.At)
+		row, err := s.opened(ctx, h.Account)
 		if err != nil {
 			return err
 		}

@@ -14,56 +14,20 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// The lists of what the sweep looks at. Holds and wallets of earlier formats stand in two lists of their own.
-const (
-	dueWallets = "WALLET"
-	dueHolds   = "HOLD"
-	dueAudits  = "AUDIT"
-)
+// dueWallets is the list of the wallets that the sweep looks at.
+const dueWallets = "WALLET"
 
 // sessionsKept is how long a session stays after its end, so that a turn which is settled late is charged to it.
 const sessionsKept = 24 * time.Hour
 
 // DueWallets lists accounts whose wallet the sweep must look at, the most urgent first.
 func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[string], error) {
-	var keys []kv.DueKey
-	for _, list := range []string{dueWallets, dueHolds, dueAudits} {
-		more, err := s.table.Due(ctx, list, at, limit)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, more...)
-	}
-	order.By(keys, func(a, b kv.DueKey) int { return strings.Compare(a.DueSK, b.DueSK) })
-	rows := kv.RowsOf(s.table, keys, func(k kv.DueKey) (string, error) { return kv.AccountOf(k.PK, "#W"), nil })
-	rows = ofAccounts(rows)
-	return rows[:min(limit, len(rows))], nil
-}
-
-// ofAccounts joins the rows of each account: it is visited once, and all of its rows are put off together.
-func ofAccounts(rows []sweep.Row[string]) []sweep.Row[string] {
-	var list []sweep.Row[string]
-	at := map[string]int{}
-	for _, r := range rows {
-		i, known := at[r.Key]
-		if !known {
-			at[r.Key] = len(list)
-			list = append(list, r)
-			continue
-		}
-		first := list[i].PutOff
-		list[i].PutOff = func(ctx context.Context, until time.Time) (bool, error) {
-			one, err := first(ctx, until)
-			other, problem := r.PutOff(ctx, until)
-			return one || other, errors.Join(err, problem)
-		}
-	}
-	return list
+	return kv.DueRows(ctx, s.table, dueWallets, at, limit, func(k kv.DueKey) (string, error) { return kv.AccountOf(k.PK, "#W"), nil })
 }
 
 // Visit reads a wallet for the sweep. A hold that cannot be read is an error beside the others.
 func (s *Store) Visit(ctx context.Context, account string, at time.Time) (credit.Visit, error) {
-	row, broken, err := s.current(ctx, account, at)
+	row, broken, err := s.read(ctx, account)
 	if err != nil {
 		return credit.Visit{}, err
 	}
@@ -94,7 +58,7 @@ func dueAt(sk string) time.Time {
 // wallet moved while it was read, it is read again.
 func (s *Store) AddUp(ctx context.Context, account string) (credit.Audit, error) {
 	for range 8 {
-		before, _, err := s.read(ctx, account, time.Time{})
+		before, _, err := s.read(ctx, account)
 		if err != nil {
 			return credit.Audit{}, err
 		}
@@ -102,7 +66,7 @@ func (s *Store) AddUp(ctx context.Context, account string) (credit.Audit, error)
 		if err != nil {
 			return credit.Audit{}, err
 		}
-		after, _, err := s.read(ctx, account, time.Time{})
+		after, _, err := s.read(ctx, account)
 		if err != nil {
 			return credit.Audit{}, err
 		}
@@ -120,7 +84,7 @@ func (s *Store) AddUp(ctx context.Context, account string) (credit.Audit, error)
 
 // Leave ends a visit, unless the wallet moved meanwhile: then it stays due.
 func (s *Store) Leave(ctx context.Context, account string, audited int64, at time.Time) error {
-	row, broken, err := s.current(ctx, account, at)
+	row, broken, err := s.read(ctx, account)
 	if err != nil {
 		return err
 	}
@@ -135,7 +99,7 @@ func (s *Store) Leave(ctx context.Context, account string, audited int64, at tim
 	if c.isEmpty() {
 		return nil
 	}
-	_, _, err = s.try(ctx, account, at, c)
+	_, _, err = s.try(ctx, account, c)
 	return err
 }
 

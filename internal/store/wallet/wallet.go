@@ -7,7 +7,6 @@ package wallet
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"piloto/internal/ground/ids"
@@ -23,52 +22,44 @@ func New(table *kv.Table) *Store { return &Store{table} }
 
 func ledgerIndex(account string) string { return kv.Account(account) + "#LEDGER" }
 
-// read returns a wallet as the last write left it; an empty one when there is none. A wallet of an earlier format is
-// read from the rows of that format, and not changed. A hold that cannot be read has an error in broken.
-func (s *Store) read(ctx context.Context, account string, at time.Time) (row walletRow, broken map[string]error, err error) {
+// read returns a wallet as the last write left it; an empty one when there is none. A hold that cannot be read has an
+// error in broken.
+func (s *Store) read(ctx context.Context, account string) (row walletRow, broken map[string]error, err error) {
 	it, err := s.table.Row(ctx, walletKey(account), walletSK)
-	for err == nil {
-		if isCurrent(it) {
-			return readRow(it)
-		}
-		var moves []move
-		if row, moves, err = s.earlier(ctx, account, it, at); err != nil {
-			break
-		}
-		seen := it
-		if it, err = s.table.Row(ctx, walletKey(account), walletSK); err != nil {
-			break
-		}
-		if reflect.DeepEqual(it, seen) { // else an upgrade may have moved rows between the reads
-			for _, m := range moves {
-				m.into(&row)
-			}
-			return row, nil, nil
-		}
+	if it == nil || err != nil {
+		return walletRow{Sessions: map[string]session{}}, nil, err
 	}
-	return row, nil, err
+	return readRow(it)
 }
 
-// current returns a wallet after it was made one of the present format.
-func (s *Store) current(ctx context.Context, account string, at time.Time) (walletRow, map[string]error, error) {
-	for range 2 {
+// opened returns the wallet of an account, which gets one when it has none.
+func (s *Store) opened(ctx context.Context, account string) (walletRow, error) {
+	for {
 		it, err := s.table.Row(ctx, walletKey(account), walletSK)
 		if err != nil {
-			return walletRow{}, nil, err
+			return walletRow{}, err
 		}
-		if isCurrent(it) {
-			return readRow(it)
+		if it != nil {
+			row, _, err := readRow(it)
+			return row, err
 		}
-		if err := s.upgrade(ctx, account, at); err != nil {
-			return walletRow{}, nil, err
+		if err := s.open(ctx, account); err != nil {
+			return walletRow{}, err
 		}
 	}
-	return walletRow{}, nil, errUpgrade
+}
+
+// open makes the wallet of an account, unless it has one.
+func (s *Store) open(ctx context.Context, account string) error {
+	empty := walletRow{
+		Format: kv.Format, PK: walletKey(account), SK: walletSK, Sessions: map[string]session{}, Holds: map[string]hold{}, Spent: map[string]int64{},
+	}
+	return s.table.Do(ctx, kv.Put(empty, "attribute_not_exists(PK)", nil))
 }
 
 // Standing reads the balance, the sessions and the spending of an account.
 func (s *Store) Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error) {
-	row, _, err := s.read(ctx, account, at)
+	row, _, err := s.read(ctx, account)
 	if err != nil {
 		return credit.Standing{}, err
 	}

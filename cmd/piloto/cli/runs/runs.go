@@ -173,17 +173,12 @@ func (g *Group) tellEvent(e plan.Event, titles map[string]string) {
 
 // endOf prints a run that ended or waits.
 func (g *Group) endOf(r httpapi.Run) error {
-	done := 0
-	for _, s := range r.Steps {
-		if s.Status == plan.StepDone {
-			done++
-		}
-	}
+	seen := r.View()
 	if g.Con.JSON {
 		if err := g.Con.PrintJSON(r); err != nil {
 			return err
 		}
-		return ending.Exit(ending.CodeOfRun(r.Status, done))
+		return ending.Exit(ending.CodeOfRun(r.Status, seen.Done))
 	}
 	w := g.Con.Writer(g.Con.IsTerm && g.Con.Colour)
 	w.Outcome(r)
@@ -191,18 +186,21 @@ func (g *Group) endOf(r httpapi.Run) error {
 		return err
 	}
 	for _, s := range r.Steps {
-		switch {
-		case s.Approval != nil && s.Approval.Decision == "" && r.Status == plan.Waiting:
-			g.Con.Report("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", DigitsOf(s.Approval.Digest))
-		case s.Status == plan.StepInDoubt:
-			g.Con.Report("cli.settle_with", "id", r.RunID, "step", s.ID)
+		for _, w := range seen.Waits {
+			switch step := w.StepID.String(); {
+			case w.StepID.Step() != s.ID:
+			case w.Kind == plan.WaitApproval:
+				g.Con.Report("cli.approve_with", "id", r.RunID, "step", step, "digest", DigitsOf(plan.Digest(w.Request)))
+			case w.Kind == plan.WaitDoubt:
+				g.Con.Report("cli.settle_with", "id", r.RunID, "step", step)
+			}
 		}
 		g.tellRoom(s.MCPID, s.Result)
 		if s.UndoState != nil {
 			g.tellRoom(s.MCPID, s.UndoState.Result)
 		}
 	}
-	return ending.Exit(ending.CodeOfRun(r.Status, done))
+	return ending.Exit(ending.CodeOfRun(r.Status, seen.Done))
 }
 
 // tellRoom writes which versions made room for a step that changes files.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,40 @@ func TestNoTextOfAPlanSetsAnEditor(t *testing.T) {
 	for _, acts := range []string{"vim:", "vi:", "ex:", "<900:", "-*-", "Variables:", "\u202e", "\u009b", "\x7f"} {
 		if strings.Contains(text, acts) {
 			t.Errorf("%q is in %q", acts, text)
+		}
+	}
+}
+
+// TestTheEndOfARunNamesWhatWaits, and nothing that the deployment would refuse: an approval that was given, a doubt that a person
+// resolved, or one of a run that still goes on.
+func TestTheEndOfARunNamesWhatWaits(t *testing.T) {
+	step := func(id string, status plan.StepStatus) httpapi.Step {
+		return httpapi.Step{PlannedStep: httpapi.PlannedStep{ID: id, Method: "POST", Undo: &httpapi.UndoCall{}}, Status: status}
+	}
+	asked, given := step("s1", plan.StepWaiting), step("s2", plan.StepRunning)
+	asked.Approval, given.Approval = &httpapi.StepApproval{Request: "11", Digest: "11"}, &httpapi.StepApproval{Request: "22", Digest: "22", Decision: plan.Approved}
+	doubt, resolved, undone := step("s3", plan.StepInDoubt), step("s4", plan.StepInDoubt), step("s5", plan.StepDone)
+	resolved.Resolved = &plan.Resolution{Outcome: plan.OutcomeDone}
+	undone.UndoState = &httpapi.Effect{Status: plan.StepInDoubt}
+	all := []httpapi.Step{asked, given, doubt, resolved, undone}
+	for status, want := range map[plan.Status][]string{
+		plan.Waiting: {"approve 01R --step s1 --digest 11"},
+		plan.InDoubt: {"settle 01R s3 ", "settle 01R undo:s5 "},
+		plan.Running: nil,
+	} {
+		con, _, errOut := consoletest.New(nil, "")
+		con.Tag = locale.English
+		if err := (&Group{Con: con}).endOf(httpapi.Run{RunID: "01R", Status: status, Steps: all}); ending.CodeOf(err) != ending.CodeOfRun(status, 1) {
+			t.Errorf("%s: %v", status, err)
+		}
+		var got []string
+		for line := range strings.Lines(errOut.String()) {
+			if strings.Contains(line, " runs ") {
+				got = append(got, line)
+			}
+		}
+		if !slices.EqualFunc(got, want, strings.Contains) {
+			t.Errorf("%s: %q, not %q", status, got, want)
 		}
 	}
 }

@@ -1,0 +1,239 @@
+package archtest
+
+import (
+	"errors"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The limits of a type and of a function. A type with more methods holds several ideas, and a function with more parameters
+// lacks a type for some of them. The receiver and a context that comes first are no parameters here.
+const (
+	mostMethods    = 40
+	mostParameters = 6
+)
+
+// The exceptions, each with its number. A number may only become smaller.
+var (
+	// wideTypes are the types with more methods, promoted ones included.
+	wideTypes = map[string]int{
+		"infra/crash.user":                        57,
+		"infra/local/demo.turn":                   41,
+		"infra/local/fixture.Stores":              264,
+		"infra/local/process.Process":             51,
+		"infra/localaws/disk.Store":               47,
+		"infra/localaws/dynamodb.Engine":          43,
+		"infra/localaws/dynamodb.parser":          42,
+		"infra/localaws/stepfunctions.Engine":     61,
+		"infra/localaws/stepfunctions.transition": 59,
+		"infra/localaws/template.reader":          59,
+		"internal/boot.companyStores":             50,
+		"internal/boot.eligibilityStores":         42,
+		"internal/boot.planStores":                134,
+		"internal/boot.recordStores":              146,
+		"internal/boot.site":                      45,
+		"internal/boot/web.runs":                  60,
+		"internal/chats/turn.Service":             80,
+		"internal/chats/turn.dialog":              123,
+		"internal/chats/turn.work":                194,
+		"internal/edge/httpapi.records":           45,
+		"internal/edge/webui.cardBuilder":         45,
+		"internal/edge/webui.site":                88,
+		"internal/ground/redact.scan":             90,
+		"internal/store/announce.Chats":           55,
+		"internal/store/announce.Runs":            48,
+		"internal/store/chats.Store":              53,
+		"internal/store/runs.Store":               46,
+		"internal/tools/openapi.converter":        61,
+		"internal/tools/openapi.extractor":        98,
+		"internal/tools/openapi.skeleton":         85,
+	}
+	// longLists are the functions with more parameters.
+	longLists = map[string]int{
+		"internal/store/chats/chats.go:Touch": 7,
+	}
+	// swappable counts, in each package, the neighbours of one type among the parameters of exported functions: a caller that
+	// swaps them still compiles.
+	swappable = map[string]int{
+		"cmd/piloto/client":                 3,
+		"infra/local/fixture":               4,
+		"infra/local/process":               6,
+		"infra/localaws/alone":              1,
+		"infra/localaws/conformance/tables": 1,
+		"infra/localaws/disk":               4,
+		"infra/localaws/secretsmanager":     1,
+		"infra/localaws/template":           1,
+		"internal/access/auth":              7,
+		"internal/access/rate":              3,
+		"internal/boot":                     4,
+		"internal/boot/signed":              2,
+		"internal/chats/agent":              12,
+		"internal/chats/beside":             1,
+		"internal/chats/job":                11,
+		"internal/chats/toolcall":           1,
+		"internal/chats/turn":               3,
+		"internal/chats/window":             1,
+		"internal/conversation":             1,
+		"internal/edge/httpapi":             2,
+		"internal/edge/webui":               1,
+		"internal/ground/failpoint":         9,
+		"internal/ground/fault":             1,
+		"internal/ground/meaning":           2,
+		"internal/ground/order":             2,
+		"internal/ground/ref":               1,
+		"internal/live/hook":                10,
+		"internal/live/realtime":            13,
+		"internal/models/credit":            4,
+		"internal/models/eligibility":       9,
+		"internal/models/openai":            2,
+		"internal/models/secrets":           7,
+		"internal/runs/plan":                7,
+		"internal/runs/run":                 3,
+		"internal/runs/stepfn":              2,
+		"internal/store/access":             8,
+		"internal/store/announce":           14,
+		"internal/store/chats":              51,
+		"internal/store/hooks":              8,
+		"internal/store/jobs":               12,
+		"internal/store/kept":               1,
+		"internal/store/kv":                 19,
+		"internal/store/receipts":           2,
+		"internal/store/registry":           10,
+		"internal/store/router":             12,
+		"internal/store/runs":               13,
+		"internal/store/settings":           3,
+		"internal/store/usage":              1,
+		"internal/store/wallet":             6,
+		"internal/tools/outbound":           1,
+		"internal/tools/tool":               17,
+		"internal/workspace":                3,
+		"internal/workspace/bucket":         3,
+		"internal/workspace/files":          2,
+		"internal/workspace/folder":         3,
+		"internal/workspace/memory":         3,
+		"internal/workspace/overlay":        3,
+	}
+)
+
+// judged reports whether the rules of this file hold for a folder.
+func judged(dir string) bool { return within(dir, "internal", "cmd", "infra") }
+
+func TestTypesHaveOneIdea(t *testing.T) {
+	c := checker{files: map[string][]*ast.File{}, done: map[string]*types.Package{}}
+	for _, f := range sources(t, false) {
+		c.set = f.set
+		c.files[f.dir()] = append(c.files[f.dir()], f.syntax)
+	}
+	counts := map[string]int{}
+	for dir := range c.files {
+		if !judged(dir) {
+			continue
+		}
+		scope := c.check(dir).Scope()
+		for _, name := range scope.Names() {
+			if declared, ok := scope.Lookup(name).(*types.TypeName); ok && !declared.IsAlias() {
+				counts[dir+"."+name] = methodsOf(declared.Type())
+			}
+		}
+	}
+	if counts["internal/runs/step.Executor"] == 0 {
+		t.Error("no methods were counted")
+	}
+	compare(t, "methods", mostMethods, counts, wideTypes)
+}
+
+func TestParametersAreFewAndDistinct(t *testing.T) {
+	lists, neighbours := map[string]int{}, map[string]int{}
+	for _, f := range sources(t, false) {
+		if !judged(f.dir()) {
+			continue
+		}
+		for _, d := range f.syntax.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			params := parametersOf(fn.Type)
+			lists[f.path+":"+fn.Name.Name] = len(params)
+			for i := 1; i < len(params) && fn.Name.IsExported(); i++ {
+				if named(params[i]) && types.ExprString(params[i]) == types.ExprString(params[i-1]) {
+					neighbours[f.dir()]++
+				}
+			}
+		}
+	}
+	compare(t, "parameters", mostParameters, lists, longLists)
+	compare(t, "neighbours of one type among the parameters of exported functions", 0, neighbours, swappable)
+}
+
+// compare holds counts to a limit, and the exceptions to their numbers.
+func compare(t *testing.T, of string, most int, counts, exceptions map[string]int) {
+	t.Helper()
+	for name, n := range counts {
+		if allowed := max(most, exceptions[name]); n > allowed {
+			t.Errorf("%s has %d %s, over %d", name, n, of, allowed)
+		}
+	}
+	for name := range exceptions {
+		if counts[name] <= most {
+			t.Errorf("%s has %d %s: take it off the list", name, counts[name], of)
+		}
+	}
+}
+
+// methodsOf counts the methods of a type, promoted ones included.
+func methodsOf(of types.Type) int {
+	if !types.IsInterface(of) {
+		of = types.NewPointer(of)
+	}
+	return types.NewMethodSet(of).Len()
+}
+
+// parametersOf returns the type of each parameter of a function, without a context that comes first.
+func parametersOf(f *ast.FuncType) (all []ast.Expr) {
+	for i, field := range f.Params.List {
+		if i == 0 && types.ExprString(field.Type) == "context.Context" {
+			continue
+		}
+		all = append(all, slices.Repeat([]ast.Expr{field.Type}, max(1, len(field.Names)))...)
+	}
+	return all
+}
+
+// named reports whether an expression names a type.
+func named(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		return true
+	}
+	return false
+}
+
+// checker checks the types of the project's packages, without the bodies of functions. Packages from outside are empty, so their
+// methods are not counted.
+type checker struct {
+	files map[string][]*ast.File // of each folder
+	set   *token.FileSet
+	done  map[string]*types.Package
+}
+
+// Import implements types.Importer.
+func (c checker) Import(name string) (*types.Package, error) {
+	dir, own := strings.CutPrefix(name, "piloto/")
+	if !own || c.files[dir] == nil {
+		return nil, errors.New("it is from outside")
+	}
+	return c.check(dir), nil
+}
+
+func (c checker) check(dir string) *types.Package {
+	if c.done[dir] == nil {
+		conf := types.Config{Importer: c, IgnoreFuncBodies: true, Error: func(error) {}} // of names from outside
+		c.done[dir], _ = conf.Check("piloto/"+dir, c.set, c.files[dir], nil)
+	}
+	return c.done[dir]
+}

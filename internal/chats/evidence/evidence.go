@@ -1,0 +1,194 @@
+// Package evidence compares the acts that a text claims with what a chat knows: its runs, as they are now, and what its model could
+// read.
+package evidence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"piloto/internal/chats/claim"
+	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
+)
+
+// mostNamedRuns bounds the runs of a chat that a claim is compared with.
+const mostNamedRuns = 20
+
+// Store reads chats and runs.
+type Store interface {
+	conversation.ChatReader
+	plan.Reader
+	plan.BareReader
+}
+
+// Chats reads the evidence of chats.
+type Chats struct {
+	Store Store
+	Now   func() time.Time
+}
+
+// Waits reports whether a draft waits in a chat now, other than one.
+func (c Chats) Waits(ctx context.Context, account, chatID, but string) (bool, error) {
+	chat, err := c.Store.Chat(ctx, account, chatID)
+	if err != nil || chat.PendingRunID == "" || chat.PendingRunID == but {
+		return false, err
+	}
+	r, err := c.Store.Bare(ctx, account, chat.PendingRunID)
+	if errors.Is(err, plan.ErrRunNotFound) {
+		return false, nil
+	}
+	return err == nil && StillWaits(r, c.Now()), err
+}
+
+// StillWaits reports whether a run is a draft that did not expire.
+func StillWaits(r plan.Run, at time.Time) bool {
+	return r.Status == plan.Draft && at.Before(r.Plan.ExpiresAt)
+}
+
+// Facts are what the acts of a text are compared with: the runs of a chat, and what its model could read.
+type Facts struct {
+	Account, ChatID string
+	Named           []string     // ids of runs that the newest messages name
+	Read, Told      []string     // answers of services; what somebody told the model
+	Done            []claim.Call // acts that are in no run: what a client did for a job
+	Commands        []claim.Command
+	Machine         bool // a client carries out calls
+	Longer          bool // the chat has older runs, too
+	Message         conversation.Message
+}
+
+// Lacking returns those of some acts that are no facts. What was done since the person's message, or is being done, is compared
+// with each; what was done before, only with those that the message does not ask for, or that the text says were done before.
+func (c Chats) Lacking(ctx context.Context, f Facts, acts []claim.Act) ([]claim.Act, error) {
+	if len(acts) == 0 {
+		return nil, nil
+	}
+	runs, err := c.runs(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	now, ever := claim.NewRecord(), claim.NewRecord()
+	for _, r := range []*claim.Record{now, ever} {
+		if f.Machine {
+			r.OnMachine(f.Commands...)
+		}
+		for _, text := range f.Read {
+			r.Read(text)
+		}
+		for _, text := range f.Told {
+			r.Told(text)
+		}
+	}
+	for _, r := range runs {
+		if r.Withdrawn != nil {
+			ever.Withdrew(OfDraft(r))
+			if r.Withdrawn.Message == f.Message.ID {
+				now.Withdrew(OfDraft(r))
+			}
+		} else if neverRan(r) {
+			ever.Ended(OfDraft(r))
+			now.Ended(OfDraft(r))
+		}
+		goesOn := r.Status == plan.Queued || r.Status == plan.Running
+		for _, st := range r.Steps {
+			if !goesOn && st.Status != plan.StepDone {
+				continue
+			}
+			Add(ever, r, st)
+			if goesOn || st.Reused == "" && !st.UpdatedAt.Before(f.Message.At) {
+				Add(now, r, st)
+			} else if step, ok := r.Plan.Step(st.StepID); ok && step.Method != "GET" && step.Method != "HEAD" {
+				now.Before(callOf(r, step))
+			}
+		}
+	}
+	for _, act := range f.Done {
+		now.Did(act)
+		ever.Did(act)
+	}
+	ordered := claim.Orders(f.Message.Content)
+	return slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool {
+		asked := slices.ContainsFunc(ordered, func(k claim.Kind) bool { return len(a.Kinds) == 0 || slices.Contains(a.Kinds, k) })
+		return !now.Lacks(a, asked) || (!asked || a.Before) && (f.Longer || !ever.Lacks(a, asked))
+	}), nil
+}
+
+// neverRan reports whether a run ended, and nothing of it was done.
+func neverRan(r plan.Run) bool {
+	return (r.Status == plan.Cancelled || r.Status == plan.Expired || r.Status == plan.Superseded) &&
+		!slices.ContainsFunc(r.Steps, func(st plan.StepState) bool { return st.Status != plan.StepPending && st.Status != plan.StepCancelled })
+}
+
+// Add adds a step to a record: as an act, or as what was read.
+func Add(to *claim.Record, r plan.Run, st plan.StepState) {
+	step, ok := r.Plan.Step(st.StepID)
+	if !ok {
+		return
+	}
+	c := callOf(r, step)
+	if st.Result != nil {
+		c.Answered = string(st.Result.Body)
+	}
+	if step.Method == "GET" || step.Method == "HEAD" {
+		to.Ran(c.Answered)
+		return
+	}
+	to.Did(c)
+}
+
+// callOf returns a step as a claim is compared with it.
+func callOf(r plan.Run, step plan.Step) claim.Call {
+	b, _ := r.Plan.Binding(step.ID)
+	return claim.Call{Method: step.Method, Tool: step.Tool, Path: step.Path, Summary: b.Summary, Sent: "[" + cmp.Or(string(step.Query), "null") + "," + cmp.Or(string(step.Body), "null") + "]"}
+}
+
+// OfDraft returns the record that a plan would make.
+func OfDraft(r plan.Run) *claim.Record {
+	would := claim.NewRecord()
+	for _, step := range r.Plan.Steps {
+		if step.Method != "GET" && step.Method != "HEAD" {
+			would.Did(callOf(r, step))
+		}
+	}
+	return would
+}
+
+// runs returns the runs that the newest messages of a chat name, and those that wait, go on and ended last, as they are now.
+func (c Chats) runs(ctx context.Context, f Facts) ([]plan.Run, error) {
+	chat, err := c.Store.Chat(ctx, f.Account, f.ChatID)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, id := range slices.Concat([]string{chat.PendingRunID, chat.ActiveRunID, chat.LastRunID}, f.Named) {
+		if id != "" && !slices.Contains(ids, id) && len(ids) < mostNamedRuns {
+			ids = append(ids, id)
+		}
+	}
+	runs := make([]plan.Run, len(ids))
+	var reads errgroup.Group
+	for i, id := range ids {
+		reads.Go(func() (err error) {
+			if runs[i], err = c.Store.Run(ctx, f.Account, id); errors.Is(err, plan.ErrRunNotFound) {
+				return nil
+			}
+			return err
+		})
+	}
+	return runs, reads.Wait()
+}
+
+// Named returns the ids of the runs that messages name, the newest first.
+func Named(messages []conversation.Message) (named []string) {
+	for _, m := range slices.Backward(messages) {
+		if id := cmp.Or(m.RunID, m.FromRunID); id != "" && !slices.Contains(named, id) {
+			named = append(named, id)
+		}
+	}
+	return named
+}

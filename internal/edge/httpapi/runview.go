@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"time"
+
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
+)
+
+// View returns the view of a run as a client was answered it. Nothing in it is over because of a deadline: the deployment
+// decides that, by its own clock.
+func (r Run) View() view.View {
+	of := plan.Run{Status: r.Status, CreatedAt: r.CreatedAt, Plan: plan.Plan{ExpiresAt: r.ExpiresAt}}
+	if r.Stopping {
+		of.CancelAt = &r.UpdatedAt
+	}
+	if r.Undoing {
+		of.UndoAt = &r.UpdatedAt
+	}
+	for _, s := range r.Steps {
+		id := plan.ParseEffect(s.ID)
+		step := plan.Step{ID: id, Method: s.Method, Risk: s.Risk, ForEach: s.ForEach, Ask: s.Ask, Unanswered: s.Unanswered}
+		if s.Undo != nil {
+			step.Undo = &s.Undo.Undo
+		}
+		of.Plan.Steps = append(of.Plan.Steps, step)
+		st := Effect{Status: s.Status, Attempts: s.Attempts, Resolved: s.Resolved}.state(id)
+		st.Expanded, st.Reused = s.Elements != nil, s.Reused
+		if a := s.Approval; a != nil {
+			st.Approval = &plan.Approval{Request: a.Request, AskedAt: a.AskedAt, ExpiresAt: a.ExpiresAt, Decision: a.Decision}
+		}
+		of.Steps = append(of.Steps, st)
+		for _, item := range s.Items {
+			of.Steps = append(of.Steps, item.state(plan.ItemOf(id, item.N)))
+			if item.UndoState != nil {
+				of.Steps = append(of.Steps, item.UndoState.state(plan.UndoOf(plan.ItemOf(id, item.N))))
+			}
+		}
+		if s.UndoState != nil {
+			of.Steps = append(of.Steps, s.UndoState.state(plan.UndoOf(id)))
+		}
+	}
+	return view.Of(of, time.Time{})
+}
+
+func (e Effect) state(id plan.EffectID) plan.StepState {
+	return plan.StepState{StepID: id, Status: e.Status, Attempts: e.Attempts, Resolved: e.Resolved}
+}
