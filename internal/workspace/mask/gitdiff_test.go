@@ -77,17 +77,28 @@ func TestADiffOfGitHasNoOldSecret(t *testing.T) {
 	}
 }
 
-// TestAHeadOfAPartHasNoSecret: git shows the beginning of a line there.
+// TestAHeadOfAPartHasNoSecret: git shows the beginning of a line there. Whether it is that of a secret makes no difference.
 func TestAHeadOfAPartHasNoSecret(t *testing.T) {
+	const other = " and one that is as long as what git shows of a line"
 	k, _ := known("password: correct horse battery staple correct horse\nport: 80\n")
-	for _, rest := range []string{"password: correct horse bat", "password: correct horse battery staple correct horse", "password: c", "password: correct horse b\uFFFD"} {
+	for _, guess := range []string{"c", "d", "correct horse bat", "cat", "correct horse battery staple correct horse", "correct horse b\uFFFD", "co" + other} {
 		for _, head := range []string{"@@ -19,7 +19,7 @@ ", "@@ -1 +1 @@ ", "@@@ -1,2 -1,2 +1,3 @@@ ", "| @@ -1 +1 @@ ", "3:@@ -1,2 +1 @@ "} {
-			if got, n := k.Output(head + rest + "\n x\n"); got != head+"password: [redacted]\n x\n" || n != 1 {
-				t.Errorf("%s%s: %q, %d", head, rest, got, n)
+			got, n := k.Output(head + "password: " + guess + "\n x\n")
+			if strings.TrimSuffix(got, "\uFFFD\n x\n") != head+"password: [redacted]" && got != head+"password: [redacted]\n x\n" || n != 1 {
+				t.Errorf("%s%s: %q, %d", head, guess, got, n)
 			}
 		}
 	}
-	for _, text := range []string{"@@ -1 +1 @@ port: 80\n", "@@ -1 +1 @@ password:\n", "@@ -1 +1 @@\n", "@@ pass\n"} {
+	k, _ = known("token: |\n  correcthorse\n  stapler\nport: 80\n")
+	for _, long := range []string{"correcthorse" + other, "zebra" + other} { // a line that is all secret
+		if got, _ := k.Output("@@ -1 +1 @@ " + long); got != "@@ -1 +1 @@ [redacted]" {
+			t.Errorf("%q", got)
+		}
+	}
+	for _, text := range []string{
+		"@@ -1 +1 @@ port: 80\n", "@@ -1 +1 @@ token:\n", "@@ -1 +1 @@\n", "@@ pass\n", "@@ -1 +1 @@ func main() {\n",
+		"@@ -1 +1 @@ c\n", "@@ -1 +1 @@ correcthors\n",
+	} {
 		if got, _ := k.Output(text); got != text {
 			t.Errorf("%q: %q", text, got)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/redact"
@@ -270,8 +271,13 @@ func (k *Known) line(line string) string {
 	return line
 }
 
-// head returns the head of a part of a diff in which git shows the beginning of a line that is known; "" for another line.
-func (k *Known) head(line string) (masked string) {
+// leastCut is the least length of a line of which a program shows only the beginning in the head of a part of a diff, in bytes:
+// diff shows 40, and git 80. A shorter one is a whole line.
+const leastCut = 36
+
+// head returns the head of a part of a diff with a mask after the text with which a line that is known begins; "" for another
+// line. It does not look at what the mask stands for, because a guess of a few letters would be confirmed.
+func (k *Known) head(line string) string {
 	if !strings.Contains(line, "@@ ") {
 		return ""
 	}
@@ -279,17 +285,19 @@ func (k *Known) head(line string) (masked string) {
 	if at == nil {
 		return ""
 	}
-	rest := strings.TrimSpace(strings.TrimRight(line[at[1]:], "\uFFFD \r\n"))
-	for plain, safe := range k.lines {
+	rest := strings.TrimLeft(line[at[1]:], " \t")
+	text := strings.TrimRight(rest, "\uFFFD \r\n")
+	stays := len(text)
+	for _, safe := range k.lines {
 		before, _, _ := strings.Cut(safe, Mark)
-		if text := line[:at[1]] + safe; len(rest) > len(before) && strings.HasPrefix(plain, rest) && (masked == "" || text < masked) {
-			masked = text
+		if strings.HasPrefix(text, before) && (len(text) >= leastCut || strings.ContainsFunc(before, unicode.IsLetter)) {
+			stays = min(stays, len(before))
 		}
 	}
-	if masked != "" && strings.HasSuffix(line, "\n") {
-		masked += "\n"
+	if stays == len(text) {
+		return ""
 	}
-	return masked
+	return line[:at[1]] + text[:stays] + Mark + rest[len(text):]
 }
 
 func isAlnum(c byte) bool {
