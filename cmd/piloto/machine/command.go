@@ -106,8 +106,12 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 			m.Tell(told)
 		}
 	}
+	all := []job.Deed{did}
+	for _, name := range got.Masks.Left {
+		all = append(all, job.Deed{Kind: job.DeedChange, Name: name, Failed: true})
+	}
 	told := slices.Concat([]string{head}, moved, got.Masks.Tell(locale.English), got.Masks.Explain(locale.English), []string{cut(got.Output)})
-	return result{output: strings.Join(told, "\n"), did: m.lookAgain(ctx, []job.Deed{did})}
+	return result{output: strings.Join(told, "\n"), did: m.lookAgain(ctx, all)}
 }
 
 // guarded does something with what all commands of the machine have in common. It moves away what that left for git to obey,

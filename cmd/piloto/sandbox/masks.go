@@ -22,7 +22,10 @@ import (
 )
 
 // Masks tell what became of the masked copies of a command, and what it could not know of them. Each names at most 20 files.
-type Masks struct{ told, explained []about }
+type Masks struct {
+	Left            []string // files that stay as they were, though the command wrote their copies
+	told, explained []about
+}
 
 // about is a sentence about a file, by its slashed name.
 type about struct{ sentence, name string }
@@ -83,8 +86,11 @@ func (c *Command) explain(r *Result, since time.Time) {
 		hidden = nearest(hidden, both)
 	}
 	add("hidden", nearest(hidden, line))
-	add("left", c.carrying.left)
 	c.explainGit(r.Output, add)
+	for _, name := range c.carrying.left[:min(len(c.carrying.left), mostMasked)] {
+		r.Masks.Left = append(r.Masks.Left, name)
+		r.Masks.told = append(r.Masks.told, about{"left", name})
+	}
 	for _, name := range c.stagedOf(since) {
 		r.Masks.told = append(r.Masks.told, about{"staged", name})
 	}

@@ -32,28 +32,34 @@ func Find(shown workspace.Shown, name string, content []byte) (list []Secret, sa
 	if n == 0 {
 		return nil, nil
 	}
-	plain, masked := lines(content), lines(safe)
 	rest := map[string]bool{} // the words that are shown, but for comments
 	for _, word := range words().FindAllString(strings.ReplaceAll(comments().ReplaceAllString(string(safe), ""), Mark, " "), -1) {
 		rest[word] = true
 	}
 	kind := shown.Secrets(name)
 	declared := kind != workspace.EveryValue && kind != workspace.SomeValues || isSettings(name) && kindSecret().Match(content)
-	from := 0
-	for i := range min(len(plain), len(masked)) {
-		if plain[i] == masked[i] {
-			continue
-		}
-		s := Secret{line: plain[i], masked: masked[i], since: joined(masked[from : i+1])}
-		from = i + 1
-		for _, v := range taken(plain[i], masked[i]) {
+	list = Apart(content, safe)
+	for i, s := range list {
+		for _, v := range taken(s.line, s.masked) {
 			if v.tells(rest, declared) {
-				s.values = append(s.values, v.text)
+				list[i].values = append(list[i].values, v.text)
 			}
 		}
-		list = append(list, s)
 	}
 	return list, safe
+}
+
+// Apart returns the lines of a text file in which its masked form differs. What their masks stand for is not known.
+func Apart(content, safe []byte) (list []Secret) {
+	plain, masked := lines(content), lines(safe)
+	from := 0
+	for i := range min(len(plain), len(masked)) {
+		if plain[i] != masked[i] {
+			list = append(list, Secret{line: plain[i], masked: masked[i], since: joined(masked[from : i+1])})
+			from = i + 1
+		}
+	}
+	return list
 }
 
 // joined returns lines as one text, without the blanks around them.

@@ -325,6 +325,8 @@ func TestAJoinedSecretIsMasked(t *testing.T) {
 func TestSecretsArePutBack(t *testing.T) {
 	const one, list = "a: 1\npassword: tortuga\n", "password: tortuga\nusers:\n- password: cigarra\n- password: hormiga\n"
 	for _, c := range []struct{ was, is, whole string }{
+		{one, "a: 1\npassword: [redacted]\napi_token: nueva77clave\n", one + "api_token: nueva77clave\n"}, // a secret more
+		{one, "a: 1\npassword: [redacted]\nurl: https://u:p4ssw0rdX1@h/x\n", one + "url: https://u:p4ssw0rdX1@h/x\n"},
 		{one, "password: [redacted]\na: 2\n", "password: tortuga\na: 2\n"},
 		{one, "x:\n\tpassword: [redacted]\r\n\tpassword: [redacted]", "x:\n\tpassword: tortuga\r\n\tpassword: tortuga"},
 		{one, "password: \"[redacted]\"\n", ""},

@@ -158,6 +158,14 @@ func Lost(secrets []Secret, content []byte) bool {
 // is not plain which one: another line has the same mask, and what stands between the masks is not as it was. The secrets stay
 // masked: what is returned is read as the content was.
 func Restored(shown workspace.Shown, name string, secrets []Secret, content []byte) (whole []byte, ok bool) {
+	whole, ok = Filled(secrets, content)
+	is, _ := Content(shown, name, whole)
+	safe, _ := Content(shown, name, content) // what is new may be a secret, too
+	return whole, ok && !bytes.Equal(whole, content) && bytes.Equal(is, safe) && !Lost(secrets, whole) && !Stands(shown, name, whole)
+}
+
+// Filled is Restored for lines that nothing else masks where they are: they are copies of secrets.
+func Filled(secrets []Secret, content []byte) (whole []byte, ok bool) {
 	of, order := map[string]string{}, []string{}
 	several := false
 	for _, s := range secrets {
@@ -191,7 +199,5 @@ func Restored(shown workspace.Shown, name string, secrets []Secret, content []by
 		}
 		all[i] = strings.Replace(all[i], masks[n], line, 1)
 	}
-	whole = []byte(strings.Join(all, "\n"))
-	safe, _ := Content(shown, name, whole)
-	return whole, len(found) > 0 && bytes.Equal(safe, content) && !Lost(secrets, whole) && !Stands(shown, name, whole)
+	return []byte(strings.Join(all, "\n")), true
 }
