@@ -3,6 +3,7 @@ package mask
 import (
 	"bytes"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -40,9 +41,11 @@ func Find(shown workspace.Shown, name string, content []byte) (list []Secret, sa
 	declared := kind != workspace.EveryValue && kind != workspace.SomeValues || isSettings(name) && kindSecret().Match(content)
 	list = Apart(content, safe)
 	for i, s := range list {
-		for _, v := range taken(s.line, s.masked) {
-			if v.tells(rest, declared) {
-				list[i].values = append(list[i].values, v.text)
+		for _, taken := range taken(s.line, s.masked) {
+			for _, v := range taken.parts() {
+				if v.tells(rest, declared) {
+					list[i].values = append(list[i].values, v.text)
+				}
 			}
 		}
 	}
@@ -116,15 +119,48 @@ func taken(plain, masked string) (list []value) {
 	return list
 }
 
-// tells reports whether a value is a secret also in another place. A word is none that the file has elsewhere, too. declared
-// says that whatever has a mask is one: it was not masked only because it is a value of its file.
+// What of a value is no secret: the tags and anchors of YAML, and what an address has beside its password.
+var (
+	tags    = lazy.Pattern(`^(?:[!&]\S*[ \t]+)+`)
+	address = lazy.Pattern(`//[^\s/:@]*:(\S+)@`)
+)
+
+// parts returns what of a value is a secret by itself: the password of an address, as it is and plain, the default of a reference,
+// or the value without its tags.
+func (v value) parts() []value {
+	v.text = strings.Trim(tags().ReplaceAllString(v.text, ""), `"' `)
+	text := v.text
+	if strings.HasSuffix(v.before, "//") {
+		text = "//" + text + "@"
+	}
+	if of := address().FindStringSubmatch(text); of != nil {
+		v = value{text: of[1]}
+	}
+	if i := strings.LastIndex(v.before, "${"); i >= 0 && !strings.ContainsAny(v.before[i:], "} ") {
+		v.before = v.before[:i]
+	}
+	if redact.Reference(v.text) {
+		return nil
+	}
+	v.text = redact.Default(v.text)
+	if plain, err := url.PathUnescape(v.text); err == nil && plain != v.text {
+		return []value{v, {v.before, plain}}
+	}
+	return []value{v}
+}
+
+// leastWord is the least length of a word that is a secret also in another place: a shorter one is a word of other texts, too.
+const leastWord = 7
+
+// tells reports whether a value is a secret also in another place. A word is none that is short, or usual, or that the file has
+// elsewhere, too. declared says that whatever has a mask is one: it was not masked only because it is a value of its file.
 func (v value) tells(rest map[string]bool, declared bool) bool {
 	named := declared || strings.TrimSpace(v.before) == "" || namesSecret(v.before)
 	switch {
 	case len(v.text) < 4 || plain().MatchString(v.text):
 		return false
 	case letters().MatchString(v.text):
-		return named && len(v.text) > 4 && !redact.Name(v.text) && !rest[v.text] && !slices.Contains(common, strings.ToLower(v.text))
+		return named && len(v.text) >= leastWord && !redact.Name(v.text) && !rest[v.text] && !redact.Usual(v.text)
 	case len(v.text) < redact.MinSecret:
 		return false
 	}
@@ -132,12 +168,6 @@ func (v value) tells(rest map[string]bool, declared bool) bool {
 }
 
 var letters = lazy.Pattern(`^\pL+$`)
-
-// common are words that are passwords at times, and that outputs have for another reason.
-var common = []string{
-	"admin", "root", "user", "test", "guest", "demo", "default", "postgres", "mysql", "redis", "example", "localhost",
-	"main", "dev", "prod", "pass", "password",
-}
 
 // Known finds the secrets of files in the outputs of commands. The zero value knows none.
 type Known struct {

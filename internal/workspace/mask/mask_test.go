@@ -322,6 +322,35 @@ func TestAJoinedSecretIsMasked(t *testing.T) {
 	}
 }
 
+// TestWhatIsKnownOfAValue: what of a value is a secret by itself has a mask wherever it stands, and no other word has.
+func TestWhatIsKnownOfAValue(t *testing.T) {
+	for _, c := range []struct{ name, text, secret string }{
+		{".env", "DATABASE_URL=postgres://app:Leon-88rugiente@db:5432/x\n", "Leon-88rugiente"},
+		{"a.yml", "REDIS_URL: redis://:tortugaverde@cache:6379/0\n", "tortugaverde"},
+		{"a.yml", "URL: amqp://app:perro%40azul77@h/v\n", "perro@azul77"},
+		{"a.yml", "POSTGRES_PASSWORD: ${DB_PASSWORD:-tortugaverde}\n", "tortugaverde"},
+		{".npmrc", "//r/:_authToken=${NPM_TOKEN:-tortugaverde}\n", "tortugaverde"},
+		{".env", "DB_PASSWORD=${X-tortugaverde}\n", "tortugaverde"},
+		{".env", "DB_URL=postgres://app:${DB_PASSWORD:-tortugaverde}@h/v\n", "tortugaverde"},
+		{"a.yml", "command: run --password=tortugaverde --verbose\n", "tortugaverde"},
+		{"a.yml", "password: !!str tortugaverde\n", "tortugaverde"},
+		{"a.yml", "password: &pw !!str \"tortugaverde\"\n", "tortugaverde"},
+		{"a.yml", "password: ${DB_PASSWORD}\nb_password: ${B:-minioadmin}\n", ""},
+		{"a.yml", "password: django\nb_password: minioadmin\nc_password: ${C:-django}\n", ""}, // short, or usual
+		{".npmrc", "//r/:_authToken=${NPM_TOKEN}\n", ""},
+		{"main.yml", "db_password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6162\n", ""},
+	} {
+		list, _ := mask.Find(workspace.Shown{}, c.name, []byte(c.text))
+		k := &mask.Known{}
+		k.Add(list)
+		const other = "from django.db import shop-postgres, minioadmin ${NPM_TOKEN} ${DB_PASSWORD} --verbose\nx: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\ny: !!str app\n"
+		got, _ := k.Output(other + c.secret)
+		if want := other + strings.Repeat(mask.Mark, min(1, len(c.secret))); got != want {
+			t.Errorf("%s%s", c.text, got)
+		}
+	}
+}
+
 func TestSecretsArePutBack(t *testing.T) {
 	const one, list = "a: 1\npassword: tortuga\n", "password: tortuga\nusers:\n- password: cigarra\n- password: hormiga\n"
 	for _, c := range []struct{ was, is, whole string }{
