@@ -115,6 +115,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	result.TimedOut = result.Killed && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil
 	result.Duration = time.Since(start)
 	result.Output, result.Secrets = c.withoutSecrets(out.text(c.Language))
+	result.Output = shortened(result.Output)
 	result.Secrets += out.keys
 	result.Masks = c.written(start)
 	c.explain(&result, start)
