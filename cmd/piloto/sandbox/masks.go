@@ -59,12 +59,15 @@ func (c *Command) explain(r *Result, since time.Time) {
 	if c.Unconfined {
 		return
 	}
-	add := func(sentence string, names []string) {
-		names = slices.Compact(slices.Sorted(slices.Values(names)))
-		for _, name := range names[:min(len(names), mostBlocked)] {
-			r.Masks.explained = append(r.Masks.explained, about{sentence, name})
+	to := func(list *[]about, most int) func(sentence string, names []string) {
+		return func(sentence string, names []string) {
+			names = slices.Compact(slices.Sorted(slices.Values(names)))
+			for _, name := range names[:min(len(names), most)] {
+				*list = append(*list, about{sentence, name})
+			}
 		}
 	}
+	add, tell := to(&r.Masks.explained, mostBlocked), to(&r.Masks.told, mostMasked)
 	line := strings.Join(c.words(), "\n")
 	hidden := named(c.Hidden, line)
 	if r.Code != 0 && r.Output == "" && stash().MatchString(c.Line) { // it fails without a word
@@ -86,14 +89,10 @@ func (c *Command) explain(r *Result, since time.Time) {
 		hidden = nearest(hidden, both)
 	}
 	add("hidden", nearest(hidden, line))
-	c.explainGit(r.Output, add)
-	for _, name := range c.carrying.left[:min(len(c.carrying.left), mostMasked)] {
-		r.Masks.Left = append(r.Masks.Left, name)
-		r.Masks.told = append(r.Masks.told, about{"left", name})
-	}
-	for _, name := range c.stagedOf(since) {
-		r.Masks.told = append(r.Masks.told, about{"staged", name})
-	}
+	c.explainGit(r.Output, add, tell)
+	r.Masks.Left = c.carrying.left[:min(len(c.carrying.left), mostMasked)]
+	tell("left", r.Masks.Left)
+	tell("staged", c.stagedOf(since))
 }
 
 var stash = lazy.Pattern(`\bgit\b.*\bstash\b`)
