@@ -366,6 +366,8 @@ func TestSecretsArePutBack(t *testing.T) {
 		{list, "password: [redacted]\nusers:\n- password: [redacted]\n", ""},
 		{"dev:\n  password: cigarra\nprod:\n  password: hormiga\n", "prod:\n  password: [redacted]\ndev:\n  password: [redacted]\n", ""}, // the parts were exchanged
 		{"dev:\n  password: cigarra\nprod:\n  password: hormiga\n", "a: 1\ndev:\n  password: [redacted]\nprod:\n  password: [redacted]\n  b: 2\n", "a: 1\ndev:\n  password: cigarra\nprod:\n  password: hormiga\n  b: 2\n"},
+		{"# prod\npassword: cigarra\n---\npassword: hormiga\n# dev\n", "# dev\npassword: [redacted]\n---\npassword: [redacted]\n# prod\n", ""},
+		{"dev:\n  password: cigarra\nprod:\n  password: hormiga\n", "qa:\n  password: [redacted]\nprod:\n  password: [redacted]\n", ""}, // renamed
 		{"kind: Secret\ndata:\n  admin: cigarra\n", "kind: Secret\ndata:\n  admin: [redacted]\n  b: [redacted]\n", ""},
 		{"kind: Secret\ndata:\n  admin: cigarra\n", "kind: ConfigMap\ndata:\n  admin: [redacted]\n", ""}, // it would be shown there
 		{"-----BEGIN RSA PRIVATE KEY-----\nQUJD\n-----END RSA PRIVATE KEY-----\n", "[redacted]\n\n\n", ""},

@@ -189,8 +189,10 @@ func Filled(secrets []Secret, content []byte) (whole []byte, ok bool) {
 	if several && !slices.Equal(masks, order) {
 		return nil, false
 	}
+	from := 0
 	for n, i := range found {
-		if several && n > 0 && joined(all[found[n-1]+1:i+1]) != secrets[n].since {
+		since := joined(all[from : i+1])
+		if from = i + 1; several && since != secrets[n].since && (n > 0 || !strings.HasSuffix(since, "\n"+secrets[0].since)) {
 			return nil, false
 		}
 		line := of[masks[n]]
