@@ -16,12 +16,12 @@ import (
 // secret: a word that says so, in brackets or as a value, and signs.
 var (
 	mark = lazy.Pattern(`(?i)\[\s*redacted\b\s*\]?|\bredacted\s*\]`)
-	like = lazy.Pattern(`(?im)[\[(<{*_«]\s*(?:` + removed + `)\b[^\])>}*_»\n]{0,20}[\])>}*_»]|[:=>"'@]\s*(?:` + removed + `)\s*(?:["'<,;)\]}@#]|$)` +
+	like = lazy.Pattern(`(?im)[\[(<{*_«]\s*(?:` + removed + `|existing|existente|same as)(?:\b|_)[^\])>}*_»\n]{0,20}[\])>}*_»]|[:=>"'@]\s*(?:` + removed + `)\s*(?:["'<,;)\]}@#]|$)` +
 		`|\*{3,}|x{4,}|[•●∙·]{2,}|[█▓▒░▮■]{2,}|[:=>"']\s*(?:\.{3,}|_{4,}|-{4,}|#{4,}|\?{3,})`)
 )
 
 const removed = `redacted|redactad[oa]|masked|enmascarad[oa]|censored|censurad[oa]|sanitized|scrubbed|` +
-	`filtered|hidden|ocult[oa]|omitted|omitid[oa]|removed|eliminad[oa]|suprimid[oa]|withheld|elided|stripped|concealed|obfuscated|unchanged`
+	`filtered|hidden|ocult(?:ad)?[oa]|omitted|omitid[oa]|removed|eliminad[oa]|suprimid[oa]|withheld|elided|stripped|concealed|obfuscated|unchanged`
 
 // spellings are other ways to write the brackets of a mask, and letters that look like those of its word.
 var spellings = strings.NewReplacer(
@@ -69,7 +69,8 @@ func Like(text string) bool {
 
 // isAlike reports whether a text has what may stand for a mask. The signs of one are found much faster than a pattern, and files are large.
 func isAlike(text string) bool {
-	return (strings.ContainsAny(text, alikeSigns) || strings.Contains(strings.ToLower(text), "xxxx")) && like().MatchString(text)
+	low := strings.ToLower(text)
+	return strings.Contains(low, "redacted") || (strings.ContainsAny(text, alikeSigns) || strings.Contains(low, "xxxx")) && like().MatchString(text)
 }
 
 // alikeSigns has a sign of each text that like finds, but for its letters.
