@@ -120,6 +120,11 @@ func TestWhatACommandWritesIntoACopyIsCarriedOver(t *testing.T) {
 	if is := m.content(t, "s.yaml"); !strings.Contains(is, "Secret") || !strings.Contains(got, "s.yaml stays as it was") {
 		t.Errorf("%q: %s", is, got)
 	}
+	for _, line := range []string{"cp a.txt c.txt", "tar cf b.tar s.yaml", "mkdir k && tar czf k/b.tgz ."} {
+		if got := m.one(t.Context(), "run_command", args{"command": line}); strings.Contains(got, "is an archive") != strings.Contains(line, "tar") {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
 	if did := m.deeds(t, "run_command", up); !strings.HasSuffix(did, " 0, change s.yaml +0 -0 (+0 -0) failed") {
 		t.Errorf("it is on record: %s", did)
 	}

@@ -156,6 +156,9 @@ func isOfName(r rune) bool {
 
 const mostBlocked = 5
 
+// archive is the name of a file that has others.
+var archive = lazy.Pattern(`(?i)\.(?:zip|tar|t[gbx]z|tar\.\w+|7z|cpio|rar)$`)
+
 // tick is that of the clock of a file system.
 const tick = 10 * time.Millisecond
 
@@ -172,17 +175,23 @@ func (c *Command) written(since time.Time) (m Masks) {
 		}
 		name, below := strings.CutPrefix(at, c.Workspace+string(filepath.Separator))
 		info, _ := e.Info() // nil: it is gone
-		if !below || info == nil || !info.Mode().IsRegular() || info.Size() > maxNamedFile || !changedSince(info, since) {
+		if !below || info == nil || !info.Mode().IsRegular() || !changedSince(info, since) {
 			return nil
 		}
 		name = filepath.ToSlash(name)
+		if len(c.Masked)+len(c.Hidden) > 0 && !c.Unconfined && archive().MatchString(name) {
+			m.told = append(m.told, about{"archived", name})
+		}
+		if info.Size() > maxNamedFile {
+			return nil
+		}
 		if _, masked := c.Masked[name]; masked && !c.Unconfined || info.Size() > maxKnownFile && c.secretsOf(name) == nil {
 			return nil
 		}
 		if what := c.look(name, masks); what != "" {
 			m.told = append(m.told, about{what, name})
 		}
-		if len(m.told) == mostMasked {
+		if len(m.told) >= mostMasked {
 			return filepath.SkipAll
 		}
 		return nil
