@@ -62,6 +62,20 @@ func TestMasksInFilesAreTold(t *testing.T) {
 	}
 }
 
+// TestMasksOfAHookAreTold: the person hears of what a hook wrote, too.
+func TestMasksOfAHookAreTold(t *testing.T) {
+	if sandbox.Check(t.Context()) != nil {
+		t.Skip("this machine has no sandbox")
+	}
+	told := ""
+	hooks := []sandbox.Hook{{Name: "copy", Command: "cp .npmrc copy.txt", FilePatterns: []string{"*"}}}
+	m := newMachine(t, Options{Mode: agent.Yolo, Hooks: hooks, Tag: locale.Spanish, Tell: func(text string) { told += text }}, nil)
+	m.put(t, ".npmrc", "//r/:_authToken=npm-tok-Zk4481aa\n")
+	if m.one(t.Context(), "write_file", args{"path": "b.txt", "content": "x"}); !strings.Contains(told, "copy.txt tiene máscaras") {
+		t.Errorf("told %q", told)
+	}
+}
+
 // TestWhatACommandWritesIntoACopyIsCarriedOver: with the secrets, or not at all, which is told.
 func TestWhatACommandWritesIntoACopyIsCarriedOver(t *testing.T) {
 	if sandbox.Check(t.Context()) != nil {
