@@ -58,7 +58,12 @@ func patiently[T any](ctx context.Context, t *jobTale, c *client.Client, request
 
 // here says to the deployment that this command is there. What it may miss is said again, so a failure is none.
 func (t *jobTale) here(ctx context.Context, c *client.Client) {
-	_, _ = client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: []job.ToldCall{}})
+	_, _ = t.send(ctx, c, []job.ToldCall{})
+}
+
+// send tells the deployment what calls came to.
+func (t *jobTale) send(ctx context.Context, c *client.Client, told []job.ToldCall) (httpapi.Job, error) {
+	return client.Post[httpapi.Job](ctx, c.Following(), client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: told})
 }
 
 // known returns the job as it was read last, with the record of what this command did for it.
@@ -91,7 +96,7 @@ func (a *app) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause 
 		a.tell(ctx, failed)
 	}
 	if len(t.untold) > 0 && !isAway(failed) { // a job that ended hears it, too
-		_, _ = client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: t.untold})
+		_, _ = t.send(ctx, c, t.untold)
 	}
 	var j httpapi.Job
 	if !isAway(failed) {

@@ -68,10 +68,10 @@ func codeOf(err error) Code {
 		return signal.code()
 	case errors.As(err, &refused):
 		return codeOfProblem(refused)
+	case errors.As(err, &lost): // also if no answer came in time
+		return Unreachable
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
-	case errors.As(err, &lost):
-		return Unreachable
 	default:
 		return Failed
 	}

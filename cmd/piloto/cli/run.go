@@ -289,7 +289,7 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 	if j.Status == job.Waiting {
 		o.Waiting = &waitsFor{RunID: j.WaitsFor, Question: j.Question, Options: j.Options}
 		if j.WaitsFor != "" {
-			r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return a.readRun(ctx, c, j.WaitsFor) })
+			r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return a.readRun(ctx, c.Following(), j.WaitsFor) })
 			if err != nil {
 				return o, err
 			}
@@ -297,7 +297,7 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 		}
 	}
 	page, err := patiently(ctx, t, c, func() (httpapi.MessageList, error) {
-		return client.Get[httpapi.MessageList](ctx, c, client.Path("api", "chats", j.ChatID, "messages"), nil)
+		return client.Get[httpapi.MessageList](ctx, c.Following(), client.Path("api", "chats", j.ChatID, "messages"), nil)
 	})
 	if err != nil {
 		return o, err
@@ -384,7 +384,7 @@ func (a *app) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (b
 // decideJob asks the person about the plan for which a job waits. It returns whether the job goes on by itself: after a
 // decision, and while the plan runs.
 func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale) (bool, error) {
-	r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return a.readRun(ctx, c, j.WaitsFor) })
+	r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return a.readRun(ctx, c.Following(), j.WaitsFor) })
 	if err != nil {
 		return false, err
 	}

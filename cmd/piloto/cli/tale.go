@@ -147,12 +147,12 @@ func (t *jobTale) stay(ctx context.Context, c *client.Client) (stop func()) {
 
 // read reads the job.
 func (t *jobTale) read(ctx context.Context, c *client.Client) (httpapi.Job, error) {
-	return client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id), nil)
+	return client.Get[httpapi.Job](ctx, c.Following(), client.Path("api", "jobs", t.id), nil)
 }
 
 // events reads what happened after what was told.
 func (t *jobTale) events(ctx context.Context, c *client.Client) (httpapi.JobEventList, error) {
-	return client.Get[httpapi.JobEventList](ctx, c, client.Path("api", "jobs", t.id, "events"), url.Values{"after": {fmt.Sprint(t.after)}})
+	return client.Get[httpapi.JobEventList](ctx, c.Following(), client.Path("api", "jobs", t.id, "events"), url.Values{"after": {fmt.Sprint(t.after)}})
 }
 
 // answerCalls carries out the calls that a job leaves to this command. What changed something is told to the deployment at once, so that
@@ -174,7 +174,7 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 		sent := 0
 		_, err := patiently(ctx, t, c, func() (httpapi.Job, error) {
 			sent++
-			return client.Post[httpapi.Job](context.WithoutCancel(ctx), c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: told})
+			return t.send(context.WithoutCancel(ctx), c, told)
 		})
 		if t.untold, told = told, nil; err == nil || errors.Is(err, job.ErrEnded) || sent > 1 && errors.Is(err, job.ErrNoCalls) { // the answer to the first one was lost
 			t.untold = nil
