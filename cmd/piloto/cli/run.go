@@ -262,10 +262,8 @@ func untilEnded(ctx context.Context, c *client.Client, id string) (last httpapi.
 		if last = j; j.Status.Terminal() {
 			return last
 		}
-		select {
-		case <-within.Done():
+		if wait(within, followPause) != nil {
 			return last
-		case <-time.After(followPause):
 		}
 	}
 }
@@ -313,6 +311,7 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 // followJob follows a job until it ended, or waits for a person who is not here.
 func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
 	decided := map[string]bool{}
+	var looks pace
 	thinks := a.thinking()
 	t.thinks = thinks
 	defer thinks.hide()
@@ -325,7 +324,7 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 		if j.Status == job.Running {
 			thinks.show()
 		}
-		events, err := patiently(ctx, t, c, func() (httpapi.JobEventList, error) { return t.events(ctx, c) })
+		events, err := patiently(ctx, t, c, func() (httpapi.JobEventList, error) { return t.events(ctx, c, j) })
 		if err != nil {
 			return j, err
 		}
@@ -334,6 +333,7 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 		}
 		for _, e := range events.Events {
 			t.tell(e)
+			looks.moved()
 		}
 		switch {
 		case len(events.Events) == eventsPage: // there are more
@@ -348,7 +348,7 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 			if err := t.answerCalls(ctx, c, j); err != nil {
 				return j, err
 			}
-			continue
+			looks.moved()
 		case j.Status == job.Waiting && j.Question != "":
 			if answered, err := a.answerJob(ctx, c, j); !isAway(err) && (err != nil || !answered) { // if it is away, they are asked again
 				return j, err
@@ -359,11 +359,10 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 				return j, err
 			}
 			decided[j.WaitsFor] = err == nil
+			looks.moved()
 		}
-		select {
-		case <-ctx.Done():
-			return j, ctx.Err()
-		case <-time.After(followPause):
+		if err := looks.wait(ctx); err != nil {
+			return j, err
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -127,6 +126,7 @@ func (a *app) runsWatch() *cobra.Command {
 func (a *app) follow(ctx context.Context, c *client.Client, id string) error {
 	after := 0
 	titles := map[string]string{}
+	var looks pace
 	for {
 		r, err := client.Get[httpapi.Run](ctx, c, runPath(id), url.Values{"wait": {"0"}})
 		if err != nil {
@@ -144,21 +144,17 @@ func (a *app) follow(ctx context.Context, c *client.Client, id string) error {
 			a.tellEvent(e, titles)
 		}
 		if len(events.Events) > 0 {
+			looks.moved()
 			continue // there may be more, and the run moved
 		}
 		if !r.Status.Active() || r.Status == plan.Waiting {
 			return a.endOf(r)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(followPause):
+		if err := looks.wait(ctx); err != nil {
+			return err
 		}
 	}
 }
-
-// followPause is the time between two looks at a run.
-const followPause = 250 * time.Millisecond
 
 // tellEvent writes what happened, for those events that a person follows.
 func (a *app) tellEvent(e plan.Event, titles map[string]string) {

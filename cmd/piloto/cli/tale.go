@@ -150,8 +150,11 @@ func (t *jobTale) read(ctx context.Context, c *client.Client) (httpapi.Job, erro
 	return client.Get[httpapi.Job](ctx, c.Following(), client.Path("api", "jobs", t.id), nil)
 }
 
-// events reads what happened after what was told.
-func (t *jobTale) events(ctx context.Context, c *client.Client) (httpapi.JobEventList, error) {
+// events reads what happened in the job after what was told, if anything did.
+func (t *jobTale) events(ctx context.Context, c *client.Client, j httpapi.Job) (httpapi.JobEventList, error) {
+	if 0 < j.Events && j.Events <= t.after { // an older deployment does not count them
+		return httpapi.JobEventList{}, nil
+	}
 	return client.Get[httpapi.JobEventList](ctx, c.Following(), client.Path("api", "jobs", t.id, "events"), url.Values{"after": {fmt.Sprint(t.after)}})
 }
 

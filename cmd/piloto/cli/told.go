@@ -22,6 +22,7 @@ func (a *app) followTold(ctx context.Context, c *client.Client, id string) error
 	if err != nil || !r.Concludes {
 		return ended
 	}
+	var looks pace
 	for until := time.Now().Add(toldWithin); time.Now().Before(until); {
 		list, err := client.Get[httpapi.MessageList](ctx, c, client.Path("api", "chats", r.ChatID, "messages"), nil)
 		if err != nil {
@@ -36,10 +37,8 @@ func (a *app) followTold(ctx context.Context, c *client.Client, id string) error
 			}
 			return ended
 		}
-		select {
-		case <-ctx.Done():
+		if looks.wait(ctx) != nil {
 			return ended
-		case <-time.After(followPause):
 		}
 	}
 	return ended
