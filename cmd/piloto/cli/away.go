@@ -72,7 +72,7 @@ func (t *jobTale) known() httpapi.Job {
 	if t.machine == nil {
 		return j
 	}
-	j.Changes, j.Commands, j.Unlisted, j.Refused = own.Changes, own.Commands, own.More, nil
+	j.Changes, j.Commands, j.Unlisted, j.Refused, j.Acted = own.Changes, own.Commands, own.More, nil, j.Acted || own.Acted()
 	for _, f := range t.seen.Refused {
 		if f.Kind == job.DeedPlan || f.Kind == job.DeedCall { // not of this machine
 			j.Refused = append(j.Refused, f)
@@ -84,15 +84,15 @@ func (t *jobTale) known() httpapi.Job {
 	return j
 }
 
-// leaveJob stops the job of a command that an error or a signal ended, and tells its record. A deployment that is away does not tell
-// it: then it is what this command did. It returns the error.
+// leaveJob stops the job of a command that an error or a signal ended, and tells its record. Where the deployment does not answer, that is
+// what this command did. It returns the error.
 func (a *app) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause error, took time.Duration) error {
 	away := isAway(cause)
 	if !away {
 		a.say(a.text("cli.stopping"))
 	}
 	failed := t.stop()
-	if !away || !isAway(failed) { // cause says it
+	if failed != nil && failed.Error() != cause.Error() && (!away || !isAway(failed)) { // else cause says it
 		a.tell(ctx, failed)
 	}
 	if len(t.untold) > 0 && !isAway(failed) { // a job that ended hears it, too
@@ -106,15 +106,19 @@ func (a *app) leaveJob(ctx context.Context, c *client.Client, t *jobTale, cause 
 	if unread {
 		j = t.known()
 	}
+	isThere := !errors.Is(cause, job.ErrNotFound)
+	if codeOf(cause) == Failed && !errors.Is(cause, context.Canceled) && j.Acted {
+		cause = &exitError{code: Partial, text: a.told(cause)}
+	}
 	switch {
-	case !away:
-		a.tellRecord(j, t)
 	case a.global.json:
 		cause = errors.Join(a.printJSON(a.newOutcome(j, t, took)), cause)
+	case !away:
+		a.tellRecord(j, t)
 	default:
 		cause = errors.Join(a.printRecord(a.out, j, t), cause)
 	}
-	if unread {
+	if unread && isThere {
 		a.say(a.text("cli.job.look", "id", t.id))
 	}
 	return cause

@@ -18,6 +18,7 @@ import (
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
 )
@@ -26,14 +27,16 @@ import (
 type absent struct {
 	*httptest.Server
 
-	mu     sync.Mutex
-	away   func(method, path string, told bool) bool
-	serves bool        // what a request asks for while its answer is lost
-	status int         // of the answer of a proxy while it is away; 0: the connection ends
-	back   func() bool // it is there again
-	waits  func()      // is called while the client waits; nil: nothing is
-	told   bool        // the answer to the call came
-	here   []bool      // the client said that it is there: whether the deployment was
+	mu      sync.Mutex
+	away    func(method, path string, told bool) bool
+	serves  bool        // what a request asks for while its answer is lost
+	status  int         // of the answer of a proxy while it is away; 0: the connection ends
+	refuses bool        // the answer is its own
+	stopped bool        // the job ended before the answer to the call came
+	back    func() bool // it is there again
+	waits   func()      // is called while the client waits; nil: nothing is
+	told    bool        // the answer to the call came
+	here    []bool      // the client said that it is there: whether the deployment was
 }
 
 func (s *absent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,6 +46,11 @@ func (s *absent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.back() && s.away(r.Method, strings.TrimPrefix(r.URL.Path, "/api/"), s.told) {
 		if s.serves {
 			s.answer(httptest.NewRecorder(), r, body)
+		}
+		if code := refusals[s.status]; s.refuses {
+			w.WriteHeader(s.status)
+			_ = json.NewEncoder(w).Encode(map[string]any{"code": code, "title": code})
+			return
 		}
 		if s.status != 0 {
 			w.Header().Set("Retry-After", "0")
@@ -61,8 +69,13 @@ func (s *absent) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	if s.told {
 		j.Status, j.Calls, j.Output = job.Success, nil, "Done."
 	}
+	if s.stopped {
+		j.Status, j.StopReason, j.Unknown = job.Partial, conversation.StopPerson, []string{"edit_file a", "run_command x"}
+	}
 	var answer any = j
 	switch {
+	case strings.HasSuffix(r.URL.Path, "/stop"):
+		s.stopped = true
 	case strings.HasSuffix(r.URL.Path, "/results"):
 		var sent httpapi.ResultsRequest
 		_ = json.Unmarshal(body, &sent)
@@ -83,6 +96,9 @@ func (s *absent) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(answer)
 }
+
+// refusals are codes of a deployment's own answers.
+var refusals = map[int]string{http.StatusNotFound: job.ErrNotFound.Code, http.StatusInternalServerError: "server.failed", http.StatusTooManyRequests: "request.too_many"}
 
 // shared is what is said, which the deployment reads while the command writes.
 type shared struct {
@@ -208,5 +224,37 @@ func TestWhatWasNotTakenIsToldBehindTheStop(t *testing.T) {
 	s.waits = func() { time.AfterFunc(100*time.Millisecond, stop) }
 	if _, said, err := s.follows(ctx, t, false, time.Minute, func(*app) {}); !errors.Is(err, context.Canceled) || !s.told {
 		t.Errorf("%v, told: %v\n%s", err, s.told, said)
+	}
+}
+
+// TestTheRecordIsPrintedHoweverACommandEnds, once as JSON, with an exit code that says whether something was changed.
+func TestTheRecordIsPrintedHoweverACommandEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		code   Code
+	}{
+		"a signal":        {},
+		"a limit":         {http.StatusTooManyRequests, Unreachable},
+		"its own fault":   {http.StatusInternalServerError, Partial},
+		"it lost the job": {http.StatusNotFound, Partial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			s, patience := &absent{away: func(_, _ string, told bool) bool { return told }, status: c.status, refuses: true}, time.Millisecond
+			if c.status == 0 {
+				s.refuses, s.waits, patience = false, stop, time.Minute
+			}
+			out, said, err := s.follows(ctx, t, false, patience, func(a *app) { a.global.json = true })
+			var o outcome
+			if wrong := json.Unmarshal([]byte(out), &o); wrong != nil || o.JobID != "01J" || len(o.Changes) != 1 || o.Changes[0].Undo == "" {
+				t.Errorf("%v\n%s", wrong, out)
+			}
+			if (c.status == 0) != errors.Is(err, context.Canceled) || c.status != 0 && (codeOf(err) != c.code || strings.Count(said, refusals[c.status]) != 1) ||
+				strings.Contains(said, "jobs watch") != (c.status != http.StatusNotFound) {
+				t.Errorf("%v, %d\n%s", err, codeOf(err), said)
+			}
+		})
 	}
 }
