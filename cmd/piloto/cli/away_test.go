@@ -138,7 +138,7 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 	j := &jobTale{app: a, machine: m, id: "01J", seen: httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Running}, patience: patience}
 	j.stop = func() error { return stopJob(context.WithoutCancel(ctx), c, j.id) }
 	s.back = func() bool {
-		waits := strings.Contains(e.String(), "does not answer")
+		waits := strings.Contains(e.String(), "does not answer") || strings.Contains(e.String(), "asks for a pause")
 		if waits && s.waits != nil {
 			s.waits()
 		}
@@ -156,9 +156,18 @@ func reads(method, _ string, told bool) bool { return told && method == http.Met
 
 // TestACommandWaitsForADeploymentThatIsAway, says so once, and goes on with the job. What it did is not done again.
 func TestACommandWaitsForADeploymentThatIsAway(t *testing.T) {
+	results := func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") }
 	for name, s := range map[string]*absent{
 		"while the model is asked":         {away: reads},
 		"behind a proxy":                   {away: reads, status: http.StatusBadGateway},
+		"behind one that fails":            {away: reads, status: http.StatusInternalServerError},
+		"one that fails when it is told":   {away: results, status: http.StatusInternalServerError, serves: true},
+		"behind one that gave up":          {away: reads, status: 522},
+		"its own, while it starts":         {away: reads, status: http.StatusServiceUnavailable, refuses: true},
+		"a limit of a gateway":             {away: reads, status: http.StatusTooManyRequests},
+		"a limit when it is told":          {away: results, status: http.StatusTooManyRequests},
+		"its own limit":                    {away: reads, status: http.StatusTooManyRequests, refuses: true},
+		"its own limit when it is told":    {away: results, status: http.StatusTooManyRequests, refuses: true},
 		"when it is told":                  {away: func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") }},
 		"the answer to what was told":      {away: func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") }, serves: true},
 		"before the first call":            {away: func(_, _ string, told bool) bool { return !told }},
@@ -169,7 +178,11 @@ func TestACommandWaitsForADeploymentThatIsAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, said, err := s.follows(t.Context(), t, true, time.Minute, func(*app) {})
-			if err != nil || !strings.HasPrefix(out, "Done.\n") || strings.Count(said, "does not answer. It is tried again for 60 seconds") != 1 || strings.Contains(said, "No answer") {
+			line := "does not answer. It is tried again for 60 seconds"
+			if s.status == http.StatusTooManyRequests {
+				line = "asks for a pause: it gets too many requests. It is tried again for 60 seconds"
+			}
+			if err != nil || !strings.HasPrefix(out, "Done.\n") || strings.Count(said, line) != 1 || strings.Count(said, "again for") != 1 || strings.Contains(said, "No answer") {
 				t.Errorf("%v\n%s\n%s", err, out, said)
 			}
 			if len(s.here) == 0 || !s.here[0] {
@@ -224,6 +237,24 @@ func TestWhatWasNotTakenIsToldBehindTheStop(t *testing.T) {
 	s.waits = func() { time.AfterFunc(100*time.Millisecond, stop) }
 	if _, said, err := s.follows(ctx, t, false, time.Minute, func(*app) {}); !errors.Is(err, context.Canceled) || !s.told {
 		t.Errorf("%v, told: %v\n%s", err, s.told, said)
+	}
+}
+
+// TestARecordIsWholeWhereTheDeploymentDoesNotHaveIt: what it does not take until the end is told as this command did it, also in --json.
+func TestARecordIsWholeWhereTheDeploymentDoesNotHaveIt(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError} {
+		for _, inJSON := range []bool{false, true} {
+			t.Run(refusals[status], func(t *testing.T) {
+				t.Parallel()
+				s := &absent{away: func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") }, status: status, refuses: true}
+				out, said, err := s.follows(t.Context(), t, false, time.Millisecond, func(a *app) { a.global.json = inJSON })
+				told := out + said
+				if err == nil || strings.Contains(told, "edit_file a") || !strings.Contains(told, "run_command x") || inJSON != strings.Contains(out, `"changes"`) ||
+					!inJSON && !strings.Contains(told, "Edited: a +1 −1") {
+					t.Errorf("%v\n%s\n%s", err, out, said)
+				}
+			})
+		}
 	}
 }
 

@@ -243,7 +243,9 @@ const stopGrace = 10 * time.Second
 func stopJob(ctx context.Context, c *client.Client, id string) error {
 	within, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	_, err := client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{})
+	_, err := spaced(within, func() (httpapi.Job, error) {
+		return client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{})
+	})
 	if errors.Is(err, job.ErrEnded) {
 		return nil
 	}
@@ -255,7 +257,9 @@ func untilEnded(ctx context.Context, c *client.Client, id string) (last httpapi.
 	within, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	for {
-		j, err := client.Get[httpapi.Job](within, c, client.Path("api", "jobs", id), nil)
+		j, err := spaced(within, func() (httpapi.Job, error) {
+			return client.Get[httpapi.Job](within, c, client.Path("api", "jobs", id), nil)
+		})
 		if err != nil {
 			return last
 		}

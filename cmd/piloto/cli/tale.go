@@ -31,6 +31,7 @@ type jobTale struct {
 	stop    func() error // asks the deployment to stop the job, once, and returns when it has answered
 
 	waits  sync.Once // says that the job waits for another machine
+	pauses sync.Once // says that the deployment asks for a pause
 	thinks *thinking // nil: the job is not followed yet
 
 	seen     httpapi.Job    // as it was read last
