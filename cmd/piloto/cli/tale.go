@@ -86,7 +86,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 	if e.Type == job.EventAnswered && len(calls) == 0 {
 		key = "cli.job.answer"
 	}
-	what := strings.TrimSpace(data.Method + " " + data.URL + data.Tool)
+	what := strings.Join(strings.Fields(data.Method+" "+data.URL+" "+data.Tool), " ")
 	if e.Type == job.EventAsked {
 		what = cut(data.Question, 200)
 	}

@@ -100,3 +100,13 @@ func TestWhatAJobDoesAfterItsCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestALookAtAFileIsToldInWords: what a look is about stands apart from its tool.
+func TestALookAtAFileIsToldInWords(t *testing.T) {
+	a, _, said := newApp(nil, "")
+	a.tag = locale.English
+	(&jobTale{app: a}).tell(httpapi.JobEvent{Seq: 1, Type: job.EventLooked, Data: []byte(`{"url":"files:t.txt","tool":"read_file"}`)})
+	if got := said.String(); !strings.Contains(got, "Read: files:t.txt read_file\n") {
+		t.Errorf("%q", got)
+	}
+}
