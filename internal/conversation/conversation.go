@@ -43,6 +43,9 @@ type Project struct {
 // Uses reports whether chats of the project may use the server.
 func (p Project) Uses(serverID string) bool { return p.All || slices.Contains(p.MCPIDs, serverID) }
 
+// Key names a chat of an account.
+type Key struct{ Account, ChatID string }
+
 // Chat is one stored conversation with its state.
 type Chat struct {
 	ID        string    `json:"chat_id"`

@@ -14,7 +14,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,7 +43,8 @@ type Client struct {
 	Lang   string // of sentences in answers: es or en
 	Live   string // wss://host of its socket where login stored another one than its own; ""
 
-	http *http.Client
+	http    *http.Client
+	silence time.Duration // without a byte of an answer ends a request, which is sent once; 0: it has the limits of any request
 }
 
 // A Target is the origin of a deployment, and the token of a person there; "" without one.
@@ -56,6 +56,7 @@ func New(to Target, lang string) *Client {
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
 		TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence},
 	}
 	return &Client{Origin: to.Origin, Token: to.Token, Lang: lang, http: &http.Client{
 		Transport: transport, Timeout: requestTimeout,
@@ -72,7 +73,8 @@ type Problem struct {
 	Action string        `json:"action"`
 	Errors []fault.Field `json:"errors"`
 
-	Sent int `json:"-"` // how often the request was sent: the answers before may be lost
+	Sent int           `json:"-"` // how often the request was sent: the answers before may be lost
+	Wait time.Duration `json:"-"` // the pause that it asks for; 0: none
 }
 
 // Error returns the sentence of the problem, the wrong fields, and the next action, each on a line of its own, with every
@@ -231,7 +233,10 @@ func (c *Client) answer(ctx context.Context, call Call, accept string) (*answer,
 			return nil, err
 		}
 	}
-	asked, acted, reading := call, false, false
+	asked, acted, reading, most := call, false, false, attempts
+	if c.silence > 0 {
+		most = 1
+	}
 	for n := 1; ; n++ {
 		answer, err := c.once(ctx, call, body, accept)
 		acted = acted || mayHaveActed(answer, err)
@@ -244,12 +249,12 @@ func (c *Client) answer(ctx context.Context, call Call, accept string) (*answer,
 			return nil, c.Strange(asked, CamePage, errors.New("it answered with a page, and not as Piloto does"))
 		case err == nil && answer.done():
 			return answer, nil
-		case err == nil && (!answer.again() || n == attempts || !call.repeatable()):
+		case err == nil && (!answer.again() || n == most || !call.repeatable()):
 			err = answer.refused(c.Origin, n, acted && asked.acts())
 			return nil, asked.doubted(err, acted && !(reading && isOfTurn(err)))
 		case err == nil:
 			wait = answer.after(time.Duration(n) * time.Second)
-		case ctx.Err() != nil || n == attempts || !call.repeatable():
+		case ctx.Err() != nil || n == most || !call.repeatable():
 			return nil, asked.doubted(err, acted)
 		default:
 			wait = time.Duration(n) * 200 * time.Millisecond
@@ -305,14 +310,6 @@ func (call Call) media() string {
 	return "application/json"
 }
 
-// answer is an HTTP answer, read to its end.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	second bool // the request was sent before, and the answer to that was lost
-}
-
 func (c *Client) once(ctx context.Context, call Call, body []byte, accept string) (*answer, error) {
 	address := c.Origin + call.Path
 	if len(call.Query) > 0 {
@@ -322,8 +319,10 @@ func (c *Client) once(ctx context.Context, call Call, body []byte, accept string
 	if err != nil {
 		return nil, &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err}
 	}
+	heard, limited, end := c.limit(ctx)
+	defer end()
 	var connections atomic.Int32 // the transport itself repeats a call with a key, when the server closed an idle connection
-	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	request = request.WithContext(httptrace.WithClientTrace(limited, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connections.Add(1) },
 	}))
 	request.Header.Set("Accept", accept)
@@ -340,14 +339,21 @@ func (c *Client) once(ctx context.Context, call Call, body []byte, accept string
 	if c.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.Token)
 	}
+	lost := func(err error) error {
+		c.http.CloseIdleConnections() // they may be as dead
+		if ctx.Err() == nil && limited.Err() != nil {
+			err = errSilent
+		}
+		return c.lost(ctx, err, connections.Load() > 0)
+	}
 	got, err := c.http.Do(request)
 	if err != nil {
-		return nil, c.lost(ctx, err, connections.Load() > 0)
+		return nil, lost(err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
+	text, err := io.ReadAll(io.LimitReader(heard(got.Body), maxAnswer+1))
 	if err != nil {
-		return nil, c.lost(ctx, err, connections.Load() > 0)
+		return nil, lost(err)
 	}
 	if len(text) > maxAnswer {
 		return nil, &UnreachableError{Origin: c.Origin, Came: CameOther, Cause: fmt.Errorf("the answer has more than %d MB", maxAnswer>>20), sent: true}
@@ -365,75 +371,6 @@ func (c *Client) lost(ctx context.Context, err error, sent bool) error {
 		err = ctx.Err()
 	}
 	return &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err, sent: sent}
-}
-
-// working returns the path at which the answer of a turn will be; "" when this is the answer.
-func (a *answer) working() string {
-	if a.status != http.StatusAccepted {
-		return ""
-	}
-	var w struct{ Status, Read string }
-	if json.Unmarshal(a.body, &w) != nil || w.Status != "working" || !strings.HasPrefix(w.Read, "/") {
-		return ""
-	}
-	return w.Read
-}
-
-// done reports whether the deployment carried out the call.
-func (a *answer) done() bool { return meaning.Of(a.status, false) == meaning.Done }
-
-// isPage reports whether an answer is a page for people. A file may be one by its content.
-func (a *answer) isPage(accept string) bool {
-	media, body := a.header.Get("Content-Type"), a.body
-	if accept != "application/json" {
-		body = nil
-	}
-	return meaning.Page(media, body)
-}
-
-// again reports whether the deployment is able to answer the same request soon.
-func (a *answer) again() bool {
-	wait, waits := meaning.Wait(a.header.Get, time.Now())
-	return meaning.Passes(a.status, waits) && wait <= mostWait
-}
-
-// after returns how long to wait before the next request.
-func (a *answer) after(otherwise time.Duration) time.Duration {
-	if wait, asked := meaning.Wait(a.header.Get, time.Now()); asked {
-		return min(wait, mostWait)
-	}
-	return otherwise
-}
-
-// problem returns the refusal that the answer has. The answer of another server is no refusal of a request that may have
-// been done (acted).
-func (a *answer) problem(origin string, acted bool) error {
-	p := &Problem{}
-	if err := json.Unmarshal(a.body, p); err != nil || p.Code == "" {
-		wait, _ := meaning.Wait(a.header.Get, time.Now())
-		if meaning.Errs(a.status) || meaning.Redirects(a.status) || wait > mostWait || acted {
-			e := &UnreachableError{
-				Origin: origin, Came: CameStatus, Status: a.status, Wait: max(wait, 0),
-				Cause: fmt.Errorf("it answered %d %s, and not as Piloto does", a.status, http.StatusText(a.status)),
-			}
-			if meaning.Redirects(a.status) {
-				e.Came = CameRedirect
-			}
-			return e
-		}
-		p = &Problem{Code: "http." + strconv.Itoa(a.status), Title: fmt.Sprintf("%s: %d %s", origin, a.status, http.StatusText(a.status))}
-	}
-	p.Status = a.status
-	return p
-}
-
-// refused returns the refusal of a request that was sent a number of times.
-func (a *answer) refused(origin string, sent int, acted bool) error {
-	err := a.problem(origin, acted)
-	if p, ok := errors.AsType[*Problem](err); ok {
-		p.Sent = sent
-	}
-	return err
 }
 
 // Health asks a deployment how it is. The time is that of its clock; zero when it tells none.

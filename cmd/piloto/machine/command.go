@@ -101,13 +101,12 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	if got.Secrets > 0 {
 		head += fmt.Sprintf(", %d masked: %s stands for a secret, and is not to be written", got.Secrets, mask.Mark)
 	}
-	if m.Tell != nil {
-		for _, told := range got.Masks.Tell(m.Tag) {
-			m.Tell(told)
-		}
+	all := []job.Deed{did}
+	for _, name := range got.Masks.Left {
+		all = append(all, job.Deed{Kind: job.DeedChange, Name: name, Failed: true})
 	}
 	told := slices.Concat([]string{head}, moved, got.Masks.Tell(locale.English), got.Masks.Explain(locale.English), []string{cut(got.Output)})
-	return result{output: strings.Join(told, "\n"), did: m.lookAgain(ctx, []job.Deed{did})}
+	return result{output: strings.Join(told, "\n"), did: m.lookAgain(ctx, all)}
 }
 
 // guarded runs do with the settings that all commands of the machine share. It moves away control files of git that do
@@ -119,6 +118,13 @@ func (m *Machine) guarded(do func(base sandbox.Command) error) (told []string, e
 	c := sandbox.Command{
 		Workspace: m.Root, Env: m.Env, ReadOnly: append([]string{}, m.ReadOnly...), Write: m.Write,
 		Unconfined: m.Unconfined, Language: locale.English, Known: &m.known,
+	}
+	if m.Tell != nil {
+		c.Tell = func(masks sandbox.Masks) {
+			for _, told := range masks.Tell(m.Tag) {
+				m.Tell(told)
+			}
+		}
 	}
 	guard, err := c.Protect(m.shown)
 	if err == nil {

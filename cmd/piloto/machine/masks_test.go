@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -52,12 +53,26 @@ func TestMasksInFilesAreTold(t *testing.T) {
 		if busy := strings.Contains(got, "cannot replace, rename or remove") || strings.Contains(got, ".npmrc stays as it was"); busy != c.busy || busy && !strings.Contains(got, "edit_file") {
 			t.Errorf("%s: %s", c.line, got)
 		}
-		if c.file == "" && (len(told) > 0 || strings.Contains(got, "has masks")) {
+		if c.file == "" && (strings.Contains(strings.Join(told, ""), "máscaras") || strings.Contains(got, "has masks")) {
 			t.Errorf("%s: told %q: %s", c.line, told, got)
 		}
 		if m.content(t, ".npmrc") != secret {
 			t.Errorf("%s: it was changed", c.line)
 		}
+	}
+}
+
+// TestMasksOfAHookAreTold: the person hears of what a hook wrote, too.
+func TestMasksOfAHookAreTold(t *testing.T) {
+	if sandbox.Check(t.Context()) != nil {
+		t.Skip("this machine has no sandbox")
+	}
+	told := ""
+	hooks := []sandbox.Hook{{Name: "copy", Command: "cp .npmrc copy.txt", FilePatterns: []string{"*"}}}
+	m := newMachine(t, Options{Mode: agent.Yolo, Hooks: hooks, Tag: locale.Spanish, Tell: func(text string) { told += text }}, nil)
+	m.put(t, ".npmrc", "//r/:_authToken=npm-tok-Zk4481aa\n")
+	if m.one(t.Context(), "write_file", args{"path": "b.txt", "content": "x"}); !strings.Contains(told, "copy.txt tiene máscaras") {
+		t.Errorf("told %q", told)
 	}
 }
 
@@ -67,10 +82,14 @@ func TestWhatACommandWritesIntoACopyIsCarriedOver(t *testing.T) {
 		t.Skip("this machine has no sandbox")
 	}
 	const was = "db:\n  password: tortugaverde\n  port: 80\n"
-	for _, c := range []struct{ line, is, says string }{
+	const more = "password: elefanterojo\n# old: elefanterojo\nNOTE: tortugaverde\n" // it repeats its secret, and has that of another file
+	for _, c := range []struct{ line, name, is, says string }{
 		{line: `echo 'x: 1' >> conf/db.yml`, is: was + "x: 1\n"},
 		{line: `sed 's/80/81/' conf/db.yml > /tmp/x; cat /tmp/x > conf/db.yml`, is: strings.Replace(was, "80", "81", 1)},
 		{line: `printf 'a:\n' > /tmp/x; sed 's/^/  /' conf/db.yml >> /tmp/x; cat /tmp/x > conf/db.yml`, is: "a:\n  db:\n    password: tortugaverde\n    port: 80\n"},
+		{line: `echo 'jwt_secret: nueva77clave' >> conf/db.yml`, is: was + "jwt_secret: nueva77clave\n"}, // a secret more
+		{line: `printf '# url: https://u:p4ssw0rdX1@h/x\n' >> conf/db.yml`, is: was + "# url: https://u:p4ssw0rdX1@h/x\n"},
+		{line: `printf 'x: 1\napi_token: otra66clave\n' >> conf/more.yml`, name: "conf/more.yml", is: more + "x: 1\napi_token: otra66clave\n"},
 		{line: `cd conf && cat db.yml`, is: was},
 		{line: `touch conf/db.yml; chmod 777 conf/db.yml`, is: was},
 		{line: `grep -v pass conf/db.yml > /tmp/x; cat /tmp/x > conf/db.yml`, says: "stays as it was"},
@@ -84,11 +103,13 @@ func TestWhatACommandWritesIntoACopyIsCarriedOver(t *testing.T) {
 		{line: `echo 'x: 1' >> conf/db.yml; mv conf old; mkdir conf; ln -s ../b.yml conf/db.yml`, says: "stays as it was"},
 		{line: `echo 'x: 1' >> conf/db.yml; mv conf old; ln -s old conf`, says: "stays as it was"},
 	} {
-		m := newMachine(t, Options{Mode: agent.Yolo, Commands: true}, &person{says: true})
+		told := ""
+		m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Tag: locale.Spanish, Tell: func(text string) { told += text }}, &person{says: true})
 		m.put(t, "conf/db.yml", was)
+		m.put(t, "conf/more.yml", more)
 		m.put(t, "b.yml", "password: tortugaverde\n")
 		got := m.one(t.Context(), "run_command", args{"command": c.line})
-		name := "conf/db.yml"
+		name := cmp.Or(c.name, "conf/db.yml")
 		if strings.Contains(c.line, "mv conf old") {
 			name = "old/db.yml"
 		}
@@ -98,6 +119,9 @@ func TestWhatACommandWritesIntoACopyIsCarriedOver(t *testing.T) {
 		if is := m.content(t, name); is != c.is || !strings.Contains(got, c.says) || c.says == "" && strings.Contains(got, "db.yml ") {
 			t.Errorf("%s: %.200q\n%s", c.line, is, got)
 		}
+		if left := strings.Contains(got, "stays as it was"); left != strings.Contains(told, "db.yml queda como estaba") {
+			t.Errorf("%s: told %q", c.line, told)
+		}
 		if is := m.content(t, "b.yml"); is != "password: tortugaverde\n" {
 			t.Errorf("%s: %q", c.line, is)
 		}
@@ -105,9 +129,18 @@ func TestWhatACommandWritesIntoACopyIsCarriedOver(t *testing.T) {
 	// A content that would be shown without its mask is not carried over.
 	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true}, &person{says: true})
 	m.put(t, "s.yaml", "kind: Secret\ndata:\n  admin: tortugaverde\n")
-	got := m.one(t.Context(), "run_command", args{"command": "sed s/Secret/ConfigMap/ s.yaml > /tmp/x; cat /tmp/x > s.yaml"})
+	up := args{"command": "sed s/Secret/ConfigMap/ s.yaml > /tmp/x; cat /tmp/x > s.yaml"}
+	got := m.one(t.Context(), "run_command", up)
 	if is := m.content(t, "s.yaml"); !strings.Contains(is, "Secret") || !strings.Contains(got, "s.yaml stays as it was") {
 		t.Errorf("%q: %s", is, got)
+	}
+	for _, line := range []string{"cp a.txt c.txt", "tar cf b.tar s.yaml", "mkdir k && tar czf k/b.tgz ."} {
+		if got := m.one(t.Context(), "run_command", args{"command": line}); strings.Contains(got, "is an archive") != strings.Contains(line, "tar") {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+	if did := m.deeds(t, "run_command", up); !strings.HasSuffix(did, " 0, change s.yaml +0 -0 (+0 -0) failed") {
+		t.Errorf("it is on record: %s", did)
 	}
 }
 

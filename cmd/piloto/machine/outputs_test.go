@@ -105,3 +105,12 @@ func TestSecretsNearTheTopAreKnownFirst(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestALineIsCutAfterItsMasks: half of a secret would not be recognised.
+func TestALineIsCutAfterItsMasks(t *testing.T) {
+	m := newMachine(t, Options{Mode: agent.Yolo, Commands: true, Unconfined: true, Dev: []string{"cat"}}, nil)
+	m.put(t, "conf.json", `{"a":"`+strings.Repeat("x ", 485)+`","password":"gatomoradoverde"}`+"\n")
+	if got := m.one(t.Context(), "run_command", args{"command": "cat conf.json"}); strings.Contains(got, "gato") || !strings.Contains(got, `"password":"[redact`) {
+		t.Errorf("%.3000s", got)
+	}
+}

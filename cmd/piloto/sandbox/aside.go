@@ -40,7 +40,7 @@ func (g *Guard) Clear(to string, at time.Time) []Moved {
 	}
 	c.clear(false)
 	for path := range c.after.indexes { // of a folder that commands may write: see gitSight
-		if hasWithin(g.before.written, path) {
+		if hasWithin(g.before.written, path) && exists(path) {
 			_ = changeIndex(path, true, (*index).restore)
 		}
 	}

@@ -65,12 +65,14 @@ func (c *Command) carryOne(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	secrets, safe := mask.Find(c.shown, name, was)
-	whole, ok := mask.Restored(c.shown, name, secrets, content)
+	alone, _ := mask.Content(c.shown, name, was)
+	safe := c.known.Copy(alone)
+	whole, isPlain := mask.Filled(mask.Apart(alone, safe), content) // with its copies of the secrets of other lines and files
+	whole, ok := mask.Restored(c.shown, name, mask.Apart(was, alone), whole)
 	before, after := mask.Masks(safe), mask.Masks(content)
 	slices.Sort(before)
 	slices.Sort(after)
-	if !ok || !bytes.Equal(safe, c.Masked[name]) || !slices.Equal(before, after) {
+	if !isPlain || !ok || !bytes.Equal(safe, c.Masked[name]) || !slices.Equal(before, after) {
 		return fs.ErrInvalid
 	}
 	if len(whole) > maxKnownFile || workspace.Binary(whole) { // it would get no copy any more

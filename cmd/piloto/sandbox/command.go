@@ -70,6 +70,8 @@ type Command struct {
 
 	carrying *carrying
 
+	Tell func(Masks) // gets what the person is to hear when the line has run; may be nil
+
 	Unconfined bool       // run without a sandbox
 	Language   locale.Tag // of the sentence in Output; "" is Spanish
 }
@@ -115,9 +117,13 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	result.TimedOut = result.Killed && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil
 	result.Duration = time.Since(start)
 	result.Output, result.Secrets = c.withoutSecrets(out.text(c.Language))
+	result.Output = shortened(result.Output)
 	result.Secrets += out.keys
 	result.Masks = c.written(start)
 	c.explain(&result, start)
+	if c.Tell != nil {
+		c.Tell(result.Masks)
+	}
 	return result, nil
 }
 

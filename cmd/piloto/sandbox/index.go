@@ -103,6 +103,9 @@ func isSplit(extensions []byte) bool {
 
 // each calls a function with the entries, and returns where they end. It is not ok if they are not understood.
 func (x *index) each(do func(entry)) (end int, ok bool) {
+	if len(x.raw) == 0 {
+		return 0, false
+	}
 	raw, version := x.raw[:len(x.raw)-x.sum], binary.BigEndian.Uint32(x.raw[4:])
 	if version < 2 || version > 4 {
 		return 0, false
@@ -256,7 +259,7 @@ func (o *obeyed) indexed(folder, work string) {
 		}
 	}
 	path := filepath.Join(folder, "index")
-	if o.once("index", path, work) && exists(path) {
+	if o.once("index", path, work) {
 		o.indexes[path] = append(o.indexes[path], work)
 	}
 }

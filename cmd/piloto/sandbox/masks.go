@@ -22,7 +22,10 @@ import (
 )
 
 // Masks describe the masked copies after a command, and the limits of their masks. Each names at most 20 files.
-type Masks struct{ told, explained []about }
+type Masks struct {
+	Left            []string // files that stay as they were, though the command wrote their copies
+	told, explained []about
+}
 
 // about is a sentence about a file, by its slashed name.
 type about struct{ sentence, name string }
@@ -57,12 +60,15 @@ func (c *Command) explain(r *Result, since time.Time) {
 	if c.Unconfined {
 		return
 	}
-	add := func(sentence string, names []string) {
-		names = slices.Compact(slices.Sorted(slices.Values(names)))
-		for _, name := range names[:min(len(names), mostBlocked)] {
-			r.Masks.explained = append(r.Masks.explained, about{sentence, name})
+	to := func(list *[]about, most int) func(sentence string, names []string) {
+		return func(sentence string, names []string) {
+			names = slices.Compact(slices.Sorted(slices.Values(names)))
+			for _, name := range names[:min(len(names), most)] {
+				*list = append(*list, about{sentence, name})
+			}
 		}
 	}
+	add, tell := to(&r.Masks.explained, mostBlocked), to(&r.Masks.told, mostMasked)
 	line := strings.Join(c.words(), "\n")
 	hidden := named(c.Hidden, line)
 	if r.Code != 0 && r.Output == "" && stash().MatchString(c.Line) { // it fails without a word
@@ -84,11 +90,10 @@ func (c *Command) explain(r *Result, since time.Time) {
 		hidden = nearest(hidden, both)
 	}
 	add("hidden", nearest(hidden, line))
-	add("left", c.carrying.left)
-	c.explainGit(r.Output, add)
-	for _, name := range c.stagedOf(since) {
-		r.Masks.told = append(r.Masks.told, about{"staged", name})
-	}
+	c.explainGit(r.Output, add, tell)
+	r.Masks.Left = c.carrying.left[:min(len(c.carrying.left), mostMasked)]
+	tell("left", r.Masks.Left)
+	tell("staged", c.stagedOf(since))
 }
 
 var stash = lazy.Pattern(`\bgit\b.*\bstash\b`)
@@ -153,6 +158,9 @@ func isOfName(r rune) bool {
 
 const mostBlocked = 5
 
+// archive is the name of a file that has others.
+var archive = lazy.Pattern(`(?i)\.(?:zip|tar|t[gbx]z|tar\.\w+|7z|cpio|rar)$`)
+
 // tick is that of the clock of a file system.
 const tick = 10 * time.Millisecond
 
@@ -169,17 +177,23 @@ func (c *Command) written(since time.Time) (m Masks) {
 		}
 		name, below := strings.CutPrefix(at, c.Workspace+string(filepath.Separator))
 		info, _ := e.Info() // nil: it is gone
-		if !below || info == nil || !info.Mode().IsRegular() || info.Size() > maxNamedFile || !changedSince(info, since) {
+		if !below || info == nil || !info.Mode().IsRegular() || !changedSince(info, since) {
 			return nil
 		}
 		name = filepath.ToSlash(name)
+		if len(c.Masked)+len(c.Hidden) > 0 && !c.Unconfined && archive().MatchString(name) {
+			m.told = append(m.told, about{"archived", name})
+		}
+		if info.Size() > maxNamedFile {
+			return nil
+		}
 		if _, masked := c.Masked[name]; masked && !c.Unconfined || info.Size() > maxKnownFile && c.secretsOf(name) == nil {
 			return nil
 		}
 		if what := c.look(name, masks); what != "" {
 			m.told = append(m.told, about{what, name})
 		}
-		if len(m.told) == mostMasked {
+		if len(m.told) >= mostMasked {
 			return filepath.SkipAll
 		}
 		return nil

@@ -11,19 +11,20 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// The kept parts of an output: its first and its last lines, and of each line its first bytes.
+// The kept parts of an output: its first and its last lines, and of each line its first bytes. More is read of a line, because half
+// of a secret is not recognised.
 const (
 	headLines = 100
 	tailLines = 100
 	maxLine   = 1000
+	readLine  = 8 << 10
 )
 
-// output keeps the first and the last lines of a stream, at most 200 KB of any stream. It is not safe for concurrent use.
+// output keeps the first and the last lines of a stream, at most 2 MB of any stream. It is not safe for concurrent use.
 type output struct {
 	head, tail []string // tail is a ring: its oldest line is at count % tailLines once it is full
 	count      int      // lines that are not in head
 	line       []byte   // the line that is being written
-	cut        bool     // bytes of that line are missing
 	returned   bool     // the last byte was a carriage return
 	key        int      // lines of a private key that has not ended, 0 outside of one
 	keys       int      // private keys that have a mask
@@ -55,20 +56,14 @@ func (o *output) Write(p []byte) (int, error) {
 // add appends bytes to the line. After a carriage return the line begins anew, as on a terminal.
 func (o *output) add(piece []byte) {
 	if o.returned {
-		o.line, o.cut, o.returned = o.line[:0], false, false
+		o.line, o.returned = o.line[:0], false
 	}
-	if room := maxLine - len(o.line); len(piece) > room {
-		piece, o.cut = piece[:room], true
-	}
-	o.line = append(o.line, piece...)
+	o.line = append(o.line, piece[:min(len(piece), readLine-len(o.line))]...)
 }
 
 func (o *output) endLine() {
 	line := clean(string(o.line))
-	if o.cut {
-		line += "…"
-	}
-	defer func() { o.line, o.cut, o.returned = o.line[:0], false, false }()
+	defer func() { o.line, o.returned = o.line[:0], false }()
 	if line = o.withoutKey(line); line == "" && o.key > 1 {
 		return
 	}
@@ -119,6 +114,17 @@ func (o *output) text(tag locale.Tag) string {
 	}
 	for i := range o.tail {
 		lines = append(lines, o.tail[(o.count+i)%len(o.tail)])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shortened returns a text with the first bytes of each of its lines.
+func shortened(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if len(line) > maxLine {
+			lines[i] = strings.ToValidUTF8(line[:maxLine], "") + "…"
+		}
 	}
 	return strings.Join(lines, "\n")
 }

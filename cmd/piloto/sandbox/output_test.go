@@ -19,7 +19,7 @@ func outputOf(writes ...string) string {
 			return "a short write"
 		}
 	}
-	return o.text(locale.English)
+	return shortened(o.text(locale.English))
 }
 
 func TestOutputKeepsHeadAndTail(t *testing.T) {

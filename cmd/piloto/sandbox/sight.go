@@ -2,10 +2,15 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha1" //nolint:gosec // the sums of git
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +18,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/lazy"
+	"piloto/internal/workspace/ignore"
 	"piloto/internal/workspace/mask"
 )
 
@@ -34,7 +40,7 @@ var hiddenContent = []byte("\n")
 func (c *Command) marked(folder string, copies map[string]string) error {
 	for path, works := range c.indexes {
 		writes := hasWithin(c.stages, path)
-		if !writes && !isWithin(path, c.Workspace) && !hasWithin(c.ReadOnly, path) {
+		if !writes && (!exists(path) || !isWithin(path, c.Workspace) && !hasWithin(c.ReadOnly, path)) {
 			continue
 		}
 		for _, work := range works {
@@ -46,8 +52,16 @@ func (c *Command) marked(folder string, copies map[string]string) error {
 			err, done := error(nil), false
 			if writes {
 				c.git.staged = append(c.git.staged, path)
-				done = changeIndex(path, false, mark) == nil
-				err = c.exclude(path, folder, copies, wanted)
+				tracked := map[string]bool{}
+				failed := changeIndex(path, false, func(x *index) bool {
+					_, _ = x.each(func(e entry) { tracked[string(e.name)] = true })
+					return mark(x)
+				})
+				done = failed == nil || errors.Is(failed, fs.ErrNotExist) // a repository without one has no file yet
+				if done {
+					c.unknown(work, path, wanted, tracked)
+				}
+				err = c.exclude(commonOf(path), folder, copies, wanted)
 			} else {
 				done, err = c.markCopy(path, folder, copies, mark)
 			}
@@ -76,10 +90,31 @@ func (c *Command) markCopy(path, folder string, copies map[string]string, mark f
 	return true, err
 }
 
-// exclude adds to copies an exclude list of git, with the copies of files that it does not know. It could stage them.
-func (c *Command) exclude(index, folder string, copies, wanted map[string]string) error {
-	path := filepath.Join(filepath.Dir(index), "info", "exclude")
-	text, err := os.ReadFile(path) //nolint:gosec // of the repository
+// commonOf returns the git folder that the work trees of a repository share, by the index of one of them.
+func commonOf(index string) string {
+	folder := filepath.Dir(index)
+	switch common := strings.TrimSpace(readSmall(filepath.Join(folder, "commondir"))); {
+	case common == "":
+		return folder
+	case filepath.IsAbs(common):
+		return filepath.Clean(common)
+	default:
+		return filepath.Join(folder, common)
+	}
+}
+
+// exclude adds to copies an exclude list of git, with the copies of files that it does not know. It could stage them. A
+// repository without the list gets one, because a copy needs its place.
+func (c *Command) exclude(common, folder string, copies, wanted map[string]string) error {
+	path := filepath.Join(common, "info", "exclude")
+	if root, err := os.OpenRoot(common); err == nil && hasWithin(c.stages, common) {
+		_ = root.Mkdir("info", 0o755)
+		if file, err := root.OpenFile("info/exclude", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err == nil {
+			_ = file.Close()
+		}
+		_ = root.Close()
+	}
+	text, err := os.ReadFile(cmp.Or(copies[path], path)) //nolint:gosec // of the repository
 	if err != nil {
 		return nil //nolint:nilerr // without the file there is no place for a copy
 	}
@@ -89,6 +124,30 @@ func (c *Command) exclude(index, folder string, copies, wanted map[string]string
 	}
 	copies[path] = filepath.Join(folder, strconv.Itoa(len(copies)))
 	return os.WriteFile(copies[path], text, 0o400)
+}
+
+// unknown notes the files with a copy that git would show as new, if they were not in the list of exclude.
+func (c *Command) unknown(work, index string, wanted map[string]string, tracked map[string]bool) {
+	for at := range wanted {
+		name := c.slashed(filepath.Join(work, filepath.FromSlash(at)))
+		if _, masked := c.Masked[name]; masked && !tracked[at] && !isIgnored(work, index, at) {
+			c.git.unseen = append(c.git.unseen, name)
+		}
+	}
+}
+
+// isIgnored reports whether the lists of a repository say that git leaves out a file, by its slashed name below the work tree.
+func isIgnored(work, index, name string) bool {
+	rules, folder := &ignore.Rules{}, ""
+	rules.Add("", []byte(readSmall(filepath.Join(commonOf(index), "info", "exclude"))))
+	for part := range strings.SplitSeq(name, "/") {
+		if folder != "" && rules.FolderIgnored(folder) {
+			return true
+		}
+		rules.Add(folder, []byte(readSmall(filepath.Join(work, filepath.FromSlash(folder), ignore.File))))
+		folder = path.Join(folder, part)
+	}
+	return rules.Ignored(name)
 }
 
 // inPlace returns the copies that stand in place of files of a work tree, by slashed names below it, and its folders that are
@@ -167,23 +226,26 @@ func (c *Command) stagedOf(since time.Time) (names []string) {
 		contents[name] = hiddenContent
 	}
 	for _, path := range c.git.staged {
-		x := readIndex(path)
-		if x == nil {
-			continue
+		formats := []*index{readIndex(path)}
+		if formats[0] == nil { // not understood: what it has is not known, and neither is the length of its sums
+			formats = []*index{{sum: sha1.Size}, {sum: sha256.Size}}
 		}
 		entries := map[string]string{} // the sums that it has, by the names of the files
 		for _, work := range c.indexes[path] {
-			_, _ = x.each(func(e entry) {
+			_, _ = formats[0].each(func(e entry) {
 				entries[c.slashed(filepath.Join(work, filepath.FromSlash(string(e.name))))] = string(e.sum)
 			})
 		}
 		for _, name := range slices.Sorted(maps.Keys(contents)) {
-			sum := x.blob(bytes.NewReader(contents[name]), int64(len(contents[name])))
-			at := hex.EncodeToString(sum)
-			object, err := os.Stat(filepath.Join(filepath.Dir(path), "objects", at[:2], at[2:]))
-			_, known := entries[name]
 			_, masked := c.Masked[name]
-			if entries[name] == string(sum) || err == nil && changedSince(object, since) && (masked || known) {
+			_, known := entries[name]
+			known = known || masked || len(formats) > 1 && c.isSeen(path, name)
+			if slices.ContainsFunc(formats, func(x *index) bool {
+				sum := x.blob(bytes.NewReader(contents[name]), int64(len(contents[name])))
+				at := hex.EncodeToString(sum)
+				object, err := os.Stat(filepath.Join(commonOf(path), "objects", at[:2], at[2:]))
+				return entries[name] == string(sum) || err == nil && changedSince(object, since) && known
+			}) {
 				names = append(names, name)
 			}
 		}
@@ -191,8 +253,16 @@ func (c *Command) stagedOf(since time.Time) (names []string) {
 	return names
 }
 
+// isSeen reports whether a file is below a work tree of an index, and git does not leave it out.
+func (c *Command) isSeen(index, name string) bool {
+	return slices.ContainsFunc(c.indexes[index], func(work string) bool {
+		rel, err := filepath.Rel(work, filepath.Join(c.Workspace, filepath.FromSlash(name)))
+		return err == nil && filepath.IsLocal(rel) && !isIgnored(work, index, filepath.ToSlash(rel))
+	})
+}
+
 // explainGit adds the files of which an output of git is not true.
-func (c *Command) explainGit(output string, add func(sentence string, names []string)) {
+func (c *Command) explainGit(output string, add, tell func(sentence string, names []string)) {
 	asks := strings.Contains(c.Line, "git")
 	// those that the line or the output names; if they name none, all
 	of := func(names []string) []string {
@@ -204,13 +274,19 @@ func (c *Command) explainGit(output string, add func(sentence string, names []st
 	if asks && (c.git.blind || counts().MatchString(output)) {
 		add("unlike", of(c.git.unlike))
 	}
-	if asks {
+	switch {
+	case asks && stages().MatchString(c.Line):
+		tell("unseen", slices.Concat(c.git.unseen, c.carrying.done))
+	case asks:
 		add("unseen", slices.Concat(c.git.unseen, c.carrying.done))
 	}
 	if uncommitted().MatchString(output) && strings.Contains(output, mask.Mark) {
 		add("blamed", slices.DeleteFunc(of(c.git.tracked), func(name string) bool { return slices.Contains(c.git.unlike, name) }))
 	}
 }
+
+// stages finds that a line stages or commits files. What it leaves out is told to the person.
+var stages = lazy.Pattern(`\bgit\b.*\b(?:add|stage|commit|stash)\b`)
 
 // counts finds where an output of git has numbers of changed lines, or a mask in a line that is not shown as unchanged.
 var counts = lazy.Pattern(`(?m)\|\s+(?:\d|Bin)|^\d+\s+\d+\s|\d (?:insertion|deletion)|^\s*[\d.]+%?(?:\s|$)|^[^ \n].*\[redacted\]|\{\+`)

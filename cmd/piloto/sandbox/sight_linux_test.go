@@ -384,3 +384,67 @@ func TestACopyThatGitHasIsTold(t *testing.T) {
 		}
 	}
 }
+
+// A copy that git does not know is not staged in any layout of a repository, and that git does not see it is told to the person.
+func TestANewCopyIsNotStaged(t *testing.T) {
+	needSandbox(t)
+	for about, make := range map[string]func(folder string) (git string){
+		"its own": func(folder string) string { newKept(t, folder); return filepath.Join(folder, ".git") },
+		"without exclude": func(folder string) string {
+			newKept(t, folder)
+			if err := os.RemoveAll(filepath.Join(folder, ".git", "info")); err != nil {
+				t.Fatal(err)
+			}
+			return filepath.Join(folder, ".git")
+		},
+		"without an index": func(folder string) string {
+			gitIn(t, folder, "init", "-q")
+			return filepath.Join(folder, ".git")
+		},
+		"of another work tree": func(folder string) string {
+			main := t.TempDir()
+			newKept(t, main)
+			gitIn(t, main, "worktree", "add", "-q", filepath.Join(folder, "w"))
+			return filepath.Join(main, ".git")
+		},
+	} {
+		folder := t.TempDir()
+		git := make(folder)
+		if strings.HasPrefix(about, "of another") {
+			folder = filepath.Join(folder, "w")
+		}
+		gitIn(t, folder, "config", "user.name", "a")
+		gitIn(t, folder, "config", "user.email", "a@b.c")
+		write(t, filepath.Join(folder, ".gitignore"), "local.yml\n")
+		write(t, filepath.Join(folder, "local.yml"), "password: tortugaazul\n")
+		write(t, filepath.Join(folder, "sub", "new.yml"), "password: tortugaazul\n")
+		r := protected(t, Command{Workspace: folder, Write: []string{git}}, "git add -A && git commit -qm x")
+		if shown := gitIn(t, folder, "show"); !strings.Contains(shown, "+local.yml") || strings.Contains(shown, "redacted") {
+			t.Errorf("%s: %s\n%s", about, shown, r.Output)
+		}
+		told := strings.Join(r.Masks.Tell(locale.English), "\n")
+		if !strings.Contains(told, "sub/new.yml differs") || strings.Contains(told, "local.yml") {
+			t.Errorf("%s: told %q", about, told)
+		}
+		if status := gitIn(t, folder, "status", "-s"); status != "?? sub/\n" {
+			t.Errorf("%s: %s", about, status)
+		}
+	}
+}
+
+// Copies that git has are told also where its index is not understood.
+func TestACopyInASplitIndexIsTold(t *testing.T) {
+	needSandbox(t)
+	folder := t.TempDir()
+	newKept(t, folder)
+	gitIn(t, folder, "config", "user.name", "a")
+	gitIn(t, folder, "config", "user.email", "a@b.c")
+	gitIn(t, folder, "update-index", "--split-index")
+	r := protected(t, Command{Workspace: folder, Write: []string{filepath.Join(folder, ".git")}}, "echo y >> a.txt; git commit -qam m")
+	told := strings.Join(r.Masks.Tell(locale.English), "\n")
+	for _, name := range []string{".env.example", ".npmrc", "conf.yml"} {
+		if !strings.Contains(told, "git has the masked copy of "+name) {
+			t.Errorf("%s: %s\n%s", name, told, r.Output)
+		}
+	}
+}

@@ -33,12 +33,12 @@ type Chats struct {
 }
 
 // Waits reports whether a draft waits in a chat now, other than one.
-func (c Chats) Waits(ctx context.Context, account, chatID, but string) (bool, error) {
-	chat, err := c.Store.Chat(ctx, account, chatID)
+func (c Chats) Waits(ctx context.Context, k conversation.Key, but string) (bool, error) {
+	chat, err := c.Store.Chat(ctx, k.Account, k.ChatID)
 	if err != nil || chat.PendingRunID == "" || chat.PendingRunID == but {
 		return false, err
 	}
-	r, err := c.Store.Bare(ctx, account, chat.PendingRunID)
+	r, err := c.Store.Bare(ctx, k.Account, chat.PendingRunID)
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return false, nil
 	}

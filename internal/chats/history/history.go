@@ -83,7 +83,7 @@ type Older struct {
 // its newest runs. Plans and runs reach the model as data and not as the assistant's text,
 // because the model would imitate such text. What it said beside a plan is its own text.
 func (r Reader) Load(ctx context.Context, of Of) (Past, error) {
-	messages, older, err := r.Pages(ctx, of.Account, of.Chat.ID)
+	messages, older, err := r.Pages(ctx, conversation.Key{Account: of.Account, ChatID: of.Chat.ID})
 	if err != nil {
 		return Past{}, err
 	}
@@ -212,16 +212,16 @@ func Standing(messages []conversation.Message) []conversation.Message {
 
 // Newest returns a chat's newest messages, without those that others replaced. It reads several pages, because the progress
 // messages of a long plan fill a page.
-func (r Reader) Newest(ctx context.Context, account, chatID string) ([]conversation.Message, error) {
-	list, _, err := r.Pages(ctx, account, chatID)
+func (r Reader) Newest(ctx context.Context, k conversation.Key) ([]conversation.Message, error) {
+	list, _, err := r.Pages(ctx, k)
 	return list, err
 }
 
 // Pages returns the newest messages, and whether the chat has older ones.
-func (r Reader) Pages(ctx context.Context, account, chatID string) (list []conversation.Message, older bool, err error) {
+func (r Reader) Pages(ctx context.Context, k conversation.Key) (list []conversation.Message, older bool, err error) {
 	cursor, texts := "", 0
 	for range mostPages {
-		page, next, err := r.Store.Messages(ctx, account, chatID, cursor, PageMessages)
+		page, next, err := r.Store.Messages(ctx, k.Account, k.ChatID, cursor, PageMessages)
 		if err != nil {
 			return nil, false, err
 		}

@@ -123,14 +123,19 @@ func isTold(told []ToldCall, id string) bool {
 	return slices.ContainsFunc(told, func(t ToldCall) bool { return t.ID == id })
 }
 
-// ClientGone reports whether the client of a job did not answer in time, or is silent.
-func (j Job) ClientGone(now time.Time) bool {
-	return j.ClientSilent(now) || j.AwaitsClient() && !now.Before(j.Waited.Add(clientTime))
+// ClientGone reports whether the client of a job did not answer in time, or is silent. began is when the only process began, or zero.
+func (j Job) ClientGone(now, began time.Time) bool {
+	return j.ClientSilent(now, began) || j.AwaitsClient() && !now.Before(j.Waited.Add(clientTime))
 }
 
-// ClientSilent reports whether the client of a job that waits for it said that it is there, and does not say so any more.
-func (j Job) ClientSilent(now time.Time) bool {
-	return j.AwaitsClient() && !j.Seen.IsZero() && !now.Before(j.Seen.Add(ClientSilence))
+// ClientSilent reports whether the client of a job that waits for it said that it is there, and does not say so any more. Before the only
+// process began, nobody heard it.
+func (j Job) ClientSilent(now, began time.Time) bool {
+	heard := j.Seen
+	if heard.Before(began) {
+		heard = began
+	}
+	return j.AwaitsClient() && !j.Seen.IsZero() && !now.Before(heard.Add(ClientSilence))
 }
 
 // SeenText returns when the client of a job was there last, for a sentence.

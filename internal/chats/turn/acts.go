@@ -19,7 +19,7 @@ func (d *dialog) waits(ctx context.Context) (bool, error) {
 	if d.req.anew != nil && d.req.anew.draft != nil {
 		ends = d.req.anew.draft.ID
 	}
-	return d.service.evidence().Waits(ctx, d.req.Principal.Account, d.chat.ID, ends)
+	return d.service.evidence().Waits(ctx, conversation.Key{Account: d.req.Principal.Account, ChatID: d.chat.ID}, ends)
 }
 
 // lacking returns those of the acts that a text claims which the record of the chat lacks.

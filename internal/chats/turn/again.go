@@ -200,7 +200,7 @@ func (s *Service) stillStand(ctx context.Context, account, chatID string, list [
 	if len(list) == 0 {
 		return nil
 	}
-	now, err := s.history().Newest(ctx, account, chatID)
+	now, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chatID})
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 	case i >= 0 && all[i].ReplacedBy != "":
 		return chat, nil, ErrNotLast
 	}
-	messages, err := s.history().Newest(ctx, account, chat.ID)
+	messages, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chat.ID})
 	if err != nil {
 		return chat, nil, err
 	}
@@ -252,7 +252,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 // it proposes; both stay until the new answer takes their place, and when there is none.
 func (s *Service) answerAgain(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
 	account := req.Principal.Account
-	messages, err := s.history().Newest(ctx, account, chat.ID)
+	messages, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chat.ID})
 	if err != nil {
 		return Reply{}, err
 	}

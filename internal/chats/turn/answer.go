@@ -122,7 +122,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 // unansweredMessage returns the chat's message that has no answer, or the zero Message. busy
 // reports that its own turn may still be answering it.
 func (s *Service) unansweredMessage(ctx context.Context, account string, chat conversation.Chat, at time.Time) (message conversation.Message, busy bool, err error) {
-	messages, err := s.history().Newest(ctx, account, chat.ID)
+	messages, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chat.ID})
 	message, ok := conversation.Unanswered(messages)
 	if err != nil || !ok {
 		return conversation.Message{}, false, err

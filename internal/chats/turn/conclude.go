@@ -182,7 +182,7 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 
 // prepare reads what the person asked, and writes the prompt.
 func (w *conclusion) prepare(ctx context.Context) error {
-	messages, older, err := w.service.history().Pages(ctx, w.lease.Account, w.chat.ID)
+	messages, older, err := w.service.history().Pages(ctx, conversation.Key{Account: w.lease.Account, ChatID: w.chat.ID})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ type exchange struct {
 type counter func(ctx context.Context, reply Reply, err error)
 
 func (s *Service) exchange(req Request, chat conversation.Chat) exchange {
-	calls := s.Paid.New(req.Principal.Account, locale.Text(req.Locale, "credit.session_for_turn"))
+	calls := s.Paid.New(req.Principal.Account)
+	calls.Session = locale.Text(req.Locale, "credit.session_for_turn")
 	return exchange{req: req, chat: chat, query: query{tag: req.Locale, log: s.Log}, calls: calls}
 }
 

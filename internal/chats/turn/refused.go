@@ -67,7 +67,7 @@ func (d *dialog) holdsStill(ctx context.Context, was plan.Refusal) ([]fault.Fiel
 
 // asksAgain reports whether a person asked again, after they refused a draft, for what it had.
 func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refusal) (bool, error) {
-	messages, err := d.service.history().Newest(ctx, d.req.Principal.Account, d.chat.ID)
+	messages, err := d.service.history().Newest(ctx, conversation.Key{Account: d.req.Principal.Account, ChatID: d.chat.ID})
 	if err != nil {
 		return false, err
 	}

@@ -201,7 +201,8 @@ func TestAJobWhoseProcessEndedWaitsForItsClient(t *testing.T) {
 		"it comes back":             {said: true, back: true, between: time.Second, waits: true, status: job.Success},
 		"it comes back late":        {said: true, back: true, between: time.Second, later: 80 * time.Second, waits: true, status: job.Success},
 		"it does not come back":     {said: true, between: time.Second, later: 91 * time.Second, waits: true, status: job.Partial, reason: conversation.StopClient},
-		"it has been gone for long": {said: true, between: 91 * time.Second, status: job.Partial, reason: conversation.StopClient},
+		"the process was away long": {said: true, back: true, between: 91 * time.Second, later: 80 * time.Second, waits: true, status: job.Success},
+		"both have been gone":       {said: true, between: 91 * time.Second, later: 91 * time.Second, waits: true, status: job.Partial, reason: conversation.StopClient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newJobWorld(t, text("Hecho."))

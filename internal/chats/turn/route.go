@@ -120,7 +120,7 @@ func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conve
 	if !r.service.mayBeRepeat(r.req) {
 		return conversation.Message{}, nil
 	}
-	messages, err := r.service.history().Newest(ctx, account, r.chat.ID)
+	messages, err := r.service.history().Newest(ctx, conversation.Key{Account: account, ChatID: r.chat.ID})
 	return history.Answer(messages, r.req.MessageID), err
 }
 

@@ -66,7 +66,7 @@ func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string
 	}
 	var list []conversation.Note
 	if said.Asks {
-		waits, err := r.service.evidence().Waits(ctx, r.req.Principal.Account, r.chat.ID, "")
+		waits, err := r.service.evidence().Waits(ctx, conversation.Key{Account: r.req.Principal.Account, ChatID: r.chat.ID}, "")
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (r *routing) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, e
 		return nil, nil
 	}
 	account := r.req.Principal.Account
-	messages, err := r.service.history().Newest(ctx, account, r.chat.ID)
+	messages, err := r.service.history().Newest(ctx, conversation.Key{Account: account, ChatID: r.chat.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -33,12 +33,12 @@ type Files interface {
 	Store(p files.Place) workspace.Store
 	// Mark records that a place has files.
 	Mark(ctx context.Context, p files.Place) error
-	// Join keeps a piece of a file. With the last piece it returns the whole content.
-	Join(ctx context.Context, p files.Place, piece files.Piece) ([]byte, error)
+	// Join keeps a piece of a file, and returns what made room for it. With the last piece it returns the whole content.
+	Join(ctx context.Context, p files.Place, piece files.Piece) (whole []byte, gone []files.Gone, err error)
 	// Drop removes the pieces of an upload that was joined and written.
 	Drop(ctx context.Context, p files.Place, piece files.Piece) error
-	// Write writes a file as workspace.Store does, and returns what made room for it.
-	Write(ctx context.Context, p files.Place, name string, content []byte, version string) (workspace.File, []files.Gone, error)
+	// Write writes a file as workspace.Store does, and returns what made room for it. of is the last of its pieces, if it came in pieces.
+	Write(ctx context.Context, p files.Place, name string, content []byte, version string, of files.Piece) (workspace.File, []files.Gone, error)
 }
 
 // Workspaces serves the routes of files, of projects and of chats.
@@ -284,7 +284,7 @@ func (h fileHandler) restore(ctx context.Context, in *struct {
 	if err := h.config.takeBytes(ctx, len(content)); err != nil {
 		return nil, err
 	}
-	f, err := h.put(ctx, p, in.Body.Path, content, in.Body.IfMatch)
+	f, err := h.put(ctx, p, in.Body.Path, content, in.Body.IfMatch, files.Piece{})
 	if err != nil {
 		return nil, err
 	}

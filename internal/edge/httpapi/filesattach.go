@@ -18,6 +18,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
 )
 
 // Limits of a form with files.
@@ -44,6 +45,7 @@ type RefusedFile struct {
 type part struct {
 	name    string // as the client wrote it
 	content []byte
+	of      files.Piece // the last of its pieces; zero: it came whole
 }
 
 // attachInput is a form. With a piece it has one file.
@@ -71,7 +73,7 @@ func (h fileHandler) attach(ctx context.Context, in *attachInput) (*attachReply,
 	if err := h.config.takeBytes(ctx, len(bodyOf(ctx))); err != nil {
 		return nil, err
 	}
-	joinedAs := "" // the name of a file in pieces
+	var removed []files.Removed
 	if !in.empty() {
 		if len(parts) != 1 {
 			return nil, errFileParts
@@ -80,21 +82,22 @@ func (h fileHandler) attach(ctx context.Context, in *attachInput) (*attachReply,
 		if err != nil {
 			return nil, err
 		}
-		kept, whole, err := h.join(ctx, p.Place, in.PieceInput, name, parts[0].content)
+		kept, piece, whole, err := h.join(ctx, p.Place, in.PieceInput, name, parts[0].content)
 		if err != nil {
 			return nil, err
 		}
 		if whole == nil {
 			return &attachReply{Status: http.StatusAccepted, Body: kept}, nil
 		}
-		parts[0].content, joinedAs = whole, name
+		parts[0].content, parts[0].of, removed = whole, piece, kept.Removed
 	}
 	out, err := h.addAll(ctx, p, parts)
 	if err != nil {
 		return nil, err
 	}
 	if len(out.Files) > 0 {
-		h.drop(ctx, p.Place, in.PieceInput, joinedAs)
+		out.Files[0].Removed = append(removed, out.Files[0].Removed...)
+		h.drop(ctx, p.Place, parts[0].of)
 	}
 	return &attachReply{Status: http.StatusCreated, Body: out}, nil
 }
@@ -153,7 +156,7 @@ func readForm(media string, body []byte) ([]part, error) {
 		if err != nil {
 			return nil, errFileForm.Because(err)
 		}
-		parts = append(parts, part{disposition["filename"], content})
+		parts = append(parts, part{name: disposition["filename"], content: content})
 	}
 	if len(parts) == 0 {
 		return nil, errFileForm
@@ -178,7 +181,7 @@ func (h fileHandler) add(ctx context.Context, p *place, one part, taken []worksp
 		if clashes(free, taken) {
 			continue
 		}
-		f, gone, err := h.files.Write(ctx, p.Place, free, one.content, "")
+		f, gone, err := h.files.Write(ctx, p.Place, free, one.content, "", one.of)
 		if errors.Is(err, workspace.ErrMoved) { // somebody took the name meanwhile
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"piloto/internal/ground/fault"
@@ -52,6 +51,8 @@ func (in writeInput) version() (string, error) {
 type PieceKept struct {
 	Received int64 `json:"received" doc:"the bytes up to the end of this piece"`
 	Total    int64 `json:"total"`
+
+	Removed []files.Removed `json:"removed,omitempty" doc:"what made room for the file, and is gone"`
 }
 
 // writeReply has a File, or a PieceKept.
@@ -71,7 +72,11 @@ func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, er
 		return nil, err
 	}
 	if !in.empty() { // else only the last piece would find it
-		if now, err := store.Stat(ctx, in.Path); err == nil && now.Version != version || errors.Is(err, workspace.ErrNotFound) && version != "" {
+		now, err := store.Stat(ctx, in.Path)
+		if err != nil && !errors.Is(err, workspace.ErrNotFound) {
+			return nil, err
+		}
+		if now.Version != version {
 			return nil, outdated(workspace.ErrMoved.With("name", workspace.Printable(in.Path)))
 		}
 	}
@@ -79,21 +84,24 @@ func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, er
 	if err := h.config.takeBytes(ctx, len(content)); err != nil {
 		return nil, err
 	}
+	var last files.Piece
+	var removed []files.Removed
 	if !in.empty() {
-		kept, whole, err := h.join(ctx, p.Place, in.PieceInput, in.Path, content)
+		kept, piece, whole, err := h.join(ctx, p.Place, in.PieceInput, in.Path, content)
 		if err != nil {
 			return nil, err
 		}
 		if whole == nil {
 			return &writeReply{Status: http.StatusAccepted, Body: kept}, nil
 		}
-		content = whole
+		content, last, removed = whole, piece, kept.Removed
 	}
-	f, err := h.put(ctx, p, in.Path, content, version)
+	f, err := h.put(ctx, p, in.Path, content, version, last)
 	if err != nil {
 		return nil, err
 	}
-	h.drop(ctx, p.Place, in.PieceInput, in.Path)
+	f.Removed = append(removed, f.Removed...)
+	h.drop(ctx, p.Place, last)
 	out := &writeReply{Status: http.StatusOK, ETag: tagOf(f.Version), Body: f}
 	if version == "" {
 		out.Status = http.StatusCreated
@@ -102,13 +110,13 @@ func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, er
 }
 
 // join keeps a piece of a file. With the last piece it returns the whole content, and nil before.
-func (h fileHandler) join(ctx context.Context, p files.Place, in PieceInput, name string, content []byte) (PieceKept, []byte, error) {
+func (h fileHandler) join(ctx context.Context, p files.Place, in PieceInput, name string, content []byte) (PieceKept, files.Piece, []byte, error) {
 	piece, err := in.piece(name, content)
 	if err != nil {
-		return PieceKept{}, nil, err
+		return PieceKept{}, piece, nil, err
 	}
-	whole, err := h.files.Join(ctx, p, piece)
-	return PieceKept{piece.From + int64(len(content)), piece.Total}, whole, err
+	whole, gone, err := h.files.Join(ctx, p, piece)
+	return PieceKept{piece.From + int64(len(content)), piece.Total, files.RemovedFor(p, gone)}, piece, whole, err
 }
 
 // piece returns the piece of a file that a request has.
@@ -133,28 +141,25 @@ func (in PieceInput) piece(name string, content []byte) (files.Piece, error) {
 	return p, nil
 }
 
-// drop removes the pieces of a file that was written. Those that stay are removed later, by the rules of the bucket.
-func (h fileHandler) drop(ctx context.Context, p files.Place, in PieceInput, name string) {
-	if in.empty() {
+// drop removes the pieces of a file that was written; last is one of them, or zero. Those that stay are removed later, by the rules of the
+// bucket.
+func (h fileHandler) drop(ctx context.Context, p files.Place, last files.Piece) {
+	if last.Upload == "" {
 		return
 	}
-	piece := files.Piece{Upload: in.Upload, Name: name}
-	if _, total, ok := strings.Cut(in.Range, "/"); ok {
-		piece.Total, _ = strconv.ParseInt(total, 10, 64)
-	}
-	if err := h.files.Drop(ctx, p, piece); err != nil {
+	if err := h.files.Drop(ctx, p, last); err != nil {
 		h.config.Log.WarnContext(ctx, "files.pieces_stay", "error", err)
 	}
 }
 
 // put writes a file that must have a version. It marks the place before.
-func (h fileHandler) put(ctx context.Context, p place, name string, content []byte, version string) (File, error) {
+func (h fileHandler) put(ctx context.Context, p place, name string, content []byte, version string, of files.Piece) (File, error) {
 	if !p.marked {
 		if err := h.files.Mark(ctx, p.Place); err != nil {
 			return File{}, err
 		}
 	}
-	f, gone, err := h.files.Write(ctx, p.Place, name, content, version)
+	f, gone, err := h.files.Write(ctx, p.Place, name, content, version, of)
 	return showWritten(f, p.Place, gone), outdated(err)
 }
 

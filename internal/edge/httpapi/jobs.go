@@ -127,6 +127,7 @@ type Job struct {
 	Looks      int                     `json:"looks" doc:"reads that it made"`
 	CostMicros int64                   `json:"cost_micros" doc:"millionths of a US dollar, with what lost calls may have cost"`
 	LostCalls  int                     `json:"lost_calls,omitempty" doc:"calls whose answers were lost"`
+	Events     int                     `json:"events" doc:"how many things happened in it: the seq of the last one of GET …/events"`
 	MaxSteps   int                     `json:"max_steps"`
 	Budget     int64                   `json:"budget_micros,omitempty"`
 	CreatedAt  time.Time               `json:"created_at"`
@@ -164,7 +165,7 @@ func showJob(j job.Job) Job {
 	v := Job{
 		JobID: j.ID, Agent: j.Agent, ChatID: j.ChatID, Prompt: j.Prompt, DryRun: j.DryRun, Status: j.Status, StopReason: j.StopReason,
 		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, Notes: j.Notes, Rounds: j.Rounds, Looks: j.Looks,
-		CostMicros: j.Micros, LostCalls: j.Lost, MaxSteps: j.Loop.MaxSteps, Budget: j.Loop.BudgetMicros, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndsAt: j.EndsAt,
+		CostMicros: j.Micros, LostCalls: j.Lost, Events: j.Events, MaxSteps: j.Loop.MaxSteps, Budget: j.Loop.BudgetMicros, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndsAt: j.EndsAt,
 	}
 	r := j.Record
 	v.Changes, v.Commands, v.Unknown, v.Refused = list(r.Changes), list(r.Commands), list(r.Unknown), []JobRefusal{}

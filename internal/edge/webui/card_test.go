@@ -91,3 +91,18 @@ func TestASentenceEscapesAValueOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestASkippedStepIsNotSaidToBeDone: the line below a run counts as its card does.
+func TestASkippedStepIsNotSaidToBeDone(t *testing.T) {
+	run := plan.Run{ID: "r", Status: plan.Done}
+	for i, status := range []plan.StepStatus{plan.StepDone, plan.StepSkipped, plan.StepDone} {
+		id := plan.ReversalStep(i)
+		run.Plan.Steps = append(run.Plan.Steps, plan.Step{ID: id, Method: "GET", Risk: plan.Read})
+		run.Steps = append(run.Steps, plan.StepState{StepID: id, Status: status, Attempts: 1})
+	}
+	c := newCard(run, nil, locale.Spanish, noon)
+	l, _ := newLine(conversation.Message{Kind: conversation.KindFinal, RunID: "r"}, map[string]*card{"r": c}, "", locale.Spanish)
+	if c.Done != 2 || c.Completed != 3 || !strings.Contains(string(l.Text), "2 de 3") {
+		t.Errorf("%d done, %d completed: %s", c.Done, c.Completed, l.Text)
+	}
+}

@@ -98,6 +98,9 @@ type scan struct {
 // take replaces the characters between two positions by a gap. It returns to, or from when they are kept because they
 // are not evident.
 func (s *scan) take(from, to int) int {
+	if s.lines && to-from <= maxJudged {
+		from, to = s.inner(from, min(to, len(s.signs)))
+	}
 	if s.evident && !s.isEvident(from, min(to, len(s.signs))) {
 		return from
 	}

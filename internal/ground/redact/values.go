@@ -131,6 +131,7 @@ func (s *scan) valueAt(i, p int, sep byte, level uint8, k kind) int {
 	if s.has(p, "[]string{") {
 		p += 9
 	}
+	p = s.afterTags(p, sep)
 	if key := s.pemAfter(p); key > 0 {
 		return key
 	}
@@ -163,13 +164,28 @@ func (s *scan) valueAt(i, p int, sep byte, level uint8, k kind) int {
 		return s.authorization(i, p, level)
 	}
 	_, e := s.boundsAt(p, sep, level)
-	if s.named != none && s.settings {
+	if s.named != none && s.settings && s.sign(i) != '-' {
 		e = s.phraseEnd(i, p, e)
 	}
 	if e == p || !s.isSecret(p, e, sep, k, false) {
 		return s.query(i, p, e, sep)
 	}
 	return s.take(p, e)
+}
+
+// afterTags returns the position after the anchors and the types that YAML has before a value: &name, !!str.
+func (s *scan) afterTags(p int, sep byte) int {
+	for c := s.sign(p); s.lines && sep == ':' && (c == '&' || c == '!' && s.sign(p+1) == '!'); c = s.sign(p) {
+		q := p
+		for q-p < maxName && !isSpace(s.sign(q)) {
+			q++
+		}
+		if !isBlank(s.sign(q)) {
+			break
+		}
+		p = s.skipBlanks(q)
+	}
+	return p
 }
 
 // query removes the value of a parameter whose name announces a secret only in a URL.

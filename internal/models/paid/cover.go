@@ -37,7 +37,7 @@ func (c *Calls) extend(ctx context.Context, r llm.Request, reserve Reserve) (eli
 	case p.Budget > 0 && total > p.Budget:
 		return eligibility.AgentBudget, nil
 	}
-	need := credit.Need{Policy: p.Policy, Limits: p.Limits, Worst: p.Estimate.Micros, Actor: c.Turn.User, Reason: c.session}
+	need := credit.Need{Policy: p.Policy, Limits: p.Limits, Worst: p.Estimate.Micros, Actor: c.Turn.User, Reason: c.Session}
 	if p.RequiresCredits {
 		need.Tokens, need.Session = max(0, c.Turn.Charged+input+output-c.Hold.Tokens()), p.SessionID
 	}

@@ -51,11 +51,12 @@ type Calls struct {
 	// hold is taken, and its error keeps the call from being made.
 	Alone func(ctx context.Context) error
 
+	Session string // the ledger's reason for a credit session that is bought for a call
+
 	service *Service
 	account string
-	session string // the ledger's reason for a credit session that is bought for a call
-	short   int    // tokens for which no credits were found last
-	open    bool   // a record was begun, and is not settled
+	short   int  // tokens for which no credits were found last
+	open    bool // a record was begun, and is not settled
 }
 
 // Reserve is the size of a further call that is held together with another one, so that it can be made when nothing else
@@ -70,15 +71,12 @@ type Blocked struct{ Block *eligibility.Block }
 // Error implements error.
 func (b Blocked) Error() string { return "paid: blocked: " + string(b.Block.Reason) }
 
-// New returns calls of an account, without a record. session is the ledger's reason for a credit session that is bought for
-// one of them.
-func (s *Service) New(account, session string) *Calls {
-	return &Calls{service: s, account: account, session: session}
-}
+// New returns calls of an account, without a record.
+func (s *Service) New(account string) *Calls { return &Calls{service: s, account: account} }
 
 // Left returns the calls of a process that died, which the caller is to settle.
 func (s *Service) Left(account string, turn credit.Turn) *Calls {
-	c := s.New(account, "")
+	c := s.New(account)
 	c.Begin(turn)
 	c.Hold.Asked = true
 	return c
@@ -86,7 +84,8 @@ func (s *Service) Left(account string, turn credit.Turn) *Calls {
 
 // Apart returns calls of the same model that have a hold and a record of their own.
 func (c *Calls) Apart(turn credit.Turn) *Calls {
-	other := c.service.New(c.account, c.session)
+	other := c.service.New(c.account)
+	other.Session = c.Session
 	other.Use, other.First = c.Use, c.First
 	other.Begin(turn)
 	return other

@@ -71,7 +71,8 @@ func (w *world) begin(t *testing.T, id string) *paid.Calls {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := w.service.New(fixture.Account, "a session")
+	calls := w.service.New(fixture.Account)
+	calls.Session = "a session"
 	if block := calls.Resolve(snapshot); block != nil {
 		t.Fatalf("blocked: %+v", block)
 	}

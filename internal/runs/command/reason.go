@@ -88,7 +88,8 @@ func (s *Service) Reason(ctx context.Context, k run.Key, id plan.EffectID) error
 	a := &reasoning{service: s, run: r, step: step, state: r.State(id), tag: locale.Tag(r.Locale)}
 	a.was, _ = Of(withBody(step.Arguments(), a.state.Last.Body))
 	a.confirmed, _ = Of(step.Arguments())
-	a.calls = s.Paid.New(k.Account, locale.Text(a.tag, "command.session"))
+	a.calls = s.Paid.New(k.Account)
+	a.calls.Session = locale.Text(a.tag, "command.session")
 	a.calls.Begin(credit.Turn{ID: k.RunID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand, Source: credit.SourceReason})
 	a.calls.Alone = a.checkDue
 	result, err := a.decide(ctx)

@@ -107,7 +107,8 @@ func (p preparer) ready(ctx context.Context, r plan.Run, step plan.Step) (prepar
 		return call, obstacle{outcome: OutcomeReason}, nil
 	}
 	call.within = call.time(p.patience)
-	return call, obstacle{}, p.attachKeys(ctx, r, &call)
+	err = p.attachKeys(ctx, r, &call)
+	return call, obstacle{}, err
 }
 
 // bind reads the server and the operation of a step, and the account's rules.

@@ -169,6 +169,10 @@ func (d *diff) maskGone(marks, texts []string) {
 
 // maskWords masks the lines of a diff of words, each side of them by itself.
 func (d *diff) maskWords(texts []string) {
+	if slices.Contains(texts, "~") {
+		d.maskPieces(texts)
+		return
+	}
 	for i := range texts { // without colours, what is gone stands before what came
 		texts[i] = besideMark().ReplaceAllLiteralString(texts[i], Mark)
 	}
@@ -183,16 +187,48 @@ func (d *diff) maskWords(texts []string) {
 			case texts[i] == plain[i]:
 				texts[i] = safe
 			default:
-				for _, v := range taken(plain[i], safe) {
-					for word := range strings.FieldsSeq(v.text) { // git may have signs between them
-						if len(word) > 2 {
-							texts[i] = strings.ReplaceAll(texts[i], word, Mark)
-						}
-					}
-				}
+				texts[i] = withoutWords(texts[i], plain[i], safe)
 				texts[i] = goneWord().ReplaceAllLiteralString(texts[i], "[-"+Mark+"-]")
 				texts[i] = newWord().ReplaceAllLiteralString(texts[i], "{+"+Mark+"+}")
 			}
 		}
 	}
+}
+
+// maskPieces is maskWords for a diff with a piece of a line on each of its lines, after a sign. A ~ ends the line.
+func (d *diff) maskPieces(texts []string) {
+	for _, other := range []string{"+", "-"} {
+		plain, of := []string{""}, make([]int, len(texts)) // the lines of a side, and that of each piece
+		for i, text := range texts {
+			of[i] = len(plain) - 1
+			switch {
+			case text == "~":
+				plain = append(plain, "")
+			case text != "" && !strings.HasPrefix(text, other):
+				plain[of[i]] += text[1:]
+			}
+		}
+		safe := strings.Split(d.content(strings.Join(plain, "\n")), "\n")
+		for i, text := range texts {
+			switch line := of[i]; {
+			case text == "" || text == "~" || plain[line] == safe[line]:
+			case text[0] == ' ':
+				texts[i] = withoutWords(text, plain[line], safe[line])
+			default:
+				texts[i] = text[:1] + Mark
+			}
+		}
+	}
+}
+
+// withoutWords returns a text with masks for the words that a masked form of a line does not show. Git may have signs between them.
+func withoutWords(text, plain, safe string) string {
+	for _, v := range taken(plain, safe) {
+		for word := range strings.FieldsSeq(v.text) {
+			if len(word) > 2 {
+				text = strings.ReplaceAll(text, word, Mark)
+			}
+		}
+	}
+	return text
 }

@@ -3,9 +3,11 @@ package mask
 import (
 	"bytes"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/redact"
@@ -31,28 +33,36 @@ func Find(shown workspace.Shown, name string, content []byte) (list []Secret, sa
 	if n == 0 {
 		return nil, nil
 	}
-	plain, masked := lines(content), lines(safe)
 	rest := map[string]bool{} // the words that are shown, but for comments
 	for _, word := range words().FindAllString(strings.ReplaceAll(comments().ReplaceAllString(string(safe), ""), Mark, " "), -1) {
 		rest[word] = true
 	}
 	kind := shown.Secrets(name)
 	declared := kind != workspace.EveryValue && kind != workspace.SomeValues || isSettings(name) && kindSecret().Match(content)
-	from := 0
-	for i := range min(len(plain), len(masked)) {
-		if plain[i] == masked[i] {
-			continue
-		}
-		s := Secret{line: plain[i], masked: masked[i], since: joined(masked[from : i+1])}
-		from = i + 1
-		for _, v := range taken(plain[i], masked[i]) {
-			if v.tells(rest, declared) {
-				s.values = append(s.values, v.text)
+	list = Apart(content, safe)
+	for i, s := range list {
+		for _, taken := range taken(s.line, s.masked) {
+			for _, v := range taken.parts() {
+				if v.tells(rest, declared) {
+					list[i].values = append(list[i].values, v.text)
+				}
 			}
 		}
-		list = append(list, s)
 	}
 	return list, safe
+}
+
+// Apart returns the lines of a text file in which its masked form differs. What their masks stand for is not known.
+func Apart(content, safe []byte) (list []Secret) {
+	plain, masked := lines(content), lines(safe)
+	from := 0
+	for i := range min(len(plain), len(masked)) {
+		if plain[i] != masked[i] {
+			list = append(list, Secret{line: plain[i], masked: masked[i], since: joined(masked[from : i+1])})
+			from = i + 1
+		}
+	}
+	return list
 }
 
 // joined returns lines as one text, without the blanks around them.
@@ -109,15 +119,48 @@ func taken(plain, masked string) (list []value) {
 	return list
 }
 
-// tells reports whether a value is a secret also in another place. A word is none that the file has elsewhere, too. declared
-// says that whatever has a mask is one: it was not masked only because it is a value of its file.
+// What of a value is no secret: the tags and anchors of YAML, and what an address has beside its password.
+var (
+	tags    = lazy.Pattern(`^(?:[!&]\S*[ \t]+)+`)
+	address = lazy.Pattern(`//[^\s/:@]*:(\S+)@`)
+)
+
+// parts returns what of a value is a secret by itself: the password of an address, as it is and plain, the default of a reference,
+// or the value without its tags.
+func (v value) parts() []value {
+	v.text = strings.Trim(tags().ReplaceAllString(v.text, ""), `"' `)
+	text := v.text
+	if strings.HasSuffix(v.before, "//") {
+		text = "//" + text + "@"
+	}
+	if of := address().FindStringSubmatch(text); of != nil {
+		v = value{text: of[1]}
+	}
+	if i := strings.LastIndex(v.before, "${"); i >= 0 && !strings.ContainsAny(v.before[i:], "} ") {
+		v.before = v.before[:i]
+	}
+	if redact.Reference(v.text) {
+		return nil
+	}
+	v.text = redact.Default(v.text)
+	if plain, err := url.PathUnescape(v.text); err == nil && plain != v.text {
+		return []value{v, {v.before, plain}}
+	}
+	return []value{v}
+}
+
+// leastWord is the least length of a word that is a secret also in another place: a shorter one is a word of other texts, too.
+const leastWord = 7
+
+// tells reports whether a value is a secret also in another place. A word is none that is short, or usual, or that the file has
+// elsewhere, too. declared says that whatever has a mask is one: it was not masked only because it is a value of its file.
 func (v value) tells(rest map[string]bool, declared bool) bool {
 	named := declared || strings.TrimSpace(v.before) == "" || namesSecret(v.before)
 	switch {
 	case len(v.text) < 4 || plain().MatchString(v.text):
 		return false
 	case letters().MatchString(v.text):
-		return named && len(v.text) > 4 && !redact.Name(v.text) && !rest[v.text] && !slices.Contains(common, strings.ToLower(v.text))
+		return named && len(v.text) >= leastWord && !redact.Name(v.text) && !rest[v.text] && !redact.Usual(v.text)
 	case len(v.text) < redact.MinSecret:
 		return false
 	}
@@ -125,12 +168,6 @@ func (v value) tells(rest map[string]bool, declared bool) bool {
 }
 
 var letters = lazy.Pattern(`^\pL+$`)
-
-// common are words that are passwords at times, and that outputs have for another reason.
-var common = []string{
-	"admin", "root", "user", "test", "guest", "demo", "default", "postgres", "mysql", "redis", "example", "localhost",
-	"main", "dev", "prod", "pass", "password",
-}
 
 // Known finds the secrets of files in the outputs of commands. The zero value knows none.
 type Known struct {
@@ -270,8 +307,13 @@ func (k *Known) line(line string) string {
 	return line
 }
 
-// head returns the head of a part of a diff in which git shows the beginning of a line that is known; "" for another line.
-func (k *Known) head(line string) (masked string) {
+// leastCut is the least length of a line of which a program shows only the beginning in the head of a part of a diff, in bytes:
+// diff shows 40, and git 80. A shorter one is a whole line.
+const leastCut = 36
+
+// head returns the head of a part of a diff with a mask after the text with which a line that is known begins; "" for another
+// line. It does not look at what the mask stands for, because a guess of a few letters would be confirmed.
+func (k *Known) head(line string) string {
 	if !strings.Contains(line, "@@ ") {
 		return ""
 	}
@@ -279,17 +321,19 @@ func (k *Known) head(line string) (masked string) {
 	if at == nil {
 		return ""
 	}
-	rest := strings.TrimSpace(strings.TrimRight(line[at[1]:], "\uFFFD \r\n"))
-	for plain, safe := range k.lines {
+	rest := strings.TrimLeft(line[at[1]:], " \t")
+	text := strings.TrimRight(rest, "\uFFFD \r\n")
+	stays := len(text)
+	for _, safe := range k.lines {
 		before, _, _ := strings.Cut(safe, Mark)
-		if text := line[:at[1]] + safe; len(rest) > len(before) && strings.HasPrefix(plain, rest) && (masked == "" || text < masked) {
-			masked = text
+		if strings.HasPrefix(text, before) && (len(text) >= leastCut || strings.ContainsFunc(before, unicode.IsLetter)) {
+			stays = min(stays, len(before))
 		}
 	}
-	if masked != "" && strings.HasSuffix(line, "\n") {
-		masked += "\n"
+	if stays == len(text) {
+		return ""
 	}
-	return masked
+	return line[:at[1]] + text[:stays] + Mark + rest[len(text):]
 }
 
 func isAlnum(c byte) bool {

@@ -90,7 +90,7 @@ var (
 	afterKeyword = lazy.Pattern(`(?i)(\b(?:password|pass|account|passwd|requirepass|masterauth)\s+)("[^"\n]*"\S*|[^\s#]\S*)`)
 	assigned     = lazy.Pattern(`(?m)^([ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?["']?:?[^\s"'=:#]+["']?[ \t]*(?:=>|[:=])[ \t]*)([^\s|>&*{\[][^\r\n]*?)[ \t]*,?[ \t\r]*$`)
 	listed       = lazy.Pattern(`(?m)^([ \t]*-[ \t]+)([^\s|>&*{\[:][^:\r\n]*?)[ \t\r]*$`)
-	jsonString   = lazy.Pattern(`([:\[,][ \t\r\n]*")((?:[^"\\\n]|\\.)+)"`)
+	jsonString   = lazy.Pattern(`((?:[:,]|(?:^|\W)\[)[ \t\r\n]*")((?:[^"\\\n]|\\.)+)"`)
 	jsonName     = lazy.Pattern(`^[ \t\r\n]*:`)
 	element      = lazy.Pattern(`(>)([^<>\r\n]*[^<>\s][^<>\r\n]*)</`)
 	defined      = lazy.Pattern(`(?i)(define\(\s*['"]\w*(?:password|key|salt|secret|token)\w*['"]\s*,\s*['"])([^'"\n]+)['"]`)
@@ -119,7 +119,7 @@ func replace(of *regexp.Regexp, text string, wanted wish) (masked string, secret
 	at := 0
 	for _, m := range of.FindAllStringSubmatchIndex(text, -1) {
 		value := text[m[4]:m[5]]
-		if strings.Trim(strings.ReplaceAll(value, Mark, ""), `"' `) == "" || !wanted(text[m[2]:m[3]], value) {
+		if strings.Trim(strings.ReplaceAll(value, Mark, ""), `"' `) == "" || redact.Reference(value) || !wanted(text[m[2]:m[3]], value) {
 			continue
 		}
 		b.WriteString(text[at:m[4]])
@@ -158,7 +158,7 @@ func jsonValues(text string, wanted wish) (masked string, secrets int) {
 		first, last := from+m[4], from+m[5]
 		value := text[first:last]
 		from = last + 1
-		if jsonName().MatchString(text[from:]) || value == Mark || !wanted("", value) {
+		if jsonName().MatchString(text[from:]) || value == Mark || redact.Reference(value) || !wanted("", value) {
 			continue
 		}
 		b.WriteString(text[at:first])

@@ -203,6 +203,14 @@ func TestMasksThatHarm(t *testing.T) {
 		{secret, lost(`"redacted"`), true},
 		{secret, lost(`redacted`), true},
 		{secret, lost(`"oculto"`), true},
+		{secret, lost(`"[redacted_1]"`), true},
+		{secret, lost(`"<REDACTED_KEY>"`), true},
+		{secret, lost(`"__HIDDEN__"`), true},
+		{secret, lost(`"-redacted-"`), true},
+		{secret, lost(`"[ocultado]"`), true},
+		{secret, lost(`"[existing value]"`), true},
+		{secret, lost(`"<same as before>"`), true},
+		{secret, secret + "b = existing\nc = \"<existence>\"\n", false},
 		{secret, lost(`"xxxxxxxx"`), true},
 		{secret, lost(`"XXXX-XXXX"`), true},
 		{secret, lost(`"sk_live_****"`), true},
@@ -322,9 +330,40 @@ func TestAJoinedSecretIsMasked(t *testing.T) {
 	}
 }
 
+// TestWhatIsKnownOfAValue: what of a value is a secret by itself has a mask wherever it stands, and no other word has.
+func TestWhatIsKnownOfAValue(t *testing.T) {
+	for _, c := range []struct{ name, text, secret string }{
+		{".env", "DATABASE_URL=postgres://app:Leon-88rugiente@db:5432/x\n", "Leon-88rugiente"},
+		{"a.yml", "REDIS_URL: redis://:tortugaverde@cache:6379/0\n", "tortugaverde"},
+		{"a.yml", "URL: amqp://app:perro%40azul77@h/v\n", "perro@azul77"},
+		{"a.yml", "POSTGRES_PASSWORD: ${DB_PASSWORD:-tortugaverde}\n", "tortugaverde"},
+		{".npmrc", "//r/:_authToken=${NPM_TOKEN:-tortugaverde}\n", "tortugaverde"},
+		{".env", "DB_PASSWORD=${X-tortugaverde}\n", "tortugaverde"},
+		{".env", "DB_URL=postgres://app:${DB_PASSWORD:-tortugaverde}@h/v\n", "tortugaverde"},
+		{"a.yml", "command: run --password=tortugaverde --verbose\n", "tortugaverde"},
+		{"a.yml", "password: !!str tortugaverde\n", "tortugaverde"},
+		{"a.yml", "password: &pw !!str \"tortugaverde\"\n", "tortugaverde"},
+		{"a.yml", "password: ${DB_PASSWORD}\nb_password: ${B:-minioadmin}\n", ""},
+		{"a.yml", "password: django\nb_password: minioadmin\nc_password: ${C:-django}\n", ""}, // short, or usual
+		{".npmrc", "//r/:_authToken=${NPM_TOKEN}\n", ""},
+		{"main.yml", "db_password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6162\n", ""},
+	} {
+		list, _ := mask.Find(workspace.Shown{}, c.name, []byte(c.text))
+		k := &mask.Known{}
+		k.Add(list)
+		const other = "from django.db import shop-postgres, minioadmin ${NPM_TOKEN} ${DB_PASSWORD} --verbose\nx: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\ny: !!str app\n"
+		got, _ := k.Output(other + c.secret)
+		if want := other + strings.Repeat(mask.Mark, min(1, len(c.secret))); got != want {
+			t.Errorf("%s%s", c.text, got)
+		}
+	}
+}
+
 func TestSecretsArePutBack(t *testing.T) {
 	const one, list = "a: 1\npassword: tortuga\n", "password: tortuga\nusers:\n- password: cigarra\n- password: hormiga\n"
 	for _, c := range []struct{ was, is, whole string }{
+		{one, "a: 1\npassword: [redacted]\napi_token: nueva77clave\n", one + "api_token: nueva77clave\n"}, // a secret more
+		{one, "a: 1\npassword: [redacted]\nurl: https://u:p4ssw0rdX1@h/x\n", one + "url: https://u:p4ssw0rdX1@h/x\n"},
 		{one, "password: [redacted]\na: 2\n", "password: tortuga\na: 2\n"},
 		{one, "x:\n\tpassword: [redacted]\r\n\tpassword: [redacted]", "x:\n\tpassword: tortuga\r\n\tpassword: tortuga"},
 		{one, "password: \"[redacted]\"\n", ""},
@@ -335,6 +374,8 @@ func TestSecretsArePutBack(t *testing.T) {
 		{list, "password: [redacted]\nusers:\n- password: [redacted]\n", ""},
 		{"dev:\n  password: cigarra\nprod:\n  password: hormiga\n", "prod:\n  password: [redacted]\ndev:\n  password: [redacted]\n", ""}, // the parts were exchanged
 		{"dev:\n  password: cigarra\nprod:\n  password: hormiga\n", "a: 1\ndev:\n  password: [redacted]\nprod:\n  password: [redacted]\n  b: 2\n", "a: 1\ndev:\n  password: cigarra\nprod:\n  password: hormiga\n  b: 2\n"},
+		{"# prod\npassword: cigarra\n---\npassword: hormiga\n# dev\n", "# dev\npassword: [redacted]\n---\npassword: [redacted]\n# prod\n", ""},
+		{"dev:\n  password: cigarra\nprod:\n  password: hormiga\n", "qa:\n  password: [redacted]\nprod:\n  password: [redacted]\n", ""}, // renamed
 		{"kind: Secret\ndata:\n  admin: cigarra\n", "kind: Secret\ndata:\n  admin: [redacted]\n  b: [redacted]\n", ""},
 		{"kind: Secret\ndata:\n  admin: cigarra\n", "kind: ConfigMap\ndata:\n  admin: [redacted]\n", ""}, // it would be shown there
 		{"-----BEGIN RSA PRIVATE KEY-----\nQUJD\n-----END RSA PRIVATE KEY-----\n", "[redacted]\n\n\n", ""},

@@ -16,12 +16,12 @@ import (
 // secret: a word that says so, in brackets or as a value, and signs.
 var (
 	mark = lazy.Pattern(`(?i)\[\s*redacted\b\s*\]?|\bredacted\s*\]`)
-	like = lazy.Pattern(`(?im)[\[(<{*_«]\s*(?:` + removed + `)\b[^\])>}*_»\n]{0,20}[\])>}*_»]|[:=>"'@]\s*(?:` + removed + `)\s*(?:["'<,;)\]}@#]|$)` +
+	like = lazy.Pattern(`(?im)[\[(<{*_«]\s*(?:` + removed + `|existing|existente|same as)(?:\b|_)[^\])>}*_»\n]{0,20}[\])>}*_»]|[:=>"'@]\s*(?:` + removed + `)\s*(?:["'<,;)\]}@#]|$)` +
 		`|\*{3,}|x{4,}|[•●∙·]{2,}|[█▓▒░▮■]{2,}|[:=>"']\s*(?:\.{3,}|_{4,}|-{4,}|#{4,}|\?{3,})`)
 )
 
 const removed = `redacted|redactad[oa]|masked|enmascarad[oa]|censored|censurad[oa]|sanitized|scrubbed|` +
-	`filtered|hidden|ocult[oa]|omitted|omitid[oa]|removed|eliminad[oa]|suprimid[oa]|withheld|elided|stripped|concealed|obfuscated|unchanged`
+	`filtered|hidden|ocult(?:ad)?[oa]|omitted|omitid[oa]|removed|eliminad[oa]|suprimid[oa]|withheld|elided|stripped|concealed|obfuscated|unchanged`
 
 // spellings are other ways to write the brackets of a mask, and letters that look like those of its word.
 var spellings = strings.NewReplacer(
@@ -69,7 +69,8 @@ func Like(text string) bool {
 
 // isAlike reports whether a text has what may stand for a mask. The signs of one are found much faster than a pattern, and files are large.
 func isAlike(text string) bool {
-	return (strings.ContainsAny(text, alikeSigns) || strings.Contains(strings.ToLower(text), "xxxx")) && like().MatchString(text)
+	low := strings.ToLower(text)
+	return strings.Contains(low, "redacted") || (strings.ContainsAny(text, alikeSigns) || strings.Contains(low, "xxxx")) && like().MatchString(text)
 }
 
 // alikeSigns has a sign of each text that like finds, but for its letters.
@@ -158,6 +159,14 @@ func Lost(secrets []Secret, content []byte) bool {
 // is not plain which one: another line has the same mask, and what stands between the masks is not as it was. The secrets stay
 // masked: what is returned is read as the content was.
 func Restored(shown workspace.Shown, name string, secrets []Secret, content []byte) (whole []byte, ok bool) {
+	whole, ok = Filled(secrets, content)
+	is, _ := Content(shown, name, whole)
+	safe, _ := Content(shown, name, content) // what is new may be a secret, too
+	return whole, ok && !bytes.Equal(whole, content) && bytes.Equal(is, safe) && !Lost(secrets, whole) && !Stands(shown, name, whole)
+}
+
+// Filled is Restored for lines that nothing else masks where they are: they are copies of secrets.
+func Filled(secrets []Secret, content []byte) (whole []byte, ok bool) {
 	of, order := map[string]string{}, []string{}
 	several := false
 	for _, s := range secrets {
@@ -181,8 +190,10 @@ func Restored(shown workspace.Shown, name string, secrets []Secret, content []by
 	if several && !slices.Equal(masks, order) {
 		return nil, false
 	}
+	from := 0
 	for n, i := range found {
-		if several && n > 0 && joined(all[found[n-1]+1:i+1]) != secrets[n].since {
+		since := joined(all[from : i+1])
+		if from = i + 1; several && since != secrets[n].since && (n > 0 || !strings.HasSuffix(since, "\n"+secrets[0].since)) {
 			return nil, false
 		}
 		line := of[masks[n]]
@@ -191,7 +202,5 @@ func Restored(shown workspace.Shown, name string, secrets []Secret, content []by
 		}
 		all[i] = strings.Replace(all[i], masks[n], line, 1)
 	}
-	whole = []byte(strings.Join(all, "\n"))
-	safe, _ := Content(shown, name, whole)
-	return whole, len(found) > 0 && bytes.Equal(safe, content) && !Lost(secrets, whole) && !Stands(shown, name, whole)
+	return []byte(strings.Join(all, "\n")), true
 }

@@ -19,23 +19,52 @@ func uploadOf(p files.Place, piece files.Piece) string {
 	return "uploads/" + p.Prefix() + workspace.Sum([]byte(upload)) + "/"
 }
 
-// Join keeps a piece of a file, in place of those that came for the same bytes. With the last piece it returns the whole
-// content, and nil before. It may be repeated. The rules of the bucket remove pieces that nobody joins, after a day.
-func (s *Service) Join(ctx context.Context, p files.Place, piece files.Piece) (whole []byte, err error) {
+// Join keeps a piece of a file, in place of those that came for the same bytes, and returns what made room for it. With the last piece it
+// returns the whole content, and nil before. It may be repeated. The first one is refused if the file has no room. The rules of the bucket
+// remove pieces that nobody joins, after a day.
+func (s *Service) Join(ctx context.Context, p files.Place, piece files.Piece) (whole []byte, gone []files.Gone, err error) {
 	defer s.guard(ctx, &err)
-	prefix := uploadOf(p, piece)
-	settle, _, err := s.hold(ctx, p, files.Cost(int64(len(piece.Content))), prefix)
+	own := upload{prefix: uploadOf(p, piece)}
+	if gone, err = s.roomForAll(ctx, p, piece, own); err != nil {
+		return nil, gone, err
+	}
+	settle, more, err := s.hold(ctx, p, files.Cost(int64(len(piece.Content))), own)
+	gone = append(gone, more...)
+	if err != nil {
+		return nil, gone, err
+	}
+	defer settle(true)
+	if err := s.replace(ctx, own.prefix, piece); err != nil {
+		return nil, gone, err
+	}
+	if !piece.Last() {
+		return nil, gone, nil
+	}
+	whole, err = s.joined(ctx, own.prefix, piece.Total)
+	return whole, gone, err
+}
+
+// roomForAll makes room for what is missing of a file, so that nothing goes for one that is refused later.
+func (s *Service) roomForAll(ctx context.Context, p files.Place, piece files.Piece, own upload) ([]files.Gone, error) {
+	if s.config.Bounds == nil {
+		return nil, nil
+	}
+	missing := files.Cost(piece.Total) + piece.Total>>20*files.Cost(0) // a piece has a megabyte, and counts as a block more
+	kept, err := s.config.Objects.Kept(ctx, own.prefix)
 	if err != nil {
 		return nil, err
 	}
-	defer settle(true)
-	if err := s.replace(ctx, prefix, piece); err != nil {
-		return nil, err
+	for _, k := range kept {
+		missing -= files.Cost(k.Size)
 	}
-	if !piece.Last() {
+	if missing <= 0 {
 		return nil, nil
 	}
-	return s.joined(ctx, prefix, piece.Total)
+	settle, gone, err := s.hold(ctx, p, missing, own)
+	if err == nil {
+		settle(false)
+	}
+	return gone, err
 }
 
 // replace puts a piece in the place of all that share a byte with it.

@@ -63,7 +63,17 @@ type bounded struct {
 	s     *Service
 	place files.Place
 	gone  []files.Gone
+	own   upload // of which the content was joined
 }
+
+// upload is what a content comes from: the pieces of an upload, or the objects of a set. While it is not whole they stay; then they go first.
+type upload struct {
+	prefix string // of their keys; "": it comes from none
+	whole  bool
+}
+
+// has reports whether an object belongs to it.
+func (u upload) has(key string) bool { return u.prefix != "" && strings.HasPrefix(key, u.prefix) }
 
 // Write implements workspace.Store. What makes room goes only for a content that can be written.
 func (b *bounded) Write(ctx context.Context, name string, content []byte, version string) (workspace.File, error) {
@@ -80,7 +90,7 @@ func (b *bounded) Write(ctx context.Context, name string, content []byte, versio
 	if now.Version != version {
 		return workspace.File{}, workspace.ErrMoved.With("name", workspace.Printable(name))
 	}
-	settle, gone, err := b.s.hold(ctx, b.place, files.Cost(int64(len(content))), "")
+	settle, gone, err := b.s.hold(ctx, b.place, files.Cost(int64(len(content))), b.own)
 	b.gone = append(b.gone, gone...)
 	if err != nil {
 		return workspace.File{}, err
@@ -91,9 +101,8 @@ func (b *bounded) Write(ctx context.Context, name string, content []byte, versio
 	return f, err
 }
 
-// hold counts bytes in the place and in its account before they are written, and makes room for them. What is below
-// the prefix own is not removed for it. The caller calls settle once, with whether the bytes may be there.
-func (s *Service) hold(ctx context.Context, p files.Place, bytes int64, own string) (settle func(written bool), gone []files.Gone, err error) {
+// hold counts bytes in the place and in its account before they are written, and makes room for them. The caller calls settle once, with whether the bytes may be there.
+func (s *Service) hold(ctx context.Context, p files.Place, bytes int64, own upload) (settle func(written bool), gone []files.Gone, err error) {
 	b := s.config.Bounds
 	if b == nil {
 		return func(bool) {}, nil, nil
@@ -147,7 +156,7 @@ func (s *Service) holdSet(ctx context.Context, p files.Place, base workspace.Sto
 	if bytes == 0 {
 		return func(bool) {}, nil, nil
 	}
-	return s.hold(ctx, p, bytes, "")
+	return s.hold(ctx, p, bytes, upload{})
 }
 
 func errKept(scope files.Scope, most int64) error {
@@ -160,7 +169,7 @@ func errKept(scope files.Scope, most int64) error {
 
 // makeRoom counts what is there in a scope, and removes as much of it, in the order of victims, as bytes for the place p
 // need. It does nothing if there is room.
-func (s *Service) makeRoom(ctx context.Context, p files.Place, scope files.Scope, most, bytes int64, own string) ([]files.Gone, error) {
+func (s *Service) makeRoom(ctx context.Context, p files.Place, scope files.Scope, most, bytes int64, own upload) ([]files.Gone, error) {
 	b := s.config.Bounds
 	seen, err := b.Ledger.Count(ctx, scope)
 	if err != nil || seen.Known && seen.Kept+bytes <= most {
@@ -238,7 +247,7 @@ func (n needs) gone(removed, all []files.Kept) []files.Gone {
 // victims returns what may be removed for a content of the place p, in order: what nothing can read any more; change sets
 // that nobody confirmed and nothing has any more; then, of p before all other places, earlier versions and deleted files,
 // the oldest first, change sets that no undo can need, and pieces of uploads, the oldest first.
-func (s *Service) victims(p files.Place, all []files.Kept, own string, n needs) []files.Kept {
+func (s *Service) victims(p files.Place, all []files.Kept, own upload, n needs) []files.Kept {
 	rank := func(k files.Kept) int {
 		kind, rest, _ := strings.Cut(k.Key, "/")
 		of, _, _ := files.ReadPlace(rest)
@@ -247,9 +256,9 @@ func (s *Service) victims(p files.Place, all []files.Kept, own string, n needs) 
 			others = 10
 		}
 		switch {
-		case own != "" && strings.HasPrefix(k.Key, own), n.objects[k.Key]:
+		case own.has(k.Key) && !own.whole, n.objects[k.Key]:
 			return 0
-		case n.deleted[of]:
+		case own.has(k.Key), n.deleted[of]:
 			return 1
 		case isFile && (k.Present || n.copies[version{k.Key, k.Version}] == k.ID):
 			return 0

@@ -83,7 +83,7 @@ func newRoom(t *testing.T) *room {
 // put writes a megabyte, a second later than the one before, and returns its version and the names that made room.
 func (r *room) put(p files.Place, name, content, version string) (string, []string, error) {
 	r.now = r.now.Add(time.Second)
-	f, gone, err := r.Write(r.t.Context(), p, name, []byte(content+strings.Repeat("x", mb-100)), version)
+	f, gone, err := r.Write(r.t.Context(), p, name, []byte(content+strings.Repeat("x", mb-100)), version, files.Piece{})
 	var names []string
 	for _, g := range gone {
 		what := fmt.Sprintf("%s %v", g.Name, g.Deleted)
@@ -195,10 +195,10 @@ func TestManyWritersStayInTheBound(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 12 {
 		all.Go(func() {
-			_, _, _ = r.Write(t.Context(), project, fmt.Sprint("f", i), content, "")
+			_, _, _ = r.Write(t.Context(), project, fmt.Sprint("f", i), content, "", files.Piece{})
 		})
 		all.Go(func() {
-			_, _ = r.Join(t.Context(), project, files.Piece{Upload: fmt.Sprint(i), Name: "n", Total: 2 * mb, Content: content})
+			_, _, _ = r.Join(t.Context(), project, files.Piece{Upload: fmt.Sprint(i), Name: "n", Total: 2 * mb, Content: content})
 		})
 	}
 	all.Wait()
@@ -215,7 +215,7 @@ func TestPiecesReplaceEachOther(t *testing.T) {
 	r := newRoom(t)
 	join := func(from int64, content string) []byte {
 		t.Helper()
-		whole, err := r.Join(t.Context(), project, files.Piece{Upload: "u", Name: "n", From: from, Total: 6, Content: []byte(content)})
+		whole, _, err := r.Join(t.Context(), project, files.Piece{Upload: "u", Name: "n", From: from, Total: 6, Content: []byte(content)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,6 +233,52 @@ func TestPiecesReplaceEachOther(t *testing.T) {
 	}
 	if err := r.Drop(t.Context(), project, files.Piece{Upload: "u", Name: "n", Total: 6}); err != nil || r.stored("") != 0 {
 		t.Errorf("%d bytes, %v", r.stored(""), err)
+	}
+}
+
+// TestAFileInPiecesMakesRoomOnce: the writer is told which versions go, as much as the file needs, and its own pieces go before others. Nothing
+// goes for a file that has no room.
+func TestAFileInPiecesMakesRoomOnce(t *testing.T) {
+	r := newRoom(t)
+	v := ""
+	for i := range 4 { // three versions, and the present one
+		v, _ = r.must(project, "a", fmt.Sprint(i), v)
+	}
+	send := func(name string, n int) (gone []string, err error) {
+		whole := strings.Repeat("y", n*mb-50_000)
+		for from := 0; from < len(whole); from += mb {
+			r.now = r.now.Add(time.Second)
+			piece := files.Piece{Upload: name, Name: name, From: int64(from), Total: int64(len(whole)), Content: []byte(whole[from:min(from+mb, len(whole))])}
+			got, went, err := r.Join(t.Context(), project, piece)
+			for _, g := range went {
+				gone = append(gone, g.Name)
+			}
+			if err != nil {
+				return gone, err
+			}
+			if got == nil {
+				continue
+			}
+			_, went, err = r.Write(t.Context(), project, name, got, "", piece)
+			for _, g := range went {
+				gone = append(gone, g.Name)
+			}
+			if err != nil {
+				return gone, err
+			}
+		}
+		return gone, r.Drop(t.Context(), project, files.Piece{Upload: name, Name: name, Total: int64(len(whole))})
+	}
+	before := r.stored("")
+	if gone, err := send("large", 5); !errors.Is(err, files.ErrKept) || len(gone) > 0 || r.stored("") != before {
+		t.Errorf("one that has no room: %v, %v, %d bytes of %d are left", gone, err, r.stored(""), before)
+	}
+	if gone, err := send("b", 3); err != nil || strings.Join(gone, ",") != "a,a" {
+		t.Errorf("%v, %v", gone, err)
+	}
+	l, err := r.Store(project).Versions(t.Context(), "a")
+	if err != nil || len(l) != 2 {
+		t.Errorf("%d versions are left, %v", len(l), err)
 	}
 }
 

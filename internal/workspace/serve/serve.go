@@ -65,10 +65,13 @@ func (s *Service) Store(p files.Place) workspace.Store {
 	return &bounded{Store: s.config.Store(p), s: s, place: p}
 }
 
-// Write writes a file as workspace.Store does, and returns what made room for it.
-func (s *Service) Write(ctx context.Context, p files.Place, name string, content []byte, version string) (f workspace.File, gone []files.Gone, err error) {
+// Write writes a file as workspace.Store does, and returns what made room for it: first the pieces of which it was joined, if of is one.
+func (s *Service) Write(ctx context.Context, p files.Place, name string, content []byte, version string, of files.Piece) (f workspace.File, gone []files.Gone, err error) {
 	defer s.guard(ctx, &err)
 	store := &bounded{Store: s.config.Store(p), s: s, place: p}
+	if of.Upload != "" {
+		store.own = upload{prefix: uploadOf(p, of), whole: true}
+	}
 	f, err = store.Write(ctx, name, content, version)
 	return f, store.gone, err
 }

@@ -111,7 +111,7 @@ func (s *Service) save(ctx context.Context, p files.Place, set, before overlay.S
 			size += files.Cost(int64(len(content)))
 		}
 	}
-	settle, gone, err := s.hold(ctx, p, size, keyOfSet(p, id))
+	settle, gone, err := s.hold(ctx, p, size, upload{prefix: keyOfSet(p, id)})
 	if err != nil {
 		return files.Set{}, gone, err
 	}

@@ -72,10 +72,10 @@ func CodeOf(err error) Code {
 		return signal.Code()
 	case errors.As(err, &refused):
 		return CodeOfProblem(refused)
+	case errors.As(err, &lost): // also if no answer came in time
+		return Unreachable
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
-	case errors.As(err, &lost):
-		return Unreachable
 	default:
 		return Failed
 	}

@@ -36,6 +36,7 @@ func TestExitCodes(t *testing.T) {
 		"of a gateway":     {problem(504), 5},
 		"credits":          {problem(402), 8},
 		"no answer":        {&client.UnreachableError{Cause: errors.New("refused")}, 9},
+		"none in time":     {&client.UnreachableError{Cause: fmt.Errorf("x: %w", context.DeadlineExceeded)}, 9},
 		"too many":         {problem(429), 9},
 		"unavailable":      {problem(503), 9},
 		"Ctrl-C":           {&Signal{Signal: os.Interrupt}, 130},

@@ -21,6 +21,7 @@ import (
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
 )
@@ -29,14 +30,16 @@ import (
 type absent struct {
 	*httptest.Server
 
-	mu     sync.Mutex
-	away   func(method, path string, told bool) bool
-	serves bool        // the deployment acts on a request whose answer is lost
-	status int         // of the answer of a proxy while it is away; 0: the connection ends
-	back   func() bool // it is there again
-	waits  func()      // is called while the client waits; nil: nothing is
-	told   bool        // the answer to the call came
-	here   []bool      // the client said that it is there: whether the deployment was
+	mu      sync.Mutex
+	away    func(method, path string, told bool) bool
+	serves  bool        // the deployment acts on a request whose answer is lost
+	status  int         // of the answer of a proxy while it is away; 0: the connection ends
+	refuses bool        // the answer is its own
+	stopped bool        // the job ended before the answer to the call came
+	back    func() bool // it is there again
+	waits   func()      // is called while the client waits; nil: nothing is
+	told    bool        // the answer to the call came
+	here    []bool      // the client said that it is there: whether the deployment was
 }
 
 func (s *absent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,6 +49,11 @@ func (s *absent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.back() && s.away(r.Method, strings.TrimPrefix(r.URL.Path, "/api/"), s.told) {
 		if s.serves {
 			s.answer(httptest.NewRecorder(), r, body)
+		}
+		if code := refusals[s.status]; s.refuses {
+			w.WriteHeader(s.status)
+			_ = json.NewEncoder(w).Encode(map[string]any{"code": code, "title": code})
+			return
 		}
 		if s.status != 0 {
 			w.Header().Set("Retry-After", "0")
@@ -64,8 +72,13 @@ func (s *absent) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	if s.told {
 		j.Status, j.Calls, j.Output = job.Success, nil, "Done."
 	}
+	if s.stopped {
+		j.Status, j.StopReason, j.Unknown = job.Partial, conversation.StopPerson, []string{"edit_file a", "run_command x"}
+	}
 	var answer any = j
 	switch {
+	case strings.HasSuffix(r.URL.Path, "/stop"):
+		s.stopped = true
 	case strings.HasSuffix(r.URL.Path, "/results"):
 		var sent httpapi.ResultsRequest
 		_ = json.Unmarshal(body, &sent)
@@ -86,6 +99,9 @@ func (s *absent) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(answer)
 }
+
+// refusals are codes of a deployment's own answers.
+var refusals = map[int]string{http.StatusNotFound: job.ErrNotFound.Code, http.StatusInternalServerError: "server.failed", http.StatusTooManyRequests: "request.too_many"}
 
 // shared is a stderr that the deployment reads while the command writes.
 type shared struct {
@@ -133,7 +149,7 @@ func (s *absent) follows(ctx context.Context, t *testing.T, comesBack bool, pati
 	j := &jobTale{con: con, machine: m, id: "01J", seen: httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Running}, patience: patience}
 	j.stop = func() error { return stopJob(context.WithoutCancel(ctx), c, j.id) }
 	s.back = func() bool {
-		waits := strings.Contains(e.String(), "does not answer")
+		waits := strings.Contains(e.String(), "does not answer") || strings.Contains(e.String(), "asks for a pause")
 		if waits && s.waits != nil {
 			s.waits()
 		}
@@ -151,9 +167,18 @@ func reads(method, _ string, told bool) bool { return told && method == http.Met
 
 // TestACommandWaitsForADeploymentThatIsAway, says so once, and goes on with the job. No call is made twice.
 func TestACommandWaitsForADeploymentThatIsAway(t *testing.T) {
+	results := func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") }
 	for name, s := range map[string]*absent{
 		"while the model is asked":         {away: reads},
 		"behind a proxy":                   {away: reads, status: http.StatusBadGateway},
+		"behind one that fails":            {away: reads, status: http.StatusInternalServerError},
+		"one that fails when it is told":   {away: results, status: http.StatusInternalServerError, serves: true},
+		"behind one that gave up":          {away: reads, status: 522},
+		"its own, while it starts":         {away: reads, status: http.StatusServiceUnavailable, refuses: true},
+		"a limit of a gateway":             {away: reads, status: http.StatusTooManyRequests},
+		"a limit when it is told":          {away: results, status: http.StatusTooManyRequests},
+		"its own limit":                    {away: reads, status: http.StatusTooManyRequests, refuses: true},
+		"its own limit when it is told":    {away: results, status: http.StatusTooManyRequests, refuses: true},
 		"when it is told":                  {away: func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") }},
 		"the answer to what was told":      {away: func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") }, serves: true},
 		"before the first call":            {away: func(_, _ string, told bool) bool { return !told }},
@@ -164,7 +189,11 @@ func TestACommandWaitsForADeploymentThatIsAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, said, err := s.follows(t.Context(), t, true, time.Minute, func(*console.Console) {})
-			if err != nil || !strings.HasPrefix(out, "Done.\n") || strings.Count(said, "does not answer. It is tried again for 60 seconds") != 1 || strings.Contains(said, "No answer") {
+			line := "does not answer. It is tried again for 60 seconds"
+			if s.status == http.StatusTooManyRequests {
+				line = "asks for a pause: it gets too many requests. It is tried again for 60 seconds"
+			}
+			if err != nil || !strings.HasPrefix(out, "Done.\n") || strings.Count(said, line) != 1 || strings.Count(said, "again for") != 1 || strings.Contains(said, "No answer") {
 				t.Errorf("%v\n%s\n%s", err, out, said)
 			}
 			if len(s.here) == 0 || !s.here[0] {
@@ -220,5 +249,55 @@ func TestWhatWasNotTakenIsToldBehindTheStop(t *testing.T) {
 	s.waits = func() { time.AfterFunc(100*time.Millisecond, stop) }
 	if _, said, err := s.follows(ctx, t, false, time.Minute, func(*console.Console) {}); !errors.Is(err, context.Canceled) || !s.told {
 		t.Errorf("%v, told: %v\n%s", err, s.told, said)
+	}
+}
+
+// TestARecordIsWholeWhereTheDeploymentDoesNotHaveIt: what it does not take until the end is told as this command did it, also in --json.
+func TestARecordIsWholeWhereTheDeploymentDoesNotHaveIt(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError} {
+		for _, inJSON := range []bool{false, true} {
+			t.Run(refusals[status], func(t *testing.T) {
+				t.Parallel()
+				s := &absent{away: func(_, path string, _ bool) bool { return strings.HasSuffix(path, "results") }, status: status, refuses: true}
+				out, said, err := s.follows(t.Context(), t, false, time.Millisecond, func(a *console.Console) { a.JSON = inJSON })
+				told := out + said
+				if err == nil || strings.Contains(told, "edit_file a") || !strings.Contains(told, "run_command x") || inJSON != strings.Contains(out, `"changes"`) ||
+					!inJSON && !strings.Contains(told, "Edited: a +1 −1") {
+					t.Errorf("%v\n%s\n%s", err, out, said)
+				}
+			})
+		}
+	}
+}
+
+// TestTheRecordIsPrintedHoweverACommandEnds, once as JSON, with an exit code that says whether something was changed.
+func TestTheRecordIsPrintedHoweverACommandEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		code   ending.Code
+	}{
+		"a signal":        {},
+		"a limit":         {http.StatusTooManyRequests, ending.Unreachable},
+		"its own fault":   {http.StatusInternalServerError, ending.Partial},
+		"it lost the job": {http.StatusNotFound, ending.Partial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			s, patience := &absent{away: func(_, _ string, told bool) bool { return told }, status: c.status, refuses: true}, time.Millisecond
+			if c.status == 0 {
+				s.refuses, s.waits, patience = false, stop, time.Minute
+			}
+			out, said, err := s.follows(ctx, t, false, patience, func(con *console.Console) { con.JSON = true })
+			var o outcome
+			if wrong := json.Unmarshal([]byte(out), &o); wrong != nil || o.JobID != "01J" || len(o.Changes) != 1 || o.Changes[0].Undo == "" {
+				t.Errorf("%v\n%s", wrong, out)
+			}
+			if (c.status == 0) != errors.Is(err, context.Canceled) || c.status != 0 && (ending.CodeOf(err) != c.code || strings.Count(said, refusals[c.status]) != 1) ||
+				strings.Contains(said, "jobs watch") != (c.status != http.StatusNotFound) {
+				t.Errorf("%v, %d\n%s", err, ending.CodeOf(err), said)
+			}
+		})
 	}
 }

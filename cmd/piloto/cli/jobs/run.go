@@ -265,7 +265,9 @@ const stopGrace = 10 * time.Second
 func stopJob(ctx context.Context, c *client.Client, id string) error {
 	within, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	_, err := client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{})
+	_, err := spaced(within, func() (httpapi.Job, error) {
+		return client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{})
+	})
 	if errors.Is(err, job.ErrEnded) {
 		return nil
 	}
@@ -277,17 +279,17 @@ func untilEnded(ctx context.Context, c *client.Client, id string) (last httpapi.
 	within, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	for {
-		j, err := client.Get[httpapi.Job](within, c, client.Path("api", "jobs", id), nil)
+		j, err := spaced(within, func() (httpapi.Job, error) {
+			return client.Get[httpapi.Job](within, c, client.Path("api", "jobs", id), nil)
+		})
 		if err != nil {
 			return last
 		}
 		if last = j; j.Status.Terminal() {
 			return last
 		}
-		select {
-		case <-within.Done():
+		if runs.Wait(within, runs.FollowPause) != nil {
 			return last
-		case <-time.After(runs.FollowPause):
 		}
 	}
 }
@@ -311,7 +313,7 @@ func (g *Group) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, 
 	if j.Status == job.Waiting {
 		o.Waiting = &waitsFor{RunID: j.WaitsFor, Question: j.Question, Options: j.Options}
 		if j.WaitsFor != "" {
-			r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return g.Runs.ReadRun(ctx, c, j.WaitsFor) })
+			r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return g.Runs.ReadRun(ctx, c.Following(), j.WaitsFor) })
 			if err != nil {
 				return o, err
 			}
@@ -319,7 +321,7 @@ func (g *Group) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, 
 		}
 	}
 	page, err := patiently(ctx, t, c, func() (httpapi.MessageList, error) {
-		return client.Get[httpapi.MessageList](ctx, c, client.Path("api", "chats", j.ChatID, "messages"), nil)
+		return client.Get[httpapi.MessageList](ctx, c.Following(), client.Path("api", "chats", j.ChatID, "messages"), nil)
 	})
 	if err != nil {
 		return o, err
@@ -335,6 +337,7 @@ func (g *Group) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, 
 // followJob follows a job until it ended, or waits for a person who is not here.
 func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
 	decided := map[string]bool{}
+	var looks runs.Pace
 	thinks := g.Con.Thinking()
 	t.thinks = thinks
 	defer thinks.Hide()
@@ -347,7 +350,7 @@ func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (ht
 		if j.Status == job.Running {
 			thinks.Show()
 		}
-		events, err := patiently(ctx, t, c, func() (httpapi.JobEventList, error) { return t.events(ctx, c) })
+		events, err := patiently(ctx, t, c, func() (httpapi.JobEventList, error) { return t.events(ctx, c, j) })
 		if err != nil {
 			return j, err
 		}
@@ -356,6 +359,7 @@ func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (ht
 		}
 		for _, e := range events.Events {
 			t.tell(e)
+			looks.Moved()
 		}
 		switch {
 		case len(events.Events) == eventsPage: // there are more
@@ -370,7 +374,7 @@ func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (ht
 			if err := t.answerCalls(ctx, c, j); err != nil {
 				return j, err
 			}
-			continue
+			looks.Moved()
 		case j.Status == job.Waiting && j.Question != "":
 			if answered, err := g.answerJob(ctx, c, j); !isAway(err) && (err != nil || !answered) { // if it is away, they are asked again
 				return j, err
@@ -381,11 +385,10 @@ func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (ht
 				return j, err
 			}
 			decided[j.WaitsFor] = err == nil
+			looks.Moved()
 		}
-		select {
-		case <-ctx.Done():
-			return j, ctx.Err()
-		case <-time.After(runs.FollowPause):
+		if err := looks.Wait(ctx); err != nil {
+			return j, err
 		}
 	}
 }
@@ -406,7 +409,7 @@ func (g *Group) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) 
 // decideJob asks the person about the plan for which a job waits. It returns whether the job goes on by itself: after a
 // decision, and while the plan runs.
 func (g *Group) decideJob(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale) (bool, error) {
-	r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return g.Runs.ReadRun(ctx, c, j.WaitsFor) })
+	r, err := patiently(ctx, t, c, func() (httpapi.Run, error) { return g.Runs.ReadRun(ctx, c.Following(), j.WaitsFor) })
 	if err != nil {
 		return false, err
 	}

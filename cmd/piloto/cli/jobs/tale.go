@@ -32,6 +32,7 @@ type jobTale struct {
 	stop    func() error // asks the deployment to stop the job, once, and returns when it has answered
 
 	waits  sync.Once         // says that the job waits for another machine
+	pauses sync.Once         // says that the deployment asks for a pause
 	thinks *console.Thinking // nil: the job is not followed yet
 
 	seen     httpapi.Job    // as it was read last
@@ -86,7 +87,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 	if e.Type == job.EventAnswered && len(calls) == 0 {
 		key = "cli.job.answer"
 	}
-	what := strings.TrimSpace(data.Method + " " + data.URL + data.Tool)
+	what := strings.Join(strings.Fields(data.Method+" "+data.URL+" "+data.Tool), " ")
 	if e.Type == job.EventAsked {
 		what = console.Cut(data.Question, 200)
 	}
@@ -148,12 +149,15 @@ func (t *jobTale) stay(ctx context.Context, c *client.Client) (stop func()) {
 
 // read reads the job.
 func (t *jobTale) read(ctx context.Context, c *client.Client) (httpapi.Job, error) {
-	return client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", t.id), nil)
+	return client.Get[httpapi.Job](ctx, c.Following(), client.Path("api", "jobs", t.id), nil)
 }
 
-// events reads the events after the last one that was told.
-func (t *jobTale) events(ctx context.Context, c *client.Client) (httpapi.JobEventList, error) {
-	return client.Get[httpapi.JobEventList](ctx, c, client.Path("api", "jobs", t.id, "events"), url.Values{"after": {fmt.Sprint(t.after)}})
+// events reads the events after the last one that was told, if there are any.
+func (t *jobTale) events(ctx context.Context, c *client.Client, j httpapi.Job) (httpapi.JobEventList, error) {
+	if 0 < j.Events && j.Events <= t.after { // an older deployment does not count them
+		return httpapi.JobEventList{}, nil
+	}
+	return client.Get[httpapi.JobEventList](ctx, c.Following(), client.Path("api", "jobs", t.id, "events"), url.Values{"after": {fmt.Sprint(t.after)}})
 }
 
 // answerCalls carries out the calls that a job leaves to this command. Changes are sent to the deployment at once, so
@@ -175,7 +179,7 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 		sent := 0
 		_, err := patiently(ctx, t, c, func() (httpapi.Job, error) {
 			sent++
-			return client.Post[httpapi.Job](context.WithoutCancel(ctx), c, client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: told})
+			return t.send(context.WithoutCancel(ctx), c, told)
 		})
 		if t.untold, told = told, nil; err == nil || errors.Is(err, job.ErrEnded) || sent > 1 && errors.Is(err, job.ErrNoCalls) { // the answer to the first one was lost
 			t.untold = nil

@@ -109,6 +109,16 @@ func TestWhatAJobDoesAfterItsCommand(t *testing.T) {
 	}
 }
 
+// TestALookAtAFileIsToldInWords: the object of a read is apart from its tool.
+func TestALookAtAFileIsToldInWords(t *testing.T) {
+	con, _, said := consoletest.New(nil, "")
+	con.Tag = locale.English
+	(&jobTale{con: con}).tell(httpapi.JobEvent{Seq: 1, Type: job.EventLooked, Data: []byte(`{"url":"files:t.txt","tool":"read_file"}`)})
+	if got := said.String(); !strings.Contains(got, "Read: files:t.txt read_file\n") {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestAProcessOfThisMachineIsNoPlaceElsewhere: a prompt goes to the provider at once.
 func TestAProcessOfThisMachineIsNoPlaceElsewhere(t *testing.T) {
 	for lang, want := range map[string]string{

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -119,6 +118,7 @@ func (g *Group) watchCommand() *cobra.Command {
 func (g *Group) Follow(ctx context.Context, c *client.Client, id string) error {
 	after := 0
 	titles := map[string]string{}
+	var looks Pace
 	for {
 		r, err := client.Get[httpapi.Run](ctx, c, RunPath(id), url.Values{"wait": {"0"}})
 		if err != nil {
@@ -136,21 +136,17 @@ func (g *Group) Follow(ctx context.Context, c *client.Client, id string) error {
 			g.tellEvent(e, titles)
 		}
 		if len(events.Events) > 0 {
+			looks.Moved()
 			continue // there may be more, and the run moved
 		}
 		if !r.Status.Active() || r.Status == plan.Waiting {
 			return g.endOf(r)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(FollowPause):
+		if err := looks.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }
-
-// FollowPause is the pause between two reads of a run.
-const FollowPause = 250 * time.Millisecond
 
 // tellEvent writes an event, if a person follows events of its type.
 func (g *Group) tellEvent(e plan.Event, titles map[string]string) {

@@ -23,6 +23,7 @@ func (g *Group) followTold(ctx context.Context, c *client.Client, id string) err
 	if err != nil || !r.Concludes {
 		return ended
 	}
+	var looks runs.Pace
 	for until := time.Now().Add(toldWithin); time.Now().Before(until); {
 		list, err := client.Get[httpapi.MessageList](ctx, c, client.Path("api", "chats", r.ChatID, "messages"), nil)
 		if err != nil {
@@ -37,10 +38,8 @@ func (g *Group) followTold(ctx context.Context, c *client.Client, id string) err
 			}
 			return ended
 		}
-		select {
-		case <-ctx.Done():
+		if looks.Wait(ctx) != nil {
 			return ended
-		case <-time.After(runs.FollowPause):
 		}
 	}
 	return ended

@@ -91,7 +91,7 @@ async function attach(files) {
     const chat = await chatOf();
     for (const file of files) {
       try {
-        const { path, removed = [] } = await sendFile(chat, file);
+        const { path, removed = [] } = await sendFile(chat, file, gone);
         gone.push(...removed);
         added.set(chat, [...(added.get(chat) || []), path]);
         announce(t("attach_done", { name: path }));
@@ -121,8 +121,9 @@ async function attach(files) {
   }
 }
 
-// sendFile stores a file under a name that is free, and returns it. A large one is written when its last piece arrives.
-async function sendFile(chat, file) {
+// sendFile stores a file under a name that is free, and returns it. A large one is written when its last piece arrives. What made room for
+// a piece before is added to gone.
+async function sendFile(chat, file, gone) {
   if (file.size > most) throw new Problem({ title: t("attach_large", { size: size(most) }), code: "workspace.too_large" }, 413);
   const upload = newKey();
   let answer;
@@ -133,6 +134,7 @@ async function sendFile(chat, file) {
     body.append("file", piece, file.name);
     answer = piece.size === file.size ? await api("POST", base(chat) + "/files", body)
       : await api("POST", `${base(chat)}/files?upload=${upload}`, body, { "Content-Range": `bytes ${from}-${from + piece.size - 1}/${file.size}` });
+    gone.push(...(answer.removed || []));
     from += whole;
   } while (from < file.size);
   if (answer.refused?.length) throw new Problem({ title: answer.refused[0].message, code: answer.refused[0].code }, 422);
