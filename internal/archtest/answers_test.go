@@ -13,6 +13,7 @@ import (
 // judges lists the files besides internal/ground/meaning that compare the status of an HTTP answer, each with a reason.
 var judges = map[string]string{
 	"cmd/piloto/cli/ending/exit.go":      "the refusals of a deployment of Piloto have exit codes",
+	"cmd/piloto/client/answer.go":        "202 is a turn that goes on",
 	"cmd/piloto/client/client.go":        "a deployment answers 202 to a turn that goes on, and 503 with its health",
 	"cmd/piloto/client/files.go":         "206 is a part of a file",
 	"internal/models/openai/format.go":   "which refusals are about a member of the request",

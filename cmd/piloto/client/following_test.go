@@ -41,10 +41,9 @@ func TestAFollowingRequestEndsWhenNothingComes(t *testing.T) {
 	if got, err := Get[thing](t.Context(), c, "/api/x", nil); err != nil || got.ID != "abc" {
 		t.Errorf("slowly: %v %v", got, err)
 	}
-	began := time.Now()
 	_, err := Get[thing](t.Context(), c, "/api/x", nil)
 	lost, ok := errors.AsType[*UnreachableError](err)
-	if !ok || lost.Came != CameNothing || errors.Is(err, context.Canceled) || time.Since(began) > 5*time.Second || n.Load() != 2 {
+	if !ok || lost.Came != CameNothing || errors.Is(err, context.Canceled) || n.Load() != 2 {
 		t.Errorf("%v, %d requests", err, n.Load())
 	}
 	if got, err := Get[thing](t.Context(), c, "/api/x", nil); err != nil || got.ID != "a" {

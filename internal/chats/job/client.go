@@ -123,19 +123,22 @@ func isTold(told []ToldCall, id string) bool {
 	return slices.ContainsFunc(told, func(t ToldCall) bool { return t.ID == id })
 }
 
-// ClientGone reports whether the client of a job did not answer in time, or is silent. began is when the only process began, or zero.
-func (j Job) ClientGone(now, began time.Time) bool {
-	return j.ClientSilent(now, began) || j.AwaitsClient() && !now.Before(j.Waited.Add(clientTime))
+// Watch is when a client is looked for, and when the only process began that hears clients; zero: there may be others.
+type Watch struct{ Now, Began time.Time }
+
+// ClientGone reports whether the client of a job did not answer in time, or is silent.
+func (j Job) ClientGone(w Watch) bool {
+	return j.ClientSilent(w) || j.AwaitsClient() && !w.Now.Before(j.Waited.Add(clientTime))
 }
 
 // ClientSilent reports whether the client of a job that waits for it said that it is there, and does not say so any more. Before the only
 // process began, nobody heard it.
-func (j Job) ClientSilent(now, began time.Time) bool {
+func (j Job) ClientSilent(w Watch) bool {
 	heard := j.Seen
-	if heard.Before(began) {
-		heard = began
+	if heard.Before(w.Began) {
+		heard = w.Began
 	}
-	return j.AwaitsClient() && !j.Seen.IsZero() && !now.Before(heard.Add(ClientSilence))
+	return j.AwaitsClient() && !j.Seen.IsZero() && !w.Now.Before(heard.Add(ClientSilence))
 }
 
 // SeenText returns when the client of a job was there last, for a sentence.

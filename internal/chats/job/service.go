@@ -415,7 +415,7 @@ func (s *Service) waitIsOver(ctx context.Context, j Job) (bool, error) {
 		return false, nil
 	}
 	nothing := j.RunID == "" && (j.Question == "" || j.Reply != "") && !j.AwaitsClient()
-	if nothing || !j.StopAt.IsZero() || !s.Now().Before(j.EndsAt) || j.ClientGone(s.Now(), s.AloneSince) {
+	if nothing || !j.StopAt.IsZero() || !s.Now().Before(j.EndsAt) || j.ClientGone(Watch{s.Now(), s.AloneSince}) {
 		return true, nil
 	}
 	switch _, err := s.Chats.Chat(ctx, j.Account, j.ChatID); {

@@ -30,7 +30,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	switch {
 	case err != nil:
 		return "", false, err
-	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.service.Now(), w.service.AloneSince):
+	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.watch()):
 		_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
 		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there who could decide
 			return job.NextClose, true, w.stop(ctx, conversation.StopBlocked)
@@ -40,7 +40,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 		reason := conversation.StopPerson
 		switch {
 		case !w.job.StopAt.IsZero():
-		case w.job.ClientSilent(w.service.Now(), w.service.AloneSince):
+		case w.job.ClientSilent(w.watch()):
 			return job.NextClose, true, w.stopWithoutClient(ctx)
 		default:
 			reason = conversation.StopExpired
@@ -93,11 +93,14 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 // awaitClient has the job wait until its client says that it is there. A client that is silent for too long ends it.
 func (w *work) awaitClient(ctx context.Context) (job.Next, error) {
 	w.job.Status, w.job.Absent, w.job.Waited = job.Waiting, true, w.service.Now()
-	if w.job.ClientSilent(w.service.Now(), w.service.AloneSince) {
+	if w.job.ClientSilent(w.watch()) {
 		return job.NextClose, w.stopWithoutClient(ctx)
 	}
 	return job.NextWait, w.save(ctx, nil)
 }
+
+// watch says when the client is looked for.
+func (w *work) watch() job.Watch { return job.Watch{Now: w.service.Now(), Began: w.service.AloneSince} }
 
 // isBack reports whether the job waited for nothing but its client, which is there again.
 func (w *work) isBack() bool {

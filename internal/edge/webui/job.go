@@ -3,7 +3,6 @@ package webui
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
@@ -39,7 +38,7 @@ func (r jobReader) one(ctx context.Context, v visit, id string) (*jobView, error
 	view := &jobView{
 		ID: j.ID, Agent: plain(j.Agent), Seq: j.Events, State: jobState(j), Says: jobSays(j, v.tag), Live: !j.Status.Terminal() && j.StopAt.IsZero(), Asks: j.AsksPerson(), Dry: j.DryRun,
 	}
-	if j.StopAt.IsZero() && j.ClientSilent(v.now, time.Time{}) {
+	if j.StopAt.IsZero() && j.ClientSilent(job.Watch{Now: v.now}) {
 		view.Says = locale.Text(v.tag, "page.job.gone", "at", j.SeenText())
 	}
 	for _, p := range j.Record.Phrases() {

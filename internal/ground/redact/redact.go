@@ -99,7 +99,7 @@ type scan struct {
 // are not evident.
 func (s *scan) take(from, to int) int {
 	if s.lines && to-from <= maxJudged {
-		from, to = s.inner(from, min(to, len(s.signs)))
+		from, to = inner(s, from, min(to, len(s.signs)))
 	}
 	if s.evident && !s.isEvident(from, min(to, len(s.signs))) {
 		return from

@@ -48,7 +48,7 @@ func Default(value string) string {
 }
 
 // inner returns where the default is of a value from p to e that is a reference, or of a reference that has it: ${NAME:-X.
-func (s *scan) inner(p, e int) (from, to int) {
+func inner(s *scan, p, e int) (from, to int) {
 	start := p
 	if s.sign(p-1) == ':' {
 		for start--; p-start < maxName && (isWord(s.sign(start-1)) || s.sign(start-1) == '.'); start-- {

@@ -131,7 +131,7 @@ func (s *scan) valueAt(i, p int, sep byte, level uint8, k kind) int {
 	if s.has(p, "[]string{") {
 		p += 9
 	}
-	p = s.afterTags(p, sep)
+	p = afterTags(s, p, sep)
 	if key := s.pemAfter(p); key > 0 {
 		return key
 	}
@@ -174,7 +174,7 @@ func (s *scan) valueAt(i, p int, sep byte, level uint8, k kind) int {
 }
 
 // afterTags returns the position after the anchors and the types that YAML has before a value: &name, !!str.
-func (s *scan) afterTags(p int, sep byte) int {
+func afterTags(s *scan, p int, sep byte) int {
 	for c := s.sign(p); s.lines && sep == ':' && (c == '&' || c == '!' && s.sign(p+1) == '!'); c = s.sign(p) {
 		q := p
 		for q-p < maxName && !isSpace(s.sign(q)) {
