@@ -1,14 +1,15 @@
 package cli
 
 import (
-	"piloto/cmd/piloto/cli/ending"
-	"piloto/cmd/piloto/cli/usage"
-
-	_ "embed"
 	"encoding/json"
 	"io"
 	"strings"
 	"sync"
+
+	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/cli/usage"
+
+	_ "embed"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -44,7 +44,7 @@ func (s *Service) LookAgain(ctx context.Context, e Edit) (plan.Run, error) {
 	if d.Listed, err = s.loadCatalogue(ctx, account, set); err != nil {
 		return r, err
 	}
-	again := slices.DeleteFunc(s.readAgain(ctx, d, r, e), func(one reread) bool { return one.err != nil })
+	again := slices.DeleteFunc(s.readAgain(ctx, d, r), func(one reread) bool { return one.err != nil })
 	if len(again) == 0 {
 		return r, ErrNotLookedAgain
 	}
@@ -106,7 +106,7 @@ type reread struct {
 }
 
 // readAgain makes each call once that the values of a draft were taken from.
-func (s *Service) readAgain(ctx context.Context, d proposal.Drafter, r plan.Run, e Edit) []reread {
+func (s *Service) readAgain(ctx context.Context, d proposal.Drafter, r plan.Run) []reread {
 	var list []reread
 	for _, t := range r.Taken {
 		if len(t.Call) > 0 && !slices.ContainsFunc(list, func(o reread) bool { return o.call == string(t.Call) }) && len(list) < reads.Most {

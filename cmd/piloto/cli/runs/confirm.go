@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -158,10 +157,9 @@ func (g *Group) approveCommand() *cobra.Command {
 // waitingStep returns the step of a run that waits for an approval.
 func (g *Group) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	var waiting []httpapi.Step
-	for _, w := range r.View().Waits {
-		i := slices.IndexFunc(r.Steps, func(s httpapi.Step) bool { return s.ID == w.StepID.String() })
-		if w.Kind == plan.WaitApproval && i >= 0 && (id == "" || r.Steps[i].ID == id) {
-			waiting = append(waiting, r.Steps[i])
+	for _, s := range r.Steps { // the deployment decides whether it can still be given
+		if s.Approval != nil && s.Approval.Decision == "" && (id == "" || s.ID == id) {
+			waiting = append(waiting, s)
 		}
 	}
 	switch len(waiting) {
