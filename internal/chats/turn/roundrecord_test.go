@@ -258,6 +258,10 @@ func TestAClientThatIsGoneLeavesItsRecord(t *testing.T) {
 	if j = w.drive(t, j.ID); j.Status != job.Partial || j.StopReason != conversation.StopExpired || !strings.Contains(j.Output, "Editado: a.go +3 −1") || !strings.Contains(j.Output, "No se sabe si se hizo: write_file a.go") {
 		t.Errorf("%s %s\n%s", j.Status, j.StopReason, j.Output)
 	}
+	j, err := w.tell(t, j.ID, job.ToldCall{ID: "2.0", Output: "ok", Did: []job.Deed{editedA}})
+	if err != nil || strings.Contains(j.Output, "No se sabe") || len(j.Record.Unknown) > 0 || !strings.Contains(j.Output, "Editado: a.go +3 −1") {
+		t.Errorf("told behind its end: %v\n%s", err, j.Output)
+	}
 }
 
 // TestClaimsAreComparedWithWhatTheClientDid: the model is asked once more where it may be, and a line stands by its text.
