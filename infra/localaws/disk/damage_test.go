@@ -308,10 +308,10 @@ func TestDamagedRootDoesNotRevertCommit(t *testing.T) {
 
 func TestOpenRefusesFileWithoutSumOrOfOtherFormat(t *testing.T) {
 	for name, change := range map[string]func(tx *bolt.Tx) error{
-		"has none":  func(tx *bolt.Tx) error { return tx.DeleteBucket(recordBucket) },
-		"format 3":  func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, sealedRecord(3)) },
-		"be read":   func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, []byte("else")) },
-		"of commit": func(*bolt.Tx) error { return nil }, // written without the store
+		"has no sum": func(tx *bolt.Tx) error { return tx.DeleteBucket(recordBucket) },
+		"format 3":   func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, sealedRecord(3)) },
+		"be read":    func(tx *bolt.Tx) error { return tx.Bucket(recordBucket).Put(recordKey, []byte("else")) },
+		"of commit":  func(*bolt.Tx) error { return nil }, // written without the store
 		"sum up": func(tx *bolt.Tx) error {
 			return writeRecord(tx, summand(make([]byte, 32)), position{})
 		},

@@ -168,35 +168,41 @@ func TestCallToolReopensForgottenSessionOnce(t *testing.T) {
 // A call that was sent, and that a forgotten session refused, is never told as one that was not sent, whatever prevents
 // the second attempt.
 func TestCallOfAForgottenSessionWasSent(t *testing.T) {
-	for name, then := range map[string]func(s *faultyServer, w http.ResponseWriter) bool{
-		"no new session": func(_ *faultyServer, w http.ResponseWriter) bool {
+	for name, then := range map[string]func(changed *atomic.Bool, w http.ResponseWriter) bool{
+		"no new session": func(_ *atomic.Bool, w http.ResponseWriter) bool {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return false
 		},
-		"hung up": func(_ *faultyServer, w http.ResponseWriter) bool {
+		"hung up": func(_ *atomic.Bool, w http.ResponseWriter) bool {
 			bytesOf("")(w, nil, "")
 			return false
 		},
-		"another tool": func(s *faultyServer, _ http.ResponseWriter) bool {
-			s.tools = func() string {
-				return `{"tools":[{"name":"do","description":"Does more","inputSchema":{"type":"object"}}]}`
-			}
+		"another tool": func(changed *atomic.Bool, _ http.ResponseWriter) bool {
+			changed.Store(true)
 			return true
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newFaultyServer(t, ok)
+			var forgotten, changed atomic.Bool // requests come side by side
+			s.tools = func() string {
+				if changed.Load() {
+					return `{"tools":[{"name":"do","description":"Does more","inputSchema":{"type":"object"}}]}`
+				}
+				return oneTool
+			}
 			call := s.do(t)
-			forgotten := false
 			s.behind(func(w http.ResponseWriter, method string) bool {
-				if forgotten {
-					return then(s, w)
+				if forgotten.Load() {
+					return then(&changed, w)
 				}
-				if forgotten = method == "tools/call"; forgotten {
-					w.WriteHeader(http.StatusNotFound)
+				if method != "tools/call" {
+					return true
 				}
-				return !forgotten
+				forgotten.Store(true)
+				w.WriteHeader(http.StatusNotFound)
+				return false
 			})
 			a, err := client(t).CallTool(t.Context(), call)
 			if err != nil || a.Status != http.StatusNotFound || !a.Failed || s.calls.Load() != 1 {
