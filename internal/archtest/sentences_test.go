@@ -26,6 +26,7 @@ var renderers = map[string]string{
 	"internal/runs/command":   "a prompt for a model; the reason of a ledger entry is stored",
 	"internal/chats/proposal": "a plan is stored in the language of whoever asked for it",
 	"internal/chats/reads":    "a result for a model",
+	"internal/chats/changes":  "a read of files is stored, and a result for a model",
 	"internal/chats/history":  "a prompt for a model",
 	"internal/chats/turn":     "a message and its notes are stored; a prompt for a model",
 	"internal/chats/agent":    "a prompt for a model",

@@ -193,6 +193,9 @@ func (s *Set) AddZone(zone string) bool {
 	return true
 }
 
+// Knows reports whether the model has read data of a trust zone.
+func (s *Set) Knows(zone string) bool { return slices.Contains(s.Zones, zone) }
+
 // Zones returns the trust zones of servers, each once. A server that is not listed is a zone of its own.
 func Zones(listed []tool.Listed, mcpIDs []string) (list []string) {
 	for _, id := range mcpIDs {

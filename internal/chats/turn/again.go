@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"piloto/internal/chats/consent"
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/locale"
-	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
-	"piloto/internal/runs/run"
 )
 
 // Errors of a message that is to be replaced, or answered again.
@@ -121,97 +117,6 @@ func (t tail) replacedBy(answer conversation.Message) []conversation.Message {
 	return slices.DeleteFunc(slices.Clone(t.answers), func(m conversation.Message) bool { return !failed(m) })
 }
 
-// addAnswer appends an answer to a chat. One that is given anew takes the place of the earlier one and ends its draft;
-// until then both stay.
-func (s *Service) addAnswer(ctx context.Context, req Request, chat conversation.Chat, at time.Time, answer conversation.Message) (_ conversation.Chat, err error) {
-	if req.anew == nil {
-		return s.add(ctx, req, chat, at, answer)
-	}
-	draft := req.anew.draft
-	if failed(answer) {
-		draft = nil
-	}
-	chat, req.anew.dropped, err = s.replace(ctx, req, chat, draft, req.anew.replacedBy(answer), answer)
-	return chat, err
-}
-
-// replace appends a message in the place of others, and ends the draft that they propose; nil: none. A line before the
-// message names that draft; it is returned. All or nothing is written. It returns ErrActed when the draft was confirmed meanwhile, and ErrNotLast when another message took the place.
-func (s *Service) replace(ctx context.Context, req Request, chat conversation.Chat, draft *plan.Run, replaced []conversation.Message, m conversation.Message) (_ conversation.Chat, dropped []conversation.Message, err error) {
-	account, at := req.Principal.Account, s.Now()
-	moved := false
-	err = retry.Do(ctx, func() error {
-		if moved {
-			if err := s.stillStand(ctx, account, chat.ID, replaced); err != nil {
-				return err
-			}
-		}
-		moved = true
-		waits, err := s.stillDraft(ctx, account, draft)
-		if err != nil {
-			return err
-		}
-		if waits == nil {
-			return s.Store.Replace(ctx, account, chat.ID, at, replaced, m)
-		}
-		now, err := s.Store.Chat(ctx, account, chat.ID)
-		if err != nil {
-			return err
-		}
-		dropped = []conversation.Message{s.droppedMessage(req, *waits, m)}
-		_, err = s.Store.Discard(ctx, *waits, now, plan.Superseded, run.Record{
-			At: at, Type: plan.EventSuperseded, Data: map[string]any{"message": m.ID}, Messages: append(dropped, m), Replaced: replaced,
-		})
-		return err
-	})
-	if err != nil {
-		return chat, nil, err
-	}
-	if chat.UpdatedAt = at; draft != nil && chat.PendingRunID == draft.ID {
-		chat.PendingRunID = ""
-	}
-	return chat, dropped, nil
-}
-
-// droppedMessage returns the line that names a draft which ends with a message. It sorts before that.
-func (s *Service) droppedMessage(req Request, draft plan.Run, m conversation.Message) conversation.Message {
-	return s.message(req, conversation.RoleSystem, conversation.KindNotice, m.At.Add(-time.Millisecond), locale.Say("turn.dropped", "goal", run.Quotable(draft.Plan.Goal)))
-}
-
-// stillDraft reads a draft again. It returns nil when it ended, and ErrActed when it was confirmed.
-func (s *Service) stillDraft(ctx context.Context, account string, draft *plan.Run) (*plan.Run, error) {
-	if draft == nil {
-		return nil, nil
-	}
-	r, err := s.Store.Run(ctx, account, draft.ID)
-	switch {
-	case err != nil:
-		return nil, err
-	case r.Confirmer != "":
-		return nil, ErrActed
-	case r.Status != plan.Draft:
-		return nil, nil
-	}
-	return &r, nil
-}
-
-// stillStand returns ErrNotLast when one of the messages, which are among the newest of a chat, was replaced.
-func (s *Service) stillStand(ctx context.Context, account, chatID string, list []conversation.Message) error {
-	if len(list) == 0 {
-		return nil
-	}
-	now, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chatID})
-	if err != nil {
-		return err
-	}
-	for _, m := range list {
-		if !slices.ContainsFunc(now, func(other conversation.Message) bool { return other.ID == m.ID }) {
-			return ErrNotLast
-		}
-	}
-	return nil
-}
-
 // replaceLast stores the message of a request in the place of the last one of its chat. Those that are replaced stay
 // stored. It returns the writers of the replaced message. A repeated request changes nothing.
 func (s *Service) replaceLast(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, []string, error) {
@@ -244,7 +149,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 		return chat, nil, ErrBeingAnswered
 	}
 	req.after = t.message.Writers
-	chat, _, err = s.replace(ctx, req, chat, t.draft, append([]conversation.Message{t.message}, t.answers...), s.userMessage(req, s.Now()))
+	chat, _, err = s.thread().replace(ctx, req, chat, t.draft, append([]conversation.Message{t.message}, t.answers...), s.thread().userMessage(req, s.Now()))
 	return chat, req.after, err
 }
 

@@ -97,7 +97,7 @@ func (d *dialog) tellGone(ctx context.Context) {
 		return
 	}
 	at := d.service.Now()
-	m := d.service.message(d.req, conversation.RoleSystem, conversation.KindNotice, at, locale.Say("turn.agent_gone", "agent", d.agent.gone))
+	m := d.service.thread().message(d.req, conversation.RoleSystem, conversation.KindNotice, at, locale.Say("turn.agent_gone", "agent", d.agent.gone))
 	d.chat.Agent = ""
 	err := d.service.Store.DropAgent(ctx, d.req.Principal.Account, d.chat.ID, d.agent.gone, at, m)
 	if err != nil && !errors.Is(err, fault.ErrMoved) { // moved: another turn said it, or a person chose another agent

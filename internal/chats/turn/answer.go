@@ -47,8 +47,8 @@ func (s *Service) answer(ctx context.Context, req Request, chat conversation.Cha
 	at := s.Now()
 	d := s.dialog(req, chat)
 	defer func() { s.endAnswer(ctx, d.held) }()
-	return s.respond(ctx, d, s.userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
-		return s.say(ctx, req, chat, message)
+	return s.respond(ctx, d, s.thread().userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
+		return s.thread().say(ctx, req, chat, message)
 	})
 }
 
@@ -84,12 +84,12 @@ func (s *Service) endAnswer(ctx context.Context, a conversation.Answering) {
 // It returns conversation.ErrChatNotFound, and with Again ErrMessageNotFound, ErrActed and
 // ErrBeingAnswered.
 func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
-	chat, err := s.chat(ctx, req)
+	chat, err := s.thread().chat(ctx, req)
 	if err != nil {
 		return Reply{}, err
 	}
 	if chat.Company != 0 { // no client of the router would receive the answer
-		return s.transientNotice(req, chat, "turn.routed"), nil
+		return s.thread().transientNotice(req, chat, "turn.routed"), nil
 	}
 	account, at := req.Principal.Account, s.Now()
 	req.asked = true
@@ -104,16 +104,16 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	}
 	switch {
 	case busy:
-		return s.transientNotice(req, chat, "turn.being_answered"), nil
+		return s.thread().transientNotice(req, chat, "turn.being_answered"), nil
 	case err != nil:
 		return Reply{}, err
 	case message.ID == "":
-		return s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.nothing_to_answer"), told{})
+		return s.thread().text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.nothing_to_answer"), told{})
 	}
 	defer func() { s.endAnswer(ctx, held) }()
 	// Another holder may have answered the message since it was read.
 	if again, _, err := s.unansweredMessage(ctx, account, chat, at); err != nil || again.ID != message.ID {
-		return s.transientNotice(req, chat, "turn.nothing_to_answer"), err
+		return s.thread().transientNotice(req, chat, "turn.nothing_to_answer"), err
 	}
 	req.Message, req.speaksFor = message.Content, chat.UserID
 	return s.respond(ctx, s.dialog(req, chat), message, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
@@ -195,7 +195,7 @@ func (s *Service) take(ctx context.Context, w strategy, message conversation.Mes
 	defer cancel()
 	defer func() {
 		if errors.Is(err, conversation.ErrChatNotFound) {
-			s.expire(ctx, req, x.chat, message)
+			s.thread().expire(ctx, req, x.chat, message)
 		}
 	}()
 	var snapshot eligibility.Snapshot
@@ -225,19 +225,19 @@ func (s *Service) take(ctx context.Context, w strategy, message conversation.Mes
 	defer func() { s.settle(ctx, x.calls, x.count, reply, err) }()
 	if loadErr != nil {
 		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", x.chat.ID, "error", loadErr)
-		return s.storeBlock(ctx, req, x.chat, eligibility.Refuse(eligibility.InternalError, ""))
+		return s.thread().storeBlock(ctx, req, x.chat, eligibility.Refuse(eligibility.InternalError, ""))
 	}
 	if err := w.prepare(snapshot); err != nil {
 		return Reply{}, err
 	}
 	if block := x.query.resolve(x.calls, snapshot); block != nil {
-		return s.storeBlock(ctx, req, x.chat, block)
+		return s.thread().storeBlock(ctx, req, x.chat, block)
 	}
 	if reply, err = w.converse(ctx, asking); err == nil || errors.Is(err, ErrActed) || errors.Is(err, ErrNotLast) {
 		return reply, err
 	}
 	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", x.chat.ID, "error", err)
-	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, x.chat, eligibility.Refuse(eligibility.InternalError, ""), x.sources...)
+	blocked, blockErr := s.thread().storeBlock(context.WithoutCancel(ctx), req, x.chat, eligibility.Refuse(eligibility.InternalError, ""), x.sources...)
 	if blockErr != nil { // the store refuses writes: only the caller gets the error
 		return Reply{}, err
 	}
@@ -276,11 +276,4 @@ func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat
 
 func question(account string, chat conversation.Chat) eligibility.Question {
 	return eligibility.Question{Account: account, ProjectID: chat.ProjectID, Mode: eligibility.Mode(chat.Automation)}
-}
-
-// transientNotice returns a notice that is not stored, because the chat shows another turn's
-// answer.
-func (s *Service) transientNotice(req Request, chat conversation.Chat, key string) Reply {
-	answer := s.message(req, conversation.RoleAssistant, conversation.KindNotice, s.Now(), locale.Say(key))
-	return Reply{Kind: KindNotice, Message: answer, Chat: chat}
 }

@@ -231,26 +231,26 @@ func (s *Service) replyToJob(ctx context.Context, req Request, chat conversation
 		return Reply{}, false, nil
 	}
 	account, at := req.Principal.Account, s.Now()
-	if s.mayBeRepeat(req) {
+	if s.thread().mayBeRepeat(req) {
 		messages, _, err := s.Store.Messages(ctx, account, chat.ID, "", history.PageMessages)
 		if err != nil {
 			return Reply{}, false, err
 		}
 		if slices.ContainsFunc(messages, func(m conversation.Message) bool { return m.ID == req.MessageID && m.JobID != "" }) {
-			return s.transientNotice(req, chat, "turn.job_has_it"), true, nil
+			return s.thread().transientNotice(req, chat, "turn.job_has_it"), true, nil
 		}
 	}
 	if chat.AskingJobID == "" {
 		return Reply{}, false, nil
 	}
-	message := s.userMessage(req, at)
+	message := s.thread().userMessage(req, at)
 	message.JobID = chat.AskingJobID
 	taken, err := s.Questions.Reply(ctx, account, chat.AskingJobID, message.ID, req.Message)
 	if err != nil || !taken {
 		return Reply{}, false, err
 	}
-	if chat, err = s.add(ctx, req, chat, at, message); err != nil {
+	if chat, err = s.thread().add(ctx, req, chat, at, message); err != nil {
 		return Reply{}, true, err
 	}
-	return s.transientNotice(req, chat, "turn.job_has_it"), true, nil
+	return s.thread().transientNotice(req, chat, "turn.job_has_it"), true, nil
 }

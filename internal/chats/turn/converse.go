@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/changes"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/job"
@@ -57,7 +58,7 @@ type dialog struct {
 	corrected  int       // answers that were written anew because of a verdict
 	pending    *plan.Run // the draft that waits, when the model may change it
 	reading    *reads.Set
-	files      fileWork
+	files      changes.Work
 	job        *job.Job                                 // whose round this is; nil: a turn
 	runID      string                                   // of the plan that a round proposes
 	round      int                                      // its number
@@ -163,7 +164,7 @@ func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) 
 		if err != nil {
 			return d.handleFailure(ctx, asking, round, answer, err)
 		}
-		if len(answer.Calls) == 0 && d.hasChanges() { // it is done: what it changed is proposed
+		if len(answer.Calls) == 0 && d.files.Waits() { // it is done: what it changed is proposed
 			answer.Calls = d.applyAll()
 		}
 		if len(answer.Calls) == 0 {
@@ -224,7 +225,7 @@ func (d *dialog) stopped(ctx context.Context, soFar string) (Reply, error) {
 	if !d.hasRead() {
 		d.ending.status = conversation.Failed
 	}
-	return d.service.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), told{by: by, notes: d.deniedNotes(), sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
+	return d.service.thread().text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), told{by: by, notes: d.deniedNotes(), sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
 }
 
 // storeText stores a text of the model as the answer, with the notes under it.
@@ -233,7 +234,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 	if err != nil {
 		return Reply{}, err
 	}
-	return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by: by, notes: append(notes, d.deniedNotes()...), sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
+	return d.service.thread().text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by: by, notes: append(notes, d.deniedNotes()...), sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
@@ -243,7 +244,7 @@ func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale
 	notes = slices.Concat(notes, d.deniedNotes(), d.partialNote(), d.costNote(d.calls.Turn.Micros+d.calls.Beside))
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
-		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed(), d.question})
+		reply, err = d.service.thread().text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed(), d.question})
 	})
 	writes.Go(func() { d.settle(ctx, Reply{Kind: replyOf(kind), By: by}) })
 	writes.Wait()

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/chats/changes"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
@@ -18,14 +19,14 @@ import (
 func (d *dialog) endEarly(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
 	s, req, chat, automation := d.service, d.req, d.chat, snapshot.Automation()
 	if d.past.Previous.ID != "" {
-		reply, err = s.previousReply(ctx, req, d.chat, d.past.Previous)
+		reply, err = s.thread().previousReply(ctx, req, d.chat, d.past.Previous)
 		return true, reply, err
 	}
 	if req.asked {
 		return false, Reply{}, nil
 	}
 	if automation.Mode == eligibility.Manual {
-		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), told{})
+		reply, err = s.thread().text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), told{})
 		return true, reply, err
 	}
 	delay := time.Duration(automation.DelayMS) * time.Millisecond
@@ -34,7 +35,7 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 	}
 	switch d.held, err = s.takeAnswer(ctx, req, chat.ID, message.ID); {
 	case errors.Is(err, conversation.ErrAnswering): // another request for the answer came meanwhile
-		return true, s.transientNotice(req, chat, "turn.being_answered"), nil
+		return true, s.thread().transientNotice(req, chat, "turn.being_answered"), nil
 	case err != nil:
 		return true, Reply{}, err
 	}
@@ -51,7 +52,7 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, s
 	if d.chat, err = s.Store.Chat(ctx, account, d.chat.ID); err != nil {
 		return true, Reply{}, err
 	}
-	d.agent, d.files = actor{}, fileWork{}
+	d.agent, d.files = actor{}, changes.Work{}
 	var stopAt time.Time
 	var loads errgroup.Group
 	loads.Go(func() (err error) { *snapshot, err = s.equip(ctx, req, d.chat, nil, d.equip); return })
@@ -67,10 +68,10 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, s
 	case !stopAt.Before(d.began.Truncate(time.Millisecond)):
 		notice = "turn.stopped"
 	case d.past.Later: // the other message's turn answers both
-		return true, s.transientNotice(req, d.chat, "turn.joined"), nil
+		return true, s.thread().transientNotice(req, d.chat, "turn.joined"), nil
 	default:
 		return false, Reply{}, nil
 	}
-	reply, err = s.text(ctx, req, d.chat, conversation.KindNotice, locale.Say(notice), told{})
+	reply, err = s.thread().text(ctx, req, d.chat, conversation.KindNotice, locale.Say(notice), told{})
 	return true, reply, err
 }

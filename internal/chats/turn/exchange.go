@@ -80,10 +80,10 @@ func (s *Service) settle(ctx context.Context, calls *paid.Calls, count counter, 
 func (s *Service) blockedReply(ctx context.Context, x *exchange, err error) (Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	if blocked, ok := errors.AsType[paid.Blocked](err); ok {
-		return s.storeBlock(ctx, x.req, x.chat, blocked.Block, x.sources...)
+		return s.thread().storeBlock(ctx, x.req, x.chat, blocked.Block, x.sources...)
 	}
 	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", x.chat.ID, "error", err)
-	return s.storeBlock(ctx, x.req, x.chat, eligibility.Refuse(eligibility.InternalError, ""), x.sources...)
+	return s.thread().storeBlock(ctx, x.req, x.chat, eligibility.Refuse(eligibility.InternalError, ""), x.sources...)
 }
 
 // writtenBy returns the model that answers.

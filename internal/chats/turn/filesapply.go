@@ -1,31 +1,21 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/toolcall"
-	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
-	"piloto/internal/workspace"
-	"piloto/internal/workspace/files"
-	"piloto/internal/workspace/overlay"
 )
-
-// mostDiff is the size of the largest diff that a card shows, in bytes. What a person confirms is on the card whole.
-const mostDiff = 80 << 10
 
 // applySpec is the tool that proposes what was changed.
 var applySpec = toolSpec{
@@ -76,7 +66,7 @@ func (d *dialog) applyChanges(ctx context.Context, b *batch) (reply Reply, resul
 	switch {
 	case d.dryRun() != "":
 		return Reply{}, d.dryRun(), nil
-	case d.files.set == "":
+	case d.files.Set == "":
 		return Reply{}, toolcall.Error("", "nothing was changed: there is nothing to propose"), nil
 	case b.proposals.Any():
 		return Reply{}, toolcall.Error("", "nothing was proposed: propose changes of files apart from calls of services"), nil
@@ -85,111 +75,22 @@ func (d *dialog) applyChanges(ctx context.Context, b *batch) (reply Reply, resul
 	case d.job == nil && len(b.apply.Paths) > 0:
 		return Reply{}, toolcall.Error("paths", "in a turn all changes are proposed together: leave paths out"), nil
 	}
-	shown, rest, result := d.chosenChanges(ctx, b.apply.Paths)
+	shown, rest, result := d.files.Choose(ctx, b.apply.Paths)
 	if result != "" {
-		d.files.refused = d.files.set
-		if d.job != nil {
-			d.job.Changes.Proposed = d.files.set
-		}
+		d.files.Proposed = d.files.Set
 		return Reply{}, result, nil
 	}
-	p, wrong, err := d.changesPlan(ctx, b.apply.Goal, shown)
+	p, wrong, err := d.files.Plan(ctx, d.drafter(), b.apply.Goal, shown)
 	if err != nil || len(wrong) > 0 {
 		return Reply{}, toolcall.Errors(wrong), err
 	}
 	if d.job != nil { // before the plan, so that an invocation that finds the plan knows what it applies
-		if err := d.saveNext(ctx, job.Changes{Round: d.round, Set: d.files.set, Proposed: shown.Set.ID, Rest: rest.ID}); err != nil {
+		if err := d.saveNext(ctx, job.Changes{Round: d.round, Set: d.files.Set, Proposed: shown.Set.ID, Rest: rest.ID}); err != nil {
 			return Reply{}, "", err
 		}
 	}
 	reply, err = d.propose(ctx, p)
 	return reply, "", err
-}
-
-// chosenChanges returns the changes of some files, and the set of the others. It returns the result for the model
-// instead when they cannot be proposed.
-func (d *dialog) chosenChanges(ctx context.Context, paths []string) (shown files.Shown, rest files.Set, result string) {
-	shown, err := d.service.Files.Show(ctx, d.place(), d.files.set)
-	if err == nil && len(paths) > 0 {
-		if result = notChanged(shown.Set, paths); result != "" {
-			return shown, rest, result
-		}
-		shown, rest, err = d.divide(ctx, shown.Set, paths)
-	}
-	switch {
-	case errors.Is(err, workspace.ErrMoved):
-		return shown, rest, d.dropMoved(ctx)
-	case err != nil:
-		return shown, rest, toolcall.Error("", fileFault(err))
-	case len(shown.Unseen) > 0:
-		return shown, rest, toolcall.Error("paths", "the new content of these files cannot be shown to the person, because it is binary or too long, so it cannot be proposed: "+
-			strings.Join(shown.Unseen, ", "))
-	case len(shown.Diff) > mostDiff:
-		return shown, rest, toolcall.Error("paths", fmt.Sprintf(
-			"the diff has %d KB, and a card shows %d KB: propose some of the files first, with paths", len(shown.Diff)>>10, mostDiff>>10))
-	}
-	return shown, rest, ""
-}
-
-// notChanged returns the result for the model when it names a file that it did not change; else "".
-func notChanged(all files.Set, paths []string) string {
-	for _, p := range paths {
-		if !slices.ContainsFunc(all.Changes, func(c overlay.Change) bool { return c.Name == p }) {
-			return toolcall.Error("paths", fmt.Sprintf("%q was not changed", p))
-		}
-	}
-	return ""
-}
-
-// divide returns the changes of some files, and the set of the others.
-func (d *dialog) divide(ctx context.Context, all files.Set, paths []string) (shown files.Shown, rest files.Set, err error) {
-	var others []string
-	for _, c := range all.Changes {
-		if !slices.Contains(paths, c.Name) {
-			others = append(others, c.Name)
-		}
-	}
-	w, place := d.service.Files, d.place()
-	some, err := w.Without(ctx, place, all.ID, others)
-	if err == nil {
-		rest, err = w.Without(ctx, place, all.ID, paths)
-	}
-	if err == nil {
-		shown, err = w.Show(ctx, place, some.ID)
-	}
-	return shown, rest, err
-}
-
-// dropMoved forgets the changes of files that others changed meanwhile, and tells the model.
-func (d *dialog) dropMoved(ctx context.Context) string {
-	set, gone, err := d.service.Files.Rebase(ctx, d.place(), d.files.set)
-	if err != nil {
-		return toolcall.Error("", fileFault(err))
-	}
-	d.files.set = set.ID
-	return toolcall.Error("", "these files are not as they were when you read them, so your changes of them are dropped: "+
-		strings.Join(gone, ", ")+". Read them again, and change them again if that is still right")
-}
-
-// changesPlan returns the plan of one step that applies a change set, and whose undo restores what was there.
-func (d *dialog) changesPlan(ctx context.Context, goal string, shown files.Shown) (plan.Plan, []fault.Field, error) {
-	set := overlay.Set{Changes: shown.Set.Changes}
-	title := set.Title().In(d.req.Locale)
-	apply, err := json.Marshal(plan.ChangesBody{Set: shown.Set.ID, Changes: set.Changes, Diff: shown.Diff})
-	if err != nil {
-		return plan.Plan{}, nil, err
-	}
-	undo, err := json.Marshal(map[string]any{"set": shown.Set.ID, "changes": set.Changes, "done": "${s1.body.done}"})
-	if err != nil {
-		return plan.Plan{}, nil, err
-	}
-	out := d.drafter()
-	own := plan.Call{MCPID: tool.FilesID, Tool: tool.ApplyChanges, Method: "PUT", Body: apply}
-	back := plan.Call{MCPID: tool.FilesID, Tool: tool.UndoChanges, Method: "PUT", Body: undo}
-	out.Files = []plan.Call{own, back}
-	return out.Draft(ctx, plan.Proposal{Goal: cmp.Or(plan.Line(goal), title), Steps: []plan.ProposedStep{
-		{ID: "s1", Title: title, MCPID: own.MCPID, Tool: own.Tool, Method: own.Method, Body: own.Body, Undo: &back},
-	}})
 }
 
 // filesResumed takes what became of the proposed changes of a job into its change set, and returns what the model is told
@@ -258,15 +159,15 @@ func (w *work) proposeLeft(ctx context.Context) error {
 			w.calls.Use.Provider, w.calls.Use.Model = last.Provider, last.Model
 		}
 	}
-	shown, _, refused := w.chosenChanges(ctx, nil)
-	if refused != "" && w.files.set != "" && w.files.set != set { // without the files that moved
-		shown, _, refused = w.chosenChanges(ctx, nil)
+	shown, _, refused := w.files.Choose(ctx, nil)
+	if refused != "" && w.files.Set != "" && w.files.Set != set { // without the files that moved
+		shown, _, refused = w.files.Choose(ctx, nil)
 	}
 	if refused != "" {
 		s.Log.WarnContext(ctx, "job.changes_left", "job_id", w.job.ID, "why", refused)
 		return nil
 	}
-	p, wrong, err := w.changesPlan(ctx, "", shown)
+	p, wrong, err := w.files.Plan(ctx, w.drafter(), "", shown)
 	if err != nil || len(wrong) > 0 {
 		return err
 	}

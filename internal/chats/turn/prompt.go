@@ -56,8 +56,8 @@ func (d *dialog) prompt() (string, error) {
 		"Named":     hasNamedTools(d.listed),
 		"Look":      mayLook(d.listed) && d.agent.MayUse(toolLook),
 		"Asks":      slices.ContainsFunc(d.query.tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
-		"Files":     d.files.offered,
-		"Writes":    d.files.offered && d.mayWriteFiles(),
+		"Files":     d.files.Offered,
+		"Writes":    d.files.Offered && d.files.MayWrite(),
 	})
 }
 
@@ -92,9 +92,9 @@ func (d *dialog) now() (string, error) {
 		"RunID":   d.draftID(),
 		"Doubts":  doubtsIn(d.pending, d.req.Locale),
 		"Pending": d.pendingGoal(),
-		"Files":   escapeTags(d.files.tree),
-		"Unread":  d.files.down,
-		"Lost":    d.files.lost,
+		"Files":   escapeTags(d.files.Tree),
+		"Unread":  d.files.Down,
+		"Lost":    d.files.Lost,
 
 		"Withdraws": d.offers(toolWithdraw),
 	})

@@ -172,10 +172,10 @@ func (d *dialog) replacedByCard(ctx context.Context) ([]conversation.Message, er
 		return nil, nil
 	}
 	account := d.req.Principal.Account
-	if _, err := d.service.stillDraft(ctx, account, d.req.anew.draft); err != nil {
+	if _, err := d.service.thread().stillDraft(ctx, account, d.req.anew.draft); err != nil {
 		return nil, err
 	}
-	return d.req.anew.answers, d.service.stillStand(ctx, account, d.chat.ID, d.req.anew.answers)
+	return d.req.anew.answers, d.service.thread().stillStand(ctx, account, d.chat.ID, d.req.anew.answers)
 }
 
 // draftIn returns the draft that waits in a chat, if it was read for the prompt.

@@ -142,7 +142,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 	if err != nil {
 		return Reply{}, err
 	}
-	dropped, err := s.stillDropped(ctx, c.before, c.next)
+	dropped, err := stillDropped(ctx, s.Store, c.before, c.next)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -181,7 +181,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		var replaced []conversation.Message
 		if c.asked.anew != nil {
 			replaced = c.asked.anew.answers
-			if err := s.stillStand(ctx, r.Account, r.ChatID, replaced); err != nil {
+			if err := s.thread().stillStand(ctx, r.Account, r.ChatID, replaced); err != nil {
 				return err
 			}
 		}
@@ -208,11 +208,11 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 
 // stillDropped says what a draft's new plan leaves out of the draft in whose place it came; what was told before, where that one
 // is gone.
-func (s *Service) stillDropped(ctx context.Context, r plan.Run, next plan.Plan) (*plan.Dropped, error) {
+func stillDropped(ctx context.Context, store plan.BareReader, r plan.Run, next plan.Plan) (*plan.Dropped, error) {
 	if r.Dropped == nil {
 		return nil, nil
 	}
-	old, err := s.Store.Bare(ctx, r.Account, r.Dropped.RunID)
+	old, err := store.Bare(ctx, r.Account, r.Dropped.RunID)
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return r.Dropped, nil
 	}

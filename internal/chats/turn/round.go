@@ -195,7 +195,7 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 	switch {
 	case r.Eval:
 		return w.handleVerdict(ctx)
-	case len(r.Calls) == 0 && w.hasChanges(): // the agent is done: what it changed is proposed
+	case len(r.Calls) == 0 && w.files.Waits(): // the agent is done: what it changed is proposed
 		r.Calls = jobCalls(w.applyAll())
 	case w.isSilent(r):
 		return job.NextClose, w.stop(ctx, conversation.StopModel)
@@ -320,7 +320,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 		r.Looks = append(r.Looks, job.Look{Call: made.Sum, Source: made.Source})
 	}
 	w.addCircles(w.dataFrom()...)
-	w.job.Changes.Set = w.files.set
+	w.job.Changes.Set, w.job.Changes.Proposed = w.files.Set, w.files.Proposed
 	if over && reply.Run != nil {
 		r.RunID, w.goal = reply.Run.ID, reply.Run.Plan.Goal
 		w.proposed()

@@ -38,7 +38,7 @@ func (w *work) noteCalls(r *job.Round) {
 			w.job.Record.Fail(c.Name, arguments, job.RefusedTool)
 		case !w.offers(c.Name) || spec.class != classWrite || c.Name == toolWithdraw:
 		case IsTool(c.Name), c.Name == applySpec.Name:
-			if goal := proposedGoal(c.Name, arguments); wrong && !denied && goal != "" && (IsTool(c.Name) || w.files.set != "") {
+			if goal := proposedGoal(c.Name, arguments); wrong && !denied && goal != "" && (IsTool(c.Name) || w.files.Set != "") {
 				w.job.Record.FailPlan(goal)
 			}
 		case wrong:

@@ -69,14 +69,14 @@ type routing struct {
 // Every outcome is a Reply, except an error of the store. Its Routed names the agent, and its
 // Block is set when the turn may not run.
 func (s *Service) Route(ctx context.Context, req Request) (Reply, error) {
-	chat, err := s.chat(ctx, req)
+	chat, err := s.thread().chat(ctx, req)
 	if err != nil {
 		return Reply{}, err
 	}
 	at := s.Now()
 	r := &routing{exchange: s.exchange(req, chat), service: s}
-	return s.respond(ctx, r, s.userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
-		return s.say(ctx, req, chat, message)
+	return s.respond(ctx, r, s.thread().userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
+		return s.thread().say(ctx, req, chat, message)
 	})
 }
 
@@ -117,7 +117,7 @@ func (r *routing) equip(ctx context.Context, set setup.Setup) (err error) {
 
 // loadPreviousAnswer returns the message's answer when an earlier attempt stored one.
 func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conversation.Message, error) {
-	if !r.service.mayBeRepeat(r.req) {
+	if !r.service.thread().mayBeRepeat(r.req) {
 		return conversation.Message{}, nil
 	}
 	messages, err := r.service.history().Newest(ctx, conversation.Key{Account: account, ChatID: r.chat.ID})
@@ -154,7 +154,7 @@ func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot
 	default:
 		return false, Reply{}, nil
 	}
-	reply, err := r.service.previousReply(ctx, r.req, r.chat, r.previous)
+	reply, err := r.service.thread().previousReply(ctx, r.req, r.chat, r.previous)
 	if err != nil {
 		return true, Reply{}, err
 	}
@@ -168,9 +168,9 @@ func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot
 
 // leaveToPerson returns the reply of a chat that a person took over.
 func (r *routing) leaveToPerson(ctx context.Context) (Reply, error) {
-	reply := r.service.transientNotice(r.req, r.chat, "router.manual")
+	reply := r.service.thread().transientNotice(r.req, r.chat, "router.manual")
 	reply.Routed = &Routed{Action: agent.Respond, Manual: true}
-	_, err := r.service.add(context.WithoutCancel(ctx), r.req, r.chat, r.began) // the person finds the chat at the top of the list
+	_, err := r.service.thread().add(context.WithoutCancel(ctx), r.req, r.chat, r.began) // the person finds the chat at the top of the list
 	return reply, err
 }
 
@@ -388,7 +388,7 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed,
 	}
 	var writes sync.WaitGroup // each is done although another fails
 	writes.Go(func() {
-		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: notes, readFrom: readFrom, failed: routed.failed(), question: asks})
+		reply, err = r.service.thread().text(ctx, req, r.chat, kind, text, told{by: by, notes: notes, readFrom: readFrom, failed: routed.failed(), question: asks})
 	})
 	writes.Go(func() {
 		r.service.settle(ctx, r.calls, r.count, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil)

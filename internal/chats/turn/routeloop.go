@@ -35,7 +35,7 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 		return Reply{}, err
 	}
 	if block := d.query.resolve(d.calls, snapshot); block != nil {
-		return s.storeBlock(ctx, r.req, r.chat, block)
+		return s.thread().storeBlock(ctx, r.req, r.chat, block)
 	}
 	routed := Routed{Action: agent.Delegate, Agent: l.Name, Asked: l.Name, Attempts: 1}
 	count := r.count

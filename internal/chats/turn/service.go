@@ -3,7 +3,6 @@ package turn
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -14,11 +13,8 @@ import (
 	"piloto/internal/chats/usage"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/locale"
-	"piloto/internal/ground/retry"
 	"piloto/internal/live/hook"
 	"piloto/internal/live/realtime"
-	"piloto/internal/models/eligibility"
 	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -142,7 +138,7 @@ type Service struct {
 // turn.
 func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	began := s.Now()
-	chat, err := s.chat(ctx, req)
+	chat, err := s.thread().chat(ctx, req)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -158,7 +154,7 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 		}
 		req.said = true
 	}
-	if reply, decided, err := s.decide(ctx, req, chat); decided {
+	if reply, decided, err := s.decider().decide(ctx, req, chat); decided {
 		s.count(ctx, req, began, reply, err)
 		return reply, err
 	}
@@ -167,50 +163,6 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 		return reply, err
 	}
 	return s.answer(ctx, req, chat)
-}
-
-// chat returns the chat of a request. It creates a chat that the client named and that is
-// absent.
-func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, error) {
-	account, at := req.Principal.Account, s.Now()
-	switch {
-	case req.Session != nil:
-		return s.Store.OpenSession(ctx, account, conversation.Chat{
-			ID:        conversation.SessionChat(account, req.ChatID),
-			SessionID: req.ChatID, UserID: req.Session.UserID, Summary: req.Session.Summary, Metadata: req.Session.Metadata,
-			CreatedAt: at, UpdatedAt: at,
-		})
-	case req.Route != nil:
-		id := conversation.RouterChat(account, req.Route.Persona.Company, req.ChatID)
-		chat, err := s.Store.Chat(ctx, account, id)
-		if !errors.Is(err, conversation.ErrChatNotFound) {
-			return chat, err
-		}
-		return s.Store.OpenSession(ctx, account, conversation.Chat{
-			ID: id, SessionID: req.ChatID, Company: req.Route.Persona.Company, CreatedAt: at, UpdatedAt: at,
-			Title: conversation.Title(req.ChatID + ": " + req.Message), // many users begin with the same words
-		})
-	}
-	return s.Store.Chat(ctx, account, req.ChatID)
-}
-
-// notice answers with a fixed system text.
-func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string, args ...any) (Reply, error) {
-	at := s.Now()
-	message := s.userMessage(req, at) // created first, because the message sorts before its answer
-	answer := withAnswerID(req, s.message(req, conversation.RoleAssistant, conversation.KindNotice, at, locale.Say(key, args...)))
-	chat, err := s.add(ctx, req, chat, at, message, answer)
-	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
-}
-
-// storeBlock answers that the turn may not run, with the reason and the next step for the user.
-func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block, sources ...conversation.Source) (Reply, error) {
-	at := s.Now()
-	answer := s.message(req, conversation.RoleSystem, conversation.KindBlocked, at, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("⚠️"), b.Message()}, Between: " "})
-	answer.Code, answer.Action, answer.Sources = string(b.Reason), b.Action().In(req.Locale), sources
-	answer.Status, answer.StopReason = conversation.Failed, conversation.StopBlocked
-	chat, err := s.addAnswer(ctx, req, chat, at, answer)
-	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
 }
 
 // told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, the reads
@@ -235,36 +187,6 @@ type ending struct {
 	reason conversation.StopReason
 }
 
-// text stores and returns an answer that is text and not a plan.
-func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text locale.Phrase, beside told) (Reply, error) {
-	at := s.Now()
-	answer := s.message(req, conversation.RoleAssistant, kind, at, text)
-	answer.Notes, answer.Sources, answer.ReadFrom = beside.notes, beside.sources, beside.readFrom
-	answer.Status, answer.StopReason = beside.ending.status, beside.ending.reason
-	beside.question.mark(&answer)
-	answer = withAnswerID(req, answer)
-	reply := Reply{Kind: replyOf(kind), Message: answer, By: beside.by}
-	if reply.Kind == KindMessage {
-		reply.Message.By = beside.by
-	}
-	var err error
-	if beside.failed.name == "" {
-		reply.Chat, err = s.addAnswer(ctx, req, chat, at, reply.Message)
-		return reply, err
-	}
-	what, err := hook.NewMessage(hook.AgentFailed, at, hook.AgentData{
-		Agent: beside.failed.name, Error: beside.failed.code, ChatID: chat.ID, SessionID: chat.SessionID, CompanyID: chat.Company, User: req.Principal.User,
-		Path: hook.ChatPath(chat.ID),
-	})
-	if err != nil {
-		return reply, err
-	}
-	reply.Chat, err = s.adding(ctx, req, chat, at, true, func(title string) error {
-		return s.Store.AddTold(ctx, req.Principal.Account, chat.ID, title, at, reply.Message, what)
-	})
-	return reply, err
-}
-
 // withAnswerID gives the answer to a request that may be retried an ID that follows from the
 // request's message.
 func withAnswerID(req Request, m conversation.Message) conversation.Message {
@@ -282,26 +204,8 @@ func (r Request) history(chat conversation.Chat, message conversation.Message) h
 	return history.Of{Account: r.Principal.Account, Chat: chat, Message: message, RequestID: r.MessageID, Again: r.Again, Locale: r.Locale}
 }
 
-// previousReply returns the reply of an earlier attempt, with the current state of its draft.
-func (s *Service) previousReply(ctx context.Context, req Request, chat conversation.Chat, known conversation.Message) (Reply, error) {
-	reply := Reply{Kind: replyOf(known.Kind), Message: known, Chat: chat, By: known.By}
-	if known.Kind != conversation.KindPlan {
-		return reply, nil
-	}
-	r, err := s.Store.Run(ctx, req.Principal.Account, known.RunID)
-	reply.Kind, reply.Run = KindPlan, &r
-	return reply, err
-}
-
 // firstServingTime bounds the age of a request that is usually served for the first time.
 const firstServingTime = time.Second
-
-// mayBeRepeat reports whether the request may have been served before. Only then is an older
-// answer looked up. Another process may have served a request that was received before this
-// process started.
-func (s *Service) mayBeRepeat(req Request) bool {
-	return req.MessageID != "" && (req.MessageAt.Before(s.AloneSince) || !s.Now().Before(req.MessageAt.Add(firstServingTime)))
-}
 
 // replyOf returns the reply's kind for an assistant message.
 func replyOf(kind conversation.Kind) Kind {
@@ -309,62 +213,4 @@ func replyOf(kind conversation.Kind) Kind {
 		return KindMessage
 	}
 	return KindNotice
-}
-
-// say appends the message of a turn to its chat. The turn's answer, which follows, moves the chat
-// in the list. The first message of a chat also gives it its title.
-func (s *Service) say(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) (conversation.Chat, error) {
-	switch {
-	case req.said:
-		return chat, nil
-	case chat.Title == "":
-		return s.add(ctx, req, chat, s.Now(), message)
-	}
-	return chat, s.Store.Say(ctx, req.Principal.Account, chat.ID, message)
-}
-
-// expire has the message of a turn deleted when its chat was deleted before the answer.
-func (s *Service) expire(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) {
-	if err := s.Store.Expire(context.WithoutCancel(ctx), req.Principal.Account, chat.ID, message.Seq, s.Now()); err != nil {
-		s.Log.ErrorContext(ctx, "turn.message_left", "chat_id", chat.ID, "error", err)
-	}
-}
-
-// add appends messages to a chat and returns the updated chat.
-func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, at time.Time, list ...conversation.Message) (conversation.Chat, error) {
-	return s.adding(ctx, req, chat, at, len(list) > 0, func(title string) error {
-		return s.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...)
-	})
-}
-
-// adding makes a write that adds to a chat, and returns the updated chat. A chat without a title gets one, if it may.
-func (s *Service) adding(ctx context.Context, req Request, chat conversation.Chat, at time.Time, may bool, write func(title string) error) (conversation.Chat, error) {
-	title := conversation.Title(req.Message)
-	if chat.Title != "" || !may {
-		title = ""
-	}
-	if err := retry.Do(ctx, func() error { return write(title) }); err != nil { // another turn of the chat may be writing
-		return chat, err
-	}
-	chat.UpdatedAt = at
-	if title != "" {
-		chat.Title = title
-	}
-	return chat, nil
-}
-
-// userMessage returns the user's message. For a request that may be retried, it is the same
-// message at each attempt.
-func (s *Service) userMessage(req Request, at time.Time) conversation.Message {
-	m := s.message(req, conversation.RoleUser, conversation.KindText, at, locale.Verbatim(req.Message))
-	m.Writers = req.writers()
-	if req.MessageID != "" {
-		m.ID, m.Seq, m.At = req.MessageID, req.MessageID, req.MessageAt
-	}
-	return m
-}
-
-func (s *Service) message(req Request, role conversation.Role, kind conversation.Kind, at time.Time, text locale.Phrase) conversation.Message {
-	id := s.IDs.New(at)
-	return conversation.Message{ID: id, Seq: id, Role: role, Kind: kind, Content: text.In(req.Locale), At: at}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/chats/changes"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
@@ -69,7 +70,7 @@ type batch struct {
 	proposals proposal.Batch
 	question  *inquiry
 	open      []job.OpenCall // that the client of a job answers
-	files     []fileCall     // of file tools
+	files     []changes.Call // of file tools
 	apply     *applyCall     // that proposes the changes of files
 
 	withdrawal *withdrawal // that takes the draft back
