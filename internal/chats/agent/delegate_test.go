@@ -483,8 +483,12 @@ func TestRecursiveSchemaIsReadWithinBounds(t *testing.T) {
 	combined := func(parts string) string { return `"allOf":` + parts + `,"anyOf":` + parts + `,"oneOf":` + parts }
 	inner := repeat(`{` + combined(repeat(`{"$ref":"#/$defs/a"}`)) + `}`)
 	schema := `{"type":"object","properties":{"message":{"type":"string"}},` + combined(inner) + `,"$defs":{"a":{` + combined(inner) + `}}}`
-	// Reading all references would take hours.
-	_, _ = newDelegator(&fakeAgent{will: []fakeReply{{answer: textAnswer("hola")}}}, &breakerStore{}).Ask(context.Background(), "acme", reservaAgent(schema), hello)
+	// Reading all references would take hours. An agent whose schema cannot be read within the bounds is not called.
+	d := &fakeAgent{will: []fakeReply{{answer: textAnswer("hola")}}}
+	_, err := newDelegator(d, &breakerStore{}).Ask(context.Background(), "acme", reservaAgent(schema), hello)
+	if !errors.Is(err, agent.ErrMisfit) || len(d.calls) != 0 {
+		t.Errorf("%v after %d calls", err, len(d.calls))
+	}
 }
 
 // TestAnAgentThatAsksForAPauseIsLeftAlone until then, by every message and process, and at most for MostRest. Each sender is told
