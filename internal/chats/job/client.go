@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 )
 
@@ -219,25 +217,10 @@ func (j *Job) take(at time.Time, all, fresh []ToldCall) ([]Event, error) {
 		did = append(did, t.Did...)
 	}
 	if j.Status.Terminal() {
-		before := j.Record.Unknown
 		j.CloseRecord()
-		j.Output = j.withoutUnknown(before)
 	}
 	e, err := NewEvent(at, EventTold, map[string]any{"calls": names, "did": did})
 	return []Event{e}, err
-}
-
-// withoutUnknown returns the last text of a job without the lines that say of calls that nobody knows whether they were done, when it is
-// known now. The record has them.
-func (j *Job) withoutUnknown(before []string) string {
-	lines := strings.Split(j.Output, "\n")
-	for _, object := range before {
-		line := locale.Text(locale.Tag(j.Locale), "job.record.unknown", "what", object)
-		if i := slices.Index(lines, line); i >= 0 && !slices.Contains(j.Record.Unknown, object) {
-			lines = slices.Delete(lines, i, i+1)
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // checkTold returns every problem of the answers of one request.

@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
 )
@@ -339,10 +340,12 @@ func (r *Record) RefusePlan(goal string) {
 	r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedPerson})
 }
 
-// Ran notes a plan that a person confirmed, and that ended: what they refused before was replaced by it. A plan of which only a part was
-// done stays on record, whatever is done after it.
+// Ran notes a plan that a person confirmed, and that ended. When it was done, it took the place of what they refused before, and of plans
+// of which nothing could be done. A plan of which only a part was done stays on record, whatever is done after it.
 func (r *Record) Ran(goal string, status plan.Status, changed bool) {
-	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == DeedPlan && f.Code != RefusedUnfinished })
+	if status == plan.Done {
+		r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == DeedPlan && f.Code != RefusedUnfinished })
+	}
 	if changed {
 		r.Plans++
 	}
@@ -404,4 +407,16 @@ func (j *Job) Note(told ...ToldCall) {
 func IsError(output string) bool { return strings.HasPrefix(output, `{"error"`) }
 
 // CloseRecord notes, when the job ends, of which calls and plans nobody knows what they came to: its client did not answer, or a service.
-func (j *Job) CloseRecord() { j.Record.Unknown = append(j.unknown(), j.Record.InDoubt...) }
+// Called again when more is known, it takes the lines about that out of the last text of the job.
+func (j *Job) CloseRecord() {
+	before := j.Record.Unknown
+	j.Record.Unknown = append(j.unknown(), j.Record.InDoubt...)
+	lines := strings.Split(j.Output, "\n")
+	for _, what := range before {
+		line := locale.Text(locale.Tag(j.Locale), "job.record.unknown", "what", what)
+		if i := slices.Index(lines, line); i >= 0 && !slices.Contains(j.Record.Unknown, what) {
+			lines = slices.Delete(lines, i, i+1)
+		}
+	}
+	j.Output = strings.Join(lines, "\n")
+}

@@ -248,3 +248,20 @@ func TestAFileThatIsAsItWasDidNotChange(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestTheLastTextSaysNothingUnknownThatIsKnown: the client may answer between the text and the end, or behind the end.
+func TestTheLastTextSaysNothingUnknownThatIsKnown(t *testing.T) {
+	j := job.Job{
+		Locale: "es", Tools: []job.Tool{{Name: "write_file", Writes: true}}, Output: "Fin.\nNo se sabe si se hizo: write_file a.go\nNo se sabe si se hizo: write_file b.go\nNo se sabe si se hizo: Compra",
+		Open: []job.OpenCall{{ID: "1.0", Name: "write_file", Arguments: `{"path":"a.go"}`}, {ID: "1.1", Name: "write_file", Arguments: `{"path":"b.go"}`}},
+	}
+	j.Record.InDoubt = []string{"Compra"}
+	before := j.Output
+	if j.CloseRecord(); j.Output != before || len(j.Record.Unknown) != 3 {
+		t.Errorf("%q, %q", j.Output, j.Record.Unknown)
+	}
+	j.Told = []job.ToldCall{{ID: "1.0"}}
+	if j.CloseRecord(); j.Output != "Fin.\nNo se sabe si se hizo: write_file b.go\nNo se sabe si se hizo: Compra" || len(j.Record.Unknown) != 2 {
+		t.Errorf("%q, %q", j.Output, j.Record.Unknown)
+	}
+}

@@ -286,6 +286,22 @@ func TestAPlanThatWasNotDoneWholeIsOnRecord(t *testing.T) {
 	}
 }
 
+// TestAPlanThatFailedReplacesNoRefusal: only one that was done does.
+func TestAPlanThatFailedReplacesNoRefusal(t *testing.T) {
+	for status, want := range map[plan.Status]string{plan.Done: "", plan.Failed: "Uno: person, Dos: failed", plan.InDoubt: "Uno: person"} {
+		var r job.Record
+		r.RefusePlan("Uno")
+		r.Ran("Dos", status, false)
+		var got []string
+		for _, f := range r.Refused {
+			got = append(got, f.What+": "+string(f.Code))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q", status, got)
+		}
+	}
+}
+
 func TestJobIsEndedForAReason(t *testing.T) {
 	forever := func(w *jobWorld) {
 		for i := range 60 {

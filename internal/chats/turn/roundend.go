@@ -175,9 +175,8 @@ func (w *work) record(ctx context.Context) (string, error) {
 		}
 		lines = append(lines, locale.Text(tag, "job.plan", "goal", run.Plan.Goal, "status", locale.Text(tag, status)))
 	}
-	done := w.job
-	done.CloseRecord()
-	for _, p := range done.Record.Phrases() {
+	w.job.CloseRecord()
+	for _, p := range w.job.Record.Phrases() {
 		lines = append(lines, p.In(tag))
 	}
 	if len(lines) == 1 {
@@ -193,9 +192,9 @@ func (w *work) end(ctx context.Context, reason conversation.StopReason, text str
 		return err
 	}
 	at := w.job.EndedAt
-	w.job.CloseRecord()
-	w.job.StopReason, w.job.Status = reason, w.job.Record.Ended(w.finalStatus(reason))
 	w.job.Output, w.job.Token = shorten(strings.TrimSpace(text)), ""
+	w.job.CloseRecord() // the client may have answered since the text was written
+	w.job.StopReason, w.job.Status = reason, w.job.Record.Ended(w.finalStatus(reason))
 	if err := w.say(ctx, w.job.Output); err != nil {
 		return err
 	}
