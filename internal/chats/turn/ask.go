@@ -173,7 +173,7 @@ func (d *dialog) askInTurn(ctx context.Context, q *inquiry) (Reply, error) {
 	if !strings.HasSuffix(text, q.text) {
 		text = strings.TrimSpace(text + "\n\n" + q.text)
 	}
-	notes, err := d.questionNotes(ctx, text)
+	notes, err := d.checker().notes(ctx, withoutOptions(text))
 	if err != nil {
 		return Reply{}, err
 	}

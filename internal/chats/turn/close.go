@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/chats/window"
 	"piloto/internal/conversation"
@@ -78,7 +79,7 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 		return d.stopped(ctx, answer.Text)
 	case err == nil && answer.Text != "":
 		text := d.fullText(answer.Text)
-		notes, err := d.notes(ctx, text)
+		notes, err := d.checker().notes(ctx, claim.Read(text))
 		if err != nil {
 			return Reply{}, err
 		}

@@ -230,7 +230,7 @@ func (d *dialog) stopped(ctx context.Context, soFar string) (Reply, error) {
 
 // storeText stores a text of the model as the answer, with the notes under it.
 func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string) (Reply, error) {
-	notes, err := d.notes(ctx, text)
+	notes, err := d.checker().notes(ctx, claim.Read(text))
 	if err != nil {
 		return Reply{}, err
 	}
@@ -263,7 +263,7 @@ func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, erro
 		return Reply{}, true, nil
 	}
 	whole := d.fullText(text)
-	notes, err := d.notes(ctx, whole)
+	notes, err := d.checker().notes(ctx, claim.Read(whole))
 	if err != nil {
 		return Reply{}, false, err
 	}

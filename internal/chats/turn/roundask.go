@@ -26,7 +26,7 @@ func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
 			return false, err
 		}
 	}
-	notes, err := w.questionNotes(ctx, w.question.text)
+	notes, err := w.checker().notes(ctx, withoutOptions(w.question.text))
 	if err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -248,7 +249,7 @@ func (w *work) say(ctx context.Context, text string) error {
 		m.By = &conversation.By{Agent: w.job.Agent, Provider: last.Provider, Model: last.Model}
 	}
 	if !w.own {
-		if m.Notes, err = w.notes(ctx, text); err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
+		if m.Notes, err = w.checker().notes(ctx, claim.Read(text)); err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
 			return err
 		}
 	}

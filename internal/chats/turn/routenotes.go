@@ -29,12 +29,7 @@ func (r *routing) reconsiders(ctx context.Context, d agent.Decision) bool {
 	if d.Action != agent.Respond || len(r.agents) == 0 || r.asks(d) != nil {
 		return false
 	}
-	said := claim.Read(d.Response)
-	if r.chat.PendingRunID == "" && said.Poses() {
-		return true
-	}
-	lacking, err := r.lacking(ctx, said.Acts)
-	return err == nil && len(lacking) > 0
+	return r.checker().pretends(ctx, r.chat, d.Response)
 }
 
 // decideAgain asks the model once more, and returns what it decides then. When that is no decision, the first one stands.
@@ -60,44 +55,27 @@ func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string
 	if kind != conversation.KindText || routed.Action != agent.Respond {
 		return nil, nil
 	}
-	said := claim.Read(text)
 	if asks != nil {
-		said = claim.Reading{Acts: claim.Read(asks.text).Acts}
+		return r.checker().notes(ctx, withoutOptions(asks.text))
 	}
-	var list []conversation.Note
-	if said.Asks {
-		waits, err := r.service.evidence().Waits(ctx, conversation.Key{Account: r.req.Principal.Account, ChatID: r.chat.ID}, "")
-		if err != nil {
-			return nil, err
-		}
-		if !waits {
-			list = append(list, r.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
-		}
-	}
-	lacking, err := r.lacking(ctx, said.Acts)
-	return append(list, r.req.notDone(lacking)...), err
+	return r.checker().notes(ctx, claim.Read(text))
 }
 
-// lacking returns those of some acts that neither the record of the chat has, nor what the business or its agents said.
-func (r *routing) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, error) {
-	if len(acts) == 0 {
-		return nil, nil
-	}
-	account := r.req.Principal.Account
-	messages, err := r.service.history().Newest(ctx, conversation.Key{Account: account, ChatID: r.chat.ID})
-	if err != nil {
-		return nil, err
-	}
-	f := evidence.Facts{Account: account, ChatID: r.chat.ID, Named: evidence.Named(messages), Message: r.incoming, Told: []string{r.business, r.req.customerPersona()}}
-	for _, m := range messages {
-		for _, s := range m.Sources {
-			f.Read = append(f.Read, s.Answer)
+// checker returns what the texts of the router are checked with: the record of the chat, and what the business or its agents said.
+func (r *routing) checker() checker {
+	return r.service.checker(r.req, r.chat, "", func(ctx context.Context) (evidence.Facts, error) {
+		messages, err := r.service.history().Newest(ctx, conversation.Key{Account: r.req.Principal.Account, ChatID: r.chat.ID})
+		f := evidence.Facts{Named: evidence.Named(messages), Message: r.incoming, Told: []string{r.business, r.req.customerPersona()}}
+		for _, m := range messages {
+			for _, s := range m.Sources {
+				f.Read = append(f.Read, s.Answer)
+			}
 		}
-	}
-	for _, e := range r.memory.Exchanges {
-		if e.Agent != "" {
-			f.Told = append(f.Told, e.Response)
+		for _, e := range r.memory.Exchanges {
+			if e.Agent != "" {
+				f.Told = append(f.Told, e.Response)
+			}
 		}
-	}
-	return r.service.evidence().Lacking(ctx, f, acts)
+		return f, err
+	})
 }

@@ -65,7 +65,7 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 	said.Acts = slices.DeleteFunc(said.Acts, func(a claim.Act) bool { // the plan may come in the place of another
 		return a.Withdraws || said.Asks && draft.Drafts(a, r.Plan.Replaces != "")
 	})
-	notes, err := d.notesOf(ctx, claim.Reading{Acts: said.Acts}) // the plan waits
+	notes, err := d.checker().notes(ctx, claim.Reading{Acts: said.Acts}) // the plan waits
 	if err != nil {
 		return nil, err
 	}
@@ -74,49 +74,20 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 	return []conversation.Message{m}, nil
 }
 
-// reconsiders reports whether the model is asked once more, because its text announces what no call does, or tells of an act
-// that the record does not have. It is not asked where it cannot propose, or has no further call, and not a second time.
+// reconsiders reports whether the model is asked once more, because its text pretends. It is not asked where it cannot propose,
+// or has no further call, and not a second time.
 func (d *dialog) reconsiders(ctx context.Context, text string) bool {
 	if d.doubted != "" || d.final || d.dryRun() != "" || len(d.listed) == 0 || !d.agent.mayPropose() {
 		return false
 	}
-	said := claim.Read(text)
-	if d.chat.PendingRunID == "" && said.Poses() {
-		return true
+	return d.checker().pretends(ctx, d.chat, text)
+}
+
+// checker returns what the texts of this turn are checked with.
+func (d *dialog) checker() checker {
+	ends := ""
+	if d.req.anew != nil && d.req.anew.draft != nil {
+		ends = d.req.anew.draft.ID
 	}
-	lacking, err := d.lacking(ctx, said.Acts)
-	return err == nil && len(lacking) > 0
-}
-
-// notes returns the notes that stand beside a text of the model, by the current record.
-func (d *dialog) notes(ctx context.Context, text string) ([]conversation.Note, error) {
-	return d.notesOf(ctx, claim.Read(text))
-}
-
-// questionNotes returns the notes that stand beside a question of ask_person, without its options: what it asks for is not a
-// confirmation, and its options are what the person may say.
-func (d *dialog) questionNotes(ctx context.Context, text string) ([]conversation.Note, error) {
-	return d.notesOf(ctx, claim.Reading{Acts: claim.Read(text).Acts})
-}
-
-// notesOf returns the notes of what a text says: it asks for a confirmation although no plan waits, or it claims an act that
-// the record does not have.
-func (d *dialog) notesOf(ctx context.Context, said claim.Reading) ([]conversation.Note, error) {
-	var list []conversation.Note
-	if said.Asks {
-		waits, err := d.waits(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if !waits {
-			list = append(list, d.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
-		}
-	}
-	lacking, err := d.lacking(ctx, said.Acts)
-	return append(list, d.req.notDone(lacking)...), err
-}
-
-// note returns a note in the language of the request.
-func (r Request) note(code, key string, args ...any) conversation.Note {
-	return conversation.Note{Code: code, Text: locale.Say(key, args...).In(r.Locale)}
+	return d.service.checker(d.req, d.chat, ends, func(context.Context) (evidence.Facts, error) { return d.facts(), nil })
 }
