@@ -36,8 +36,6 @@ var (
 		"internal/boot.recordStores":              146,
 		"internal/boot.site":                      46,
 		"internal/boot/web.runs":                  60,
-		"internal/chats/turn.dialog":              103,
-		"internal/chats/turn.work":                175,
 		"internal/edge/httpapi.records":           45,
 		"internal/ground/redact.scan":             90,
 		"internal/store/announce.Chats":           55,

@@ -44,7 +44,7 @@ type Of struct {
 	Log    *slog.Logger
 	MayUse func(tool string) bool // of tools by name, of reads and of proposals: see look and mcp_request
 	Dry    bool                   // nothing is proposed
-	Job    bool                   // it has more time than a turn
+	Long   bool                   // it takes many replies: it reads as much as it likes, and may make the first file
 }
 
 // Names of the tools that stand for all that read, or write, of an agent that names neither.
@@ -70,10 +70,10 @@ type Call struct {
 	files.Call
 }
 
-// Open begins the work with the changes that are there already, and reads the names of the files. there says that there are files; an
-// agent of a job that may propose can make the first one.
+// Open begins the work with the changes that are there already, and reads the names of the files. there says that there are files; a
+// long one that may propose can make the first one.
 func (w *Work) Open(ctx context.Context, there bool) {
-	if w.Files == nil || !there && !(w.Job && w.MayWrite()) {
+	if w.Files == nil || !there && !(w.Long && w.MayWrite()) {
 		w.Set, w.Proposed = "", ""
 		return
 	}
@@ -120,7 +120,7 @@ func (w *Work) Waits() bool { return w.Set != "" && w.Set != w.Proposed && !w.Dr
 func (w *Work) Use(ctx context.Context, list []Call, read *reads.Set, results []string) (failed bool, room *conversation.Note) {
 	var calls []files.Call
 	for i, c := range list {
-		if i >= mostCalls || !w.Job && read.OfFiles()+i >= mostReads {
+		if i >= mostCalls || !w.Long && read.OfFiles()+i >= mostReads {
 			failed = true
 			results[c.At] = toolcall.Error("", fmt.Sprintf("it was not called: a reply makes %d calls of file tools at most, and an answer %d", mostCalls, mostReads))
 			continue

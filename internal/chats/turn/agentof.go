@@ -47,7 +47,7 @@ var errAgentTime = errors.New("turn: the time of the agent is over")
 // time returns the bound of the model calls of a turn, and the cause with which it ends them; nil for the turn's own.
 func (d *dialog) time() (bound time.Duration, cause error) {
 	bound = d.service.modelTime()
-	if own := time.Duration(d.agent.TimeoutS) * time.Second; own > 0 && own < bound {
+	if own := time.Duration(d.loop.agent.TimeoutS) * time.Second; own > 0 && own < bound {
 		return own, errAgentTime
 	}
 	return bound, nil
@@ -93,22 +93,22 @@ func (a actor) section(tag locale.Tag, tools []llm.Tool) (*section, error) {
 
 // tellGone says once that the agent that the chat chose is no longer there. The chat goes on without it.
 func (d *dialog) tellGone(ctx context.Context) {
-	if d.agent.gone == "" {
+	if d.loop.agent.gone == "" {
 		return
 	}
 	at := d.service.Now()
-	m := d.service.thread().message(d.req, conversation.RoleSystem, conversation.KindNotice, at, locale.Say("turn.agent_gone", "agent", d.agent.gone))
-	d.chat.Agent = ""
-	err := d.service.Store.DropAgent(ctx, d.req.Principal.Account, d.chat.ID, d.agent.gone, at, m)
+	m := d.service.thread().message(d.loop.req, conversation.RoleSystem, conversation.KindNotice, at, locale.Say("turn.agent_gone", "agent", d.loop.agent.gone))
+	d.loop.chat.Agent = ""
+	err := d.service.Store.DropAgent(ctx, d.loop.req.Principal.Account, d.loop.chat.ID, d.loop.agent.gone, at, m)
 	if err != nil && !errors.Is(err, fault.ErrMoved) { // moved: another turn said it, or a person chose another agent
-		d.service.Log.WarnContext(ctx, "turn.agent_kept", "chat_id", d.chat.ID, "error", err)
+		d.service.Log.WarnContext(ctx, "turn.agent_kept", "chat_id", d.loop.chat.ID, "error", err)
 	}
 }
 
 // costNote returns the note that an answer, which cost so many micros, cost more than the agent's warning, if it did.
-func (d *dialog) costNote(micros int64) []conversation.Note {
-	if d.agent.WarnMicros == 0 || micros <= d.agent.WarnMicros {
+func (a actor) costNote(req Request, micros int64) []conversation.Note {
+	if a.WarnMicros == 0 || micros <= a.WarnMicros {
 		return nil
 	}
-	return []conversation.Note{d.req.note(conversation.NoteCost, "note.cost", "agent", d.agent.Name)}
+	return []conversation.Note{req.note(conversation.NoteCost, "note.cost", "agent", a.Name)}
 }

@@ -139,9 +139,9 @@ func seen(text string) string {
 
 // doAsk takes a question. Nothing is proposed beside it, because the answer may change what is to be proposed. What is wrong with it
 // is told to the model once; then it is asked as it is, because a model that does not mend it would never ask.
-func doAsk(_ context.Context, d *dialog, c toolCall) (string, error) {
-	q, wrong := readQuestion(c.raw, d.req.Locale)
-	if len(wrong) > 0 && (q.text == "" || !d.wasCorrected()) {
+func doAsk(_ context.Context, l *loop, c toolCall) (string, error) {
+	q, wrong := readQuestion(c.raw, l.req.Locale)
+	if len(wrong) > 0 && (q.text == "" || !l.query.wasCorrected()) {
 		return toolcall.Errors(wrong), nil
 	}
 	if c.batch.question != nil {
@@ -153,9 +153,9 @@ func doAsk(_ context.Context, d *dialog, c toolCall) (string, error) {
 }
 
 // wasCorrected reports whether the model was told what is wrong with a question, in an earlier reply of this turn or job.
-func (d *dialog) wasCorrected() bool {
+func (q *query) wasCorrected() bool {
 	asked := map[string]bool{}
-	for _, m := range d.query.messages {
+	for _, m := range q.messages {
 		for _, c := range m.Calls {
 			asked[c.ID] = c.Name == toolAsk
 		}
@@ -166,14 +166,14 @@ func (d *dialog) wasCorrected() bool {
 	return false
 }
 
-// askInTurn ends a turn with a question as its text, below what the model wrote beside the call. Many models write the
+// askPerson ends a turn with a question as its text, below what the model wrote beside the call. Many models write the
 // question there, too.
-func (d *dialog) askInTurn(ctx context.Context, q *inquiry) (Reply, error) {
-	text := shorten(d.fullText(""))
+func (d *dialog) askPerson(ctx context.Context, q *inquiry) (Reply, error) {
+	text := shorten(d.loop.words.with(""))
 	if !strings.HasSuffix(text, q.text) {
 		text = strings.TrimSpace(text + "\n\n" + q.text)
 	}
-	notes, err := d.checker().notes(ctx, withoutOptions(text))
+	notes, err := d.loop.checker().notes(ctx, withoutOptions(text))
 	if err != nil {
 		return Reply{}, err
 	}

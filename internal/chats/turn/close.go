@@ -9,7 +9,6 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/toolcall"
-	"piloto/internal/chats/window"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
@@ -49,7 +48,7 @@ func (d *dialog) beforeClosing(asking context.Context) (context.Context, context
 
 // hasRead reports whether this turn read an answer of a service.
 func (d *dialog) hasRead() bool {
-	return slices.ContainsFunc(d.sources, func(s conversation.Source) bool { return s.Answer != "" })
+	return slices.ContainsFunc(d.loop.sources, func(s conversation.Source) bool { return s.Answer != "" })
 }
 
 // stopOf returns why a turn ends after a failed model call; "" when the cause is an internal error.
@@ -78,18 +77,18 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 	case errors.Is(context.Cause(asking), errStopped):
 		return d.stopped(ctx, answer.Text)
 	case err == nil && answer.Text != "":
-		text := d.fullText(answer.Text)
-		notes, err := d.checker().notes(ctx, claim.Read(text))
+		text := d.loop.words.with(answer.Text)
+		notes, err := d.loop.checker().notes(ctx, claim.Read(text))
 		if err != nil {
 			return Reply{}, err
 		}
 		return d.finish(ctx, conversation.KindText, locale.Verbatim(shorten(text)), notes...)
 	case err != nil:
-		d.service.Log.WarnContext(ctx, "turn.closed_without_model", "turn_id", d.calls.Turn.ID, "stop_reason", stop, "error", err)
+		d.service.Log.WarnContext(ctx, "turn.closed_without_model", "turn_id", d.loop.calls.Turn.ID, "stop_reason", stop, "error", err)
 	}
 	d.ending.status = conversation.Failed
 	switch {
-	case stop == conversation.StopSteps && !d.hasRead() && d.unproposed == nil:
+	case stop == conversation.StopSteps && !d.hasRead() && d.loop.unproposed == nil:
 		why = locale.Say("turn.too_many_rounds")
 	case stop == conversation.StopModel && err == nil: // it gave an empty text again
 		why = locale.Say("turn.empty")
@@ -100,53 +99,32 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 // closedBy says why a turn ends early.
 func (d *dialog) closedBy(stop conversation.StopReason) locale.Phrase {
 	if bound, cause := d.time(); stop == conversation.StopTime && cause != nil {
-		return locale.Say("turn.closed.agent_time", "agent", d.agent.Name, "seconds", strconv.Itoa(int(bound/time.Second)))
+		return locale.Say("turn.closed.agent_time", "agent", d.loop.agent.Name, "seconds", strconv.Itoa(int(bound/time.Second)))
 	}
 	return locale.Say("turn.closed." + string(stop))
 }
 
 // lastWords makes the closing call of a turn, with what was held for it.
 func (d *dialog) lastWords(asking context.Context, why locale.Phrase) (llm.Reply, error) {
-	if d.calls.First != nil && (d.calls.First.Reason == eligibility.NoAPIKey || d.calls.First.Reason == eligibility.RateLimited) {
-		return llm.Reply{}, paid.Blocked{Block: d.calls.First} // the provider is not to be called
+	if d.loop.calls.First != nil && (d.loop.calls.First.Reason == eligibility.NoAPIKey || d.loop.calls.First.Reason == eligibility.RateLimited) {
+		return llm.Reply{}, paid.Blocked{Block: d.loop.calls.First} // the provider is not to be called
 	}
-	prompt := d.calls.Use.Window
-	if d.calls.Reserved {
-		prompt = d.query.closeFor
+	prompt := d.loop.calls.Use.Window
+	if d.loop.calls.Reserved {
+		prompt = d.loop.query.closeFor
 	}
-	r, err := d.closingRequest(why.In(d.req.Locale), closeOutput, prompt)
+	r, err := d.loop.query.closing(d.loop.calls.Use, why.In(d.loop.req.Locale), closeOutput, prompt)
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	return d.lastCall(asking, r)
-}
-
-// closingRequest returns the closing call of a turn or of a job, whose answer and prompt have at most these numbers of tokens.
-// What the model has no room for is dropped.
-func (d *dialog) closingRequest(why string, most, prompt int) (llm.Request, error) {
-	r := d.query.request(d.calls.Use)
-	output := min(most, r.MaxTokens)
-	end := llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.close", "why", why)}
-	r.Tools, r.MaxTokens = nil, output+end.Estimate()
-	kept, fits := window.Fit(r, min(d.calls.Use.Window, prompt+output), d.query.answered)
-	if !fits {
-		return r, errContextFull
-	}
-	r.Messages, r.MaxTokens = slices.Concat(kept, []llm.Message{end}), output
-	return r, nil
-}
-
-// lastCall makes a call of the chosen model, and of no other.
-func (d *dialog) lastCall(asking context.Context, r llm.Request) (llm.Reply, error) {
-	d.calls.Reserve = paid.Reserve{}
-	return d.calls.Once(asking, r)
+	return lastCall(asking, d.loop.calls, r)
 }
 
 // statePhrases say what was read, what is open and what waits in the chat.
 func (d *dialog) statePhrases() (all []locale.Phrase) {
 	say := func(key, name string, value any) { all = append(all, locale.Say(key, name, value)) }
 	read := ""
-	for _, s := range d.sources {
+	for _, s := range d.loop.sources {
 		if s.Answer != "" {
 			read += "\n- " + s.Service + ": " + s.Called()
 		}
@@ -154,18 +132,18 @@ func (d *dialog) statePhrases() (all []locale.Phrase) {
 	if read != "" {
 		say("turn.closed.read", "list", read)
 	}
-	if d.unproposed != nil {
-		say("turn.bad_call", "reason", d.unproposed)
+	if d.loop.unproposed != nil {
+		say("turn.bad_call", "reason", d.loop.unproposed)
 	}
-	if goal := d.pendingGoal(); goal != "" {
+	if goal := goalOf(draftIn(d.loop.past.Runs, d.loop.chat), d.service.Now()); goal != "" {
 		say("turn.closed.waits", "goal", goal)
 	}
-	for _, r := range d.past.Runs {
+	for _, r := range d.loop.past.Runs {
 		key := "turn.closed.running"
 		if r.Status == plan.Waiting {
 			key = "turn.closed.approval"
 		}
-		if r.ID == d.chat.ActiveRunID && r.Status.Active() {
+		if r.ID == d.loop.chat.ActiveRunID && r.Status.Active() {
 			say(key, "goal", toolcall.OneLine(r.Plan.Goal))
 		}
 	}

@@ -17,9 +17,9 @@ import (
 // endEarly implements strategy. It returns an earlier answer again. It ends the turn when the
 // chat is answered only on request.
 func (d *dialog) endEarly(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
-	s, req, chat, automation := d.service, d.req, d.chat, snapshot.Automation()
-	if d.past.Previous.ID != "" {
-		reply, err = s.thread().previousReply(ctx, req, d.chat, d.past.Previous)
+	s, req, chat, automation := d.service, d.loop.req, d.loop.chat, snapshot.Automation()
+	if d.loop.past.Previous.ID != "" {
+		reply, err = s.thread().previousReply(ctx, req, d.loop.chat, d.loop.past.Previous)
 		return true, reply, err
 	}
 	if req.asked {
@@ -48,16 +48,19 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 // endDelayed is endEarly after the delay. What is set may have changed meanwhile: the chat and the settings are read again,
 // and the turn is judged by them. It ends every turn but that of the last message that arrived within the delay.
 func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
-	s, req, account := d.service, d.req, d.req.Principal.Account
-	if d.chat, err = s.Store.Chat(ctx, account, d.chat.ID); err != nil {
+	s, req, account := d.service, d.loop.req, d.loop.req.Principal.Account
+	if d.loop.chat, err = s.Store.Chat(ctx, account, d.loop.chat.ID); err != nil {
 		return true, Reply{}, err
 	}
-	d.agent, d.files = actor{}, changes.Work{}
+	d.loop.agent, d.loop.files = actor{}, changes.Work{}
 	var stopAt time.Time
 	var loads errgroup.Group
-	loads.Go(func() (err error) { *snapshot, err = s.equip(ctx, req, d.chat, nil, d.equip); return })
-	loads.Go(func() (err error) { d.past, err = s.history().Load(ctx, req.history(d.chat, message)); return })
-	loads.Go(func() (err error) { stopAt, err = s.Store.StopAsked(ctx, account, d.chat.ID); return })
+	loads.Go(func() (err error) { *snapshot, err = s.equip(ctx, req, d.loop.chat, nil, d.equip); return })
+	loads.Go(func() (err error) {
+		d.loop.past, err = s.history().Load(ctx, req.history(d.loop.chat, message))
+		return
+	})
+	loads.Go(func() (err error) { stopAt, err = s.Store.StopAsked(ctx, account, d.loop.chat.ID); return })
 	err = loads.Wait()
 	notice := ""
 	switch {
@@ -65,13 +68,13 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, s
 		return true, Reply{}, err
 	case snapshot.Automation().Mode == eligibility.Manual:
 		notice = "turn.manual"
-	case !stopAt.Before(d.began.Truncate(time.Millisecond)):
+	case !stopAt.Before(d.loop.began.Truncate(time.Millisecond)):
 		notice = "turn.stopped"
-	case d.past.Later: // the other message's turn answers both
-		return true, s.thread().transientNotice(req, d.chat, "turn.joined"), nil
+	case d.loop.past.Later: // the other message's turn answers both
+		return true, s.thread().transientNotice(req, d.loop.chat, "turn.joined"), nil
 	default:
 		return false, Reply{}, nil
 	}
-	reply, err = s.thread().text(ctx, req, d.chat, conversation.KindNotice, locale.Say(notice), told{})
+	reply, err = s.thread().text(ctx, req, d.loop.chat, conversation.KindNotice, locale.Say(notice), told{})
 	return true, reply, err
 }

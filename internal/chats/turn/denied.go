@@ -2,96 +2,57 @@ package turn
 
 import (
 	"errors"
-	"sync"
 
-	"piloto/internal/chats/job"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 )
 
-// mostDenials is how many notes of a kind stand beside an answer.
-const mostDenials = 5
+// mostAlike is how many notes of a kind stand beside an answer.
+const mostAlike = 5
 
-// denials are the notes of what rules denied in a turn, and of what made room for its changes of files. Reads that are made at the same time may add to them.
-type denials struct {
-	mu    sync.Mutex
-	notes []conversation.Note
-	step  bool // a call of this round of a job that would have changed something is on record
+// denied notes which rule denied a call, for the person: the model may say nothing of it.
+type denied struct {
+	req     Request
+	journal journal
 }
 
-// noteDenied notes which rule denied a call, for the person: the model may say nothing of it. A job keeps the notes until
-// its last message.
-func (d *dialog) noteDenied(by rule.Rule, call plan.Step) {
-	d.keepNote(d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", plan.Line(by.Reason), "called", toolcall.OneLine(call.Called())))
+func (l *loop) denied() denied { return denied{l.req, l.journal} }
+
+func (d denied) note(by rule.Rule, call plan.Step) {
+	d.journal.note(d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", plan.Line(by.Reason), "called", toolcall.OneLine(call.Called())))
 }
 
-// keepNote keeps a note for the message that the turn ends with.
-func (d *dialog) keepNote(n conversation.Note) {
-	d.denials.mu.Lock()
-	defer d.denials.mu.Unlock()
-	list := &d.denials.notes
-	if d.job != nil {
-		list = &d.job.Denied
+// step notes a call that was to be proposed or made. A plan may do without an undo or a check.
+func (d denied) step(by rule.Rule, call plan.Step) {
+	d.note(by, call)
+	if !call.ID.Undo() && !call.ID.Check() {
+		d.journal.deny(call)
 	}
+}
+
+// read notes a read, when a rule is why it failed.
+func (d denied) read(err error, call plan.Step) {
+	if by, ok := errors.AsType[*plan.ReadDenied](err); ok {
+		d.note(rule.Rule{ID: by.Rule, Reason: by.Reason}, call)
+		d.journal.deny(call)
+	}
+}
+
+// withNote returns notes with one more, unless it is there already or there are enough of its kind.
+func withNote(list []conversation.Note, n conversation.Note) []conversation.Note {
 	alike := 0
-	for _, other := range *list {
+	for _, other := range list {
 		if other == n {
-			return
+			return list
 		}
 		if other.Code == n.Code {
 			alike++
 		}
 	}
-	if alike < mostDenials {
-		*list = append(*list, n)
+	if alike == mostAlike {
+		return list
 	}
-}
-
-// noteDeniedStep notes which rule denied a call that was to be proposed or made. A plan may do without an undo or a check.
-func (d *dialog) noteDeniedStep(by rule.Rule, call plan.Step) {
-	d.noteDenied(by, call)
-	if !call.ID.Undo() && !call.ID.Check() {
-		d.recordDenied(call)
-	}
-}
-
-// noteDeniedRead notes which rule denied a read, when that is why it failed.
-func (d *dialog) noteDeniedRead(err error, call plan.Step) {
-	if denied, ok := errors.AsType[*plan.ReadDenied](err); ok {
-		d.noteDenied(rule.Rule{ID: denied.Rule, Reason: denied.Reason}, call)
-		d.recordDenied(call)
-	}
-}
-
-// recordDenied puts a call that a rule denied on the record of the job.
-func (d *dialog) recordDenied(call plan.Step) {
-	if d.job == nil {
-		return
-	}
-	d.denials.mu.Lock()
-	defer d.denials.mu.Unlock()
-	kind := job.DeedCall
-	if call.Method == "GET" || call.Method == "HEAD" {
-		kind = job.DeedRead
-	}
-	d.denials.step = d.denials.step || kind == job.DeedCall
-	d.job.Record.Deny(kind, toolcall.OneLine(call.Called()))
-}
-
-// cardNotes returns the same, for the card of a plan. A job tells it in its last message.
-func (d *dialog) cardNotes() []conversation.Note {
-	if d.job != nil {
-		return nil
-	}
-	return d.denials.notes
-}
-
-// deniedNotes returns what rules denied, and what made room for changes of files.
-func (d *dialog) deniedNotes() []conversation.Note {
-	if d.job != nil {
-		return d.job.Denied
-	}
-	return d.denials.notes
+	return append(list, n)
 }

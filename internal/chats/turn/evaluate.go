@@ -11,7 +11,6 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
@@ -48,39 +47,38 @@ func verdictFormat() *llm.Format {
 // corrects judges a text that would be the answer, when the agent's is judged. It reports whether the model is to
 // answer again: it was told what is missing. An evaluation that fails leaves the answer as it is.
 func (d *dialog) corrects(ctx context.Context, text string) bool {
-	evaluates := d.agent.Eval == agent.EvalBasic || d.agent.Eval == agent.EvalFull
-	if !evaluates || ref.Blank(text) || d.reconsiders(ctx, text) {
+	evaluates := d.loop.agent.Eval == agent.EvalBasic || d.loop.agent.Eval == agent.EvalFull
+	if !evaluates || ref.Blank(text) || d.loop.reconsiders(ctx, text) {
 		return false
 	}
 	d.verdict = verdict{}
 	v, err := d.judge(ctx, text)
 	if err != nil {
-		d.service.Log.WarnContext(ctx, "turn.not_evaluated", "chat_id", d.chat.ID, "error", err)
+		d.service.Log.WarnContext(ctx, "turn.not_evaluated", "chat_id", d.loop.chat.ID, "error", err)
 		return false
 	}
 	d.verdict = v
-	if d.agent.Eval != agent.EvalFull || !v.partial() || d.corrected >= mostCorrected {
+	if d.loop.agent.Eval != agent.EvalFull || !v.partial() || d.corrected >= mostCorrected {
 		return false
 	}
 	d.corrected++
-	d.query.messages = append(d.query.messages,
+	d.loop.query.messages = append(d.loop.query.messages,
 		llm.Message{Role: llm.Assistant, Content: text},
-		correction(d.req.Locale, v))
+		correction(d.loop.req.Locale, v))
 	return true
 }
 
 // judge asks the model for its verdict, without tools. What it writes is not shown. The cost has a record of its own, and
 // counts in the limit of the turn.
 func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) {
-	q, calls := d.query, d.calls.Apart(d.service.record(d.req, d.chat, credit.SourceEval))
-	calls.Beside = d.calls.Turn.Micros + d.calls.Beside
-	q.tools, q.format, q.least, q.writing, q.closes = nil, verdictFormat(), verdictTokens, nil, false
-	q.messages = append(slices.Clone(d.query.messages),
-		llm.Message{Role: llm.Assistant, Content: text},
-		llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.evaluate")})
+	q, calls := d.loop.query, d.loop.calls.Apart(d.service.record(d.loop.req, d.loop.chat, credit.SourceEval))
+	calls.Beside = d.loop.calls.Turn.Micros + d.loop.calls.Beside
+	q.writing, q.closes = nil, false
+	q.messages = append(slices.Clone(q.messages), llm.Message{Role: llm.Assistant, Content: text})
+	q.judges()
 	answer, err := q.ask(ctx, calls)
 	d.service.settle(ctx, calls, nil, Reply{Kind: KindMessage}, err)
-	d.calls.Beside += calls.Turn.Micros
+	d.loop.calls.Beside += calls.Turn.Micros
 	if err != nil {
 		return v, err
 	}
@@ -105,18 +103,18 @@ func readVerdict(text string) (v verdict, err error) {
 	return v, nil
 }
 
-// partialNote returns the note that the answer may not be complete, when its evaluation says so.
-func (d *dialog) partialNote() []conversation.Note {
-	if !d.verdict.partial() {
+// note returns the note that the answer may not be complete, when the verdict says so.
+func (v verdict) note(req Request) []conversation.Note {
+	if !v.partial() {
 		return nil
 	}
 	var issues []string
-	for _, i := range d.verdict.Issues[:min(len(d.verdict.Issues), mostIssues)] {
+	for _, i := range v.Issues[:min(len(v.Issues), mostIssues)] {
 		issues = append(issues, toolcall.OneLine(i))
 	}
 	key := "note.partial"
 	if len(issues) == 0 {
 		key = "note.partial_only"
 	}
-	return []conversation.Note{d.req.note(conversation.NotePartial, key, "issues", strings.Join(issues, "; "))}
+	return []conversation.Note{req.note(conversation.NotePartial, key, "issues", strings.Join(issues, "; "))}
 }

@@ -34,88 +34,74 @@ const (
 
 // prompt writes what begins every prompt of a chat. It depends on nothing that differs between two turns, because a
 // provider takes from its cache what begins as an earlier prompt: now has the rest.
-func (d *dialog) prompt() (string, error) {
-	shown, total := d.listed, count(d.listed)
+func (l *loop) prompt() (string, error) {
+	shown, total := l.listed, count(l.listed)
 	if total <= catalogueWhole {
 		total = 0 // it is listed whole
 	} else {
 		shown = onlyServers(shown)
 	}
-	acting, err := d.agent.section(d.req.Locale, d.query.tools)
+	acting, err := l.agent.section(l.req.Locale, l.query.tools)
 	if err != nil {
 		return "", err
 	}
-	return locale.Prompt(d.req.Locale, "turn", map[string]any{
-		"Persona":   escapeTags(d.persona),
+	return locale.Prompt(l.req.Locale, "turn", map[string]any{
+		"Persona":   escapeTags(l.persona),
 		"Agent":     acting,
-		"Project":   escapeTags(d.project.Context),
-		"Workspace": escapeTags(d.workspace()),
-		"Session":   escapeTags(d.chat.Summary),
+		"Project":   escapeTags(l.project.Context),
+		"Workspace": escapeTags(l.terms.workspace),
+		"Session":   escapeTags(l.chat.Summary),
 		"Catalogue": catalogue(shown),
 		"Total":     total,
-		"Named":     hasNamedTools(d.listed),
-		"Look":      mayLook(d.listed) && d.agent.MayUse(toolLook),
-		"Asks":      slices.ContainsFunc(d.query.tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
-		"Files":     d.files.Offered,
-		"Writes":    d.files.Offered && d.files.MayWrite(),
+		"Named":     hasNamedTools(l.listed),
+		"Look":      mayLook(l.listed) && l.agent.MayUse(toolLook),
+		"Asks":      slices.ContainsFunc(l.query.tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
+		"Files":     l.files.Offered,
+		"Writes":    l.files.Offered && l.files.MayWrite(),
 	})
-}
-
-// workspace returns what the client of a job tells about its machine.
-func (d *dialog) workspace() string {
-	if d.job == nil {
-		return ""
-	}
-	return d.job.Context
 }
 
 // now writes what is true of this turn: the time, the draft that waits, what was read and run, the files, and the best matches
 // of a large catalogue. It stands before the person's message.
-func (d *dialog) now() (string, error) {
-	ended := slices.DeleteFunc(slices.Clone(d.past.Runs), func(r plan.Run) bool {
-		return d.pending != nil && r.ID == d.pending.ID || d.job != nil && r.JobID == d.job.ID // those of a job are results of its calls
+func (l *loop) now() (string, error) {
+	ended := slices.DeleteFunc(slices.Clone(l.past.Runs), func(r plan.Run) bool {
+		return l.pending != nil && r.ID == l.pending.ID || l.terms.jobID != "" && r.JobID == l.terms.jobID // those are results of its calls
 	})
-	runs, err := outcomes(ended, d.service.Now())
+	runs, err := outcomes(ended, l.service.Now())
 	if err != nil {
 		return "", err
 	}
-	draft, err := proposal.Encode(d.pending)
+	runID := ""
+	if l.pending != nil {
+		runID = l.pending.ID
+	}
+	draft, err := proposal.Encode(l.pending)
 	if err != nil {
 		return "", err
 	}
-	return locale.Prompt(d.req.Locale, "now", map[string]any{
-		"Today":   today(d.req.Locale, d.service.Now()),
-		"Matches": catalogue(d.bestMatches()),
-		"Reads":   earlierReads(d.past.Reads),
+	return locale.Prompt(l.req.Locale, "now", map[string]any{
+		"Today":   today(l.req.Locale, l.service.Now()),
+		"Matches": catalogue(bestMatches(l.listed, l.req.Message)),
+		"Reads":   earlierReads(l.past.Reads),
 		"Runs":    strings.TrimSpace(runs),
 		"Draft":   draft,
-		"RunID":   d.draftID(),
-		"Doubts":  doubtsIn(d.pending, d.req.Locale),
-		"Pending": d.pendingGoal(),
-		"Files":   escapeTags(d.files.Tree),
-		"Unread":  d.files.Down,
-		"Lost":    d.files.Lost,
+		"RunID":   runID,
+		"Doubts":  doubtsIn(l.pending, l.req.Locale),
+		"Pending": goalOf(draftIn(l.past.Runs, l.chat), l.service.Now()),
+		"Files":   escapeTags(l.files.Tree),
+		"Unread":  l.files.Down,
+		"Lost":    l.files.Lost,
 
-		"Withdraws": d.offers(toolWithdraw),
+		"Withdraws": l.offers(toolWithdraw),
 	})
 }
 
-// draftID returns the id of the draft that the model may change; "" when there is none.
-func (d *dialog) draftID() string {
-	if d.pending == nil {
+// goalOf returns the goal of a draft that waits; "" when none does.
+func goalOf(draft *plan.Run, at time.Time) string {
+	if draft == nil || !at.Before(draft.Plan.ExpiresAt) {
 		return ""
 	}
-	return d.pending.ID
-}
-
-// pendingGoal returns the goal of the pending draft; "" when there is none.
-func (d *dialog) pendingGoal() string {
-	for _, r := range d.past.Runs {
-		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.service.Now().Before(r.Plan.ExpiresAt) {
-			return toolcall.OneLine(r.Plan.Goal)
-		}
-	}
-	return ""
+	return toolcall.OneLine(draft.Plan.Goal)
 }
 
 // onlyServers returns a catalogue without its operations.
@@ -128,13 +114,13 @@ func onlyServers(listed []tool.Listed) []tool.Listed {
 }
 
 // bestMatches returns the part of a large catalogue that is most like the message; nil of one that is listed whole.
-func (d *dialog) bestMatches() []tool.Listed {
-	if count(d.listed) <= catalogueWhole {
+func bestMatches(listed []tool.Listed, message string) []tool.Listed {
+	if count(listed) <= catalogueWhole {
 		return nil
 	}
-	hits := tool.Search(d.listed, d.req.Message, catalogueBest)
+	hits := tool.Search(listed, message, catalogueBest)
 	var some []tool.Listed
-	for _, l := range d.listed {
+	for _, l := range listed {
 		chosen := tool.Listed{Server: l.Server}
 		for _, h := range hits {
 			if h.Server.ID == l.Server.ID {
@@ -224,7 +210,7 @@ func today(tag locale.Tag, at time.Time) string {
 }
 
 // search answers a search_tools call.
-func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error) {
+func (l *loop) search(ctx context.Context, raw json.RawMessage) (string, error) {
 	query, wrong := searchWords(raw)
 	if len(wrong) > 0 {
 		return toolcall.Errors(wrong), nil
@@ -246,8 +232,8 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 	out := struct {
 		Tools []found `json:"tools"`
 	}{Tools: []found{}}
-	for _, h := range tool.Search(d.listed, query, searchHits) {
-		op, err := d.service.Store.Operation(ctx, d.req.Principal.Account, h.Server, h.Entry)
+	for _, h := range tool.Search(l.listed, query, searchHits) {
+		op, err := l.service.Store.Operation(ctx, l.req.Principal.Account, h.Server, h.Entry)
 		if err != nil {
 			return "", err
 		}

@@ -15,41 +15,46 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
 
-// handleProposals creates a draft, or a new revision of the pending one. It returns the errors
-// that the model has to correct.
-func (d *dialog) handleProposals(ctx context.Context, p *proposal.Batch) (Reply, []fault.Field, error) {
-	if p.Revises {
-		return d.revise(ctx, p.Proposal)
-	}
-	draft, wrong, err := d.drafter().Draft(ctx, p.Proposal)
-	if err != nil {
-		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
+// handleProposals creates a draft, or a new revision of the pending one, and notes it in the step. It returns the errors that the
+// model has to correct.
+func (l *loop) handleProposals(ctx context.Context, p *proposal.Batch, s *step) (wrong []fault.Field, err error) {
+	s.kind = stepPlanned
+	switch wrong, err = l.draft(ctx, p, s); {
+	case errors.Is(err, plan.ErrInvalid):
+		wrong, err = fault.Of(err).Fields, nil
+	case p.Revises && (fault.KindOf(err) == fault.Conflict || fault.KindOf(err) == fault.Gone):
+		s.kind, err = stepMoved, nil
 	}
 	if len(wrong) > 0 {
-		return Reply{}, wrong, nil
+		s.kind = stepCalled
 	}
-	r, err := d.newDraft(ctx, draft)
-	if err == nil {
-		err = d.refuses(ctx, r.Plan)
+	return wrong, err
+}
+
+func (l *loop) draft(ctx context.Context, p *proposal.Batch, s *step) (wrong []fault.Field, err error) {
+	if p.Revises {
+		return l.revise(ctx, p.Proposal, s)
 	}
-	var reply Reply
-	if err == nil {
-		reply, err = d.show(ctx, r)
+	draft, wrong, err := l.drafter().Draft(ctx, p.Proposal)
+	if err != nil {
+		return []fault.Field{{Msg: l.unread(ctx, err)}}, nil
 	}
-	if errors.Is(err, plan.ErrInvalid) {
-		return Reply{}, fault.Of(err).Fields, nil
+	if len(wrong) == 0 {
+		s.reply, err = l.drafting().propose(ctx, draft)
 	}
-	return reply, nil, err
+	return wrong, err
 }
 
 // drafter returns a drafter with the catalogue and the rules of this turn.
-func (d *dialog) drafter() proposal.Drafter {
-	out := d.service.drafter(d.req.Principal.Account, d.req.Locale)
-	out.Listed, out.Rules, out.Denied = d.listed, d.rules, d.noteDeniedStep
+func (l *loop) drafter() proposal.Drafter {
+	out := l.service.drafter(l.req.Principal.Account, l.req.Locale)
+	out.Listed, out.Rules, out.Denied = l.listed, l.rules, l.denied().step
 	return out
 }
 
@@ -57,145 +62,164 @@ func (s *Service) drafter(account string, tag locale.Tag) proposal.Drafter {
 	return proposal.Drafter{Operations: s.Store, Schemas: s.Schemas, IDs: s.IDs, Now: s.Now, Life: s.DraftLife, Account: account, Locale: tag}
 }
 
-// propose stores a plan as a draft and answers with its card.
-func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
-	r, err := d.newDraft(ctx, p)
-	if err != nil {
-		return Reply{}, err
-	}
-	return d.show(ctx, r)
+// provenance is what a plan rests on and who asked for it. It is stored with the draft, and shown on its card.
+type provenance struct {
+	asked    Request          // the request that it answers; the zero Request for a person's own edit
+	by       *conversation.By // the model that wrote it; nil: a person did
+	said     string           // the message that it answers
+	sources  []conversation.Source
+	answers  []plan.Answered     // what the model had read, the newest first
+	read     reads.Results       // the same, by the calls
+	readFrom []string            // the ids of the services whose data the model had read
+	notes    []conversation.Note // beside the card
+	askers   []string            // who asked for it, besides whoever has it proposed
+	data     map[string]any      // data of the event
+	viewer   string              // who gets the answer; "": nobody waits for it
+	// refuses returns plan.ErrInvalid for what a person refused; nil: it may be shown again.
+	refuses func(context.Context, plan.Plan) error
+	// preceding returns the messages before the card; nil: none.
+	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
 
-// newDraft returns the draft of a plan, with what is known of it. plan.ErrInvalid says what could not be sent.
-func (d *dialog) newDraft(ctx context.Context, p plan.Plan) (plan.Run, error) {
-	account := d.req.Principal.Account
-	r := plan.Run{
-		ID: cmp.Or(d.runID, d.service.IDs.New(d.service.Now())), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
-		ProjectID: d.chat.ProjectID, Locale: string(d.req.Locale), TraceID: d.req.TraceID, Plan: p, Status: plan.Draft, Question: d.incoming.ID,
+// provenance returns that of what the loop proposes now.
+func (l *loop) provenance() provenance {
+	return provenance{
+		asked: l.req, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
+		readFrom: l.dataFrom(), notes: l.journal.cardNotes(), askers: l.askers(), data: modelData(l.calls.Use), viewer: l.terms.viewer,
+		refuses: l.refusals().check, preceding: l.textMessages,
 	}
-	if d.concludes {
-		r.Conclude = plan.ConcludeWanted
-	}
-	r.ReadFrom = d.dataFrom()
-	if d.job != nil {
-		r.JobID = d.job.ID
-	}
-	r.Besides = d.askers()
-	for _, s := range p.Steps {
-		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
-	}
-	err := d.service.addKnown(ctx, &r, d.reading.Results(), d.began.Add(d.service.modelTime()))
-	return r, err
-}
-
-// show stores a draft and answers with its card. It settles the turn's hold at the same time.
-func (d *dialog) show(ctx context.Context, r plan.Run) (Reply, error) {
-	r.Taken = r.Plan.TakenFrom(d.reading.Answers(), d.incoming.Content, nil)
-	var err error
-	if r.Digest, err = r.Plan.Digest(); err != nil {
-		return Reply{}, err
-	}
-	var reply Reply
-	var writes sync.WaitGroup // the hold is settled although the draft is not stored
-	writes.Go(func() { reply, err = d.storeDraft(ctx, r) })
-	writes.Go(func() { d.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}) })
-	writes.Wait()
-	return reply, err
 }
 
 // askers returns the users who asked for a plan of this turn, besides the one whose request it is: who pressed «answer again»
 // asks for what somebody else wrote.
-func (d *dialog) askers() []string {
-	return slices.DeleteFunc(union(d.incoming.Writers, []string{d.req.speaksFor}), func(user string) bool {
-		return user == "" || user == d.req.Principal.User
+func (l *loop) askers() []string {
+	return slices.DeleteFunc(union(l.incoming.Writers, []string{l.req.speaksFor}), func(user string) bool {
+		return user == "" || user == l.req.Principal.User
 	})
 }
 
-// storeDraft stores a run as the chat's draft. When the chat or its older draft changed after they were read for the
-// prompt, it reads them again.
-func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err error) {
-	chat, old := d.chat, d.draftIn(d.chat)
-	again := chat.PendingRunID != "" && old == nil || d.req.anew != nil
+// modelData returns the event's data about the model that wrote a plan.
+func modelData(use *eligibility.Selection) map[string]any {
+	data := map[string]any{"provider": use.Provider, "model": use.Model}
+	if swap := use.Swap; swap != nil {
+		data["preferred"], data["because"] = swap.Preferred, swap.Reason
+	}
+	return data
+}
+
+// drafting stores a plan as the draft of a chat.
+type drafting struct {
+	provenance
+	service *Service
+	draft   plan.Run          // without its plan
+	chat    conversation.Chat // as it was read for the prompt
+	old     *plan.Run         // the draft that waited in it then; nil: none
+	below   []locale.Phrase   // what the card says below the plan
+	until   time.Time         // when the reads for the card end
+	calls   *paid.Calls       // that the turn settles beside the write
+	count   counter
+}
+
+// drafting returns what stores the plans of the loop.
+func (l *loop) drafting() drafting {
+	r := plan.Run{
+		ID: cmp.Or(l.runID, l.service.IDs.New(l.service.Now())), Account: l.req.Principal.Account, User: l.req.Principal.User, ChatID: l.chat.ID,
+		ProjectID: l.chat.ProjectID, Locale: string(l.req.Locale), TraceID: l.req.TraceID, Status: plan.Draft, Question: l.incoming.ID,
+		JobID: l.terms.jobID,
+	}
+	if l.concludes {
+		r.Conclude = plan.ConcludeWanted
+	}
+	return drafting{
+		provenance: l.provenance(), service: l.service, draft: r, chat: l.chat, old: draftIn(l.past.Runs, l.chat), below: l.terms.below,
+		until: l.began.Add(l.service.modelTime()), calls: l.calls, count: l.count,
+	}
+}
+
+// propose stores a plan as a draft and answers with its card. It settles the turn's hold at the same time. plan.ErrInvalid says what
+// could not be sent, or is not to be proposed.
+func (d drafting) propose(ctx context.Context, p plan.Plan) (reply Reply, err error) {
+	r := d.draft
+	r.Plan, r.ReadFrom, r.Besides = p, d.readFrom, d.askers
+	for _, s := range p.Steps {
+		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
+	}
+	if err := d.service.addKnown(ctx, &r, d.read, d.until); err != nil {
+		return Reply{}, err
+	}
+	if d.refuses != nil {
+		if err := d.refuses(ctx, r.Plan); err != nil {
+			return Reply{}, err
+		}
+	}
+	r.Taken = r.Plan.TakenFrom(d.answers, d.said, nil)
+	if r.Digest, err = r.Plan.Digest(); err != nil {
+		return Reply{}, err
+	}
+	var writes sync.WaitGroup // the hold is settled although the draft is not stored
+	writes.Go(func() { reply, err = d.store(ctx, r) })
+	writes.Go(func() { d.service.settle(ctx, d.calls, d.count, Reply{Kind: KindPlan, By: d.by, Run: &r}, nil) })
+	writes.Wait()
+	return reply, err
+}
+
+// store stores a run as the chat's draft. When the chat or its older draft changed after they were read for the prompt, it reads them
+// again.
+func (d drafting) store(ctx context.Context, r plan.Run) (reply Reply, err error) {
+	chat, old := d.chat, d.old
+	again := chat.PendingRunID != "" && old == nil || d.asked.anew != nil
 	err = retry.Do(ctx, func() (err error) {
 		if again {
 			if chat, old, err = d.readDraft(ctx); err != nil {
 				return err
 			}
 		}
-		replaced, err := d.replacedByCard(ctx)
+		replaced, err := d.replaced(ctx)
 		if err != nil {
 			return err
 		}
 		again = true
 		at := d.service.Now()
-		preceding, err := d.textMessages(ctx, r, at) // created first, because it sorts before the card
+		preceding, err := d.preceding(ctx, r, at) // created first, because it sorts before the card
 		if err != nil {
 			return err
 		}
 		r.Dropped = plan.DroppedFor(old, r.Plan)
-		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, d.describe(r)))
-		card.By, card.Sources, card.Notes = d.by(), d.sources, d.cardNotes()
+		text := locale.Lines(append([]locale.Phrase{run.Describe(r.Plan, r.Dropped)}, d.below...)...)
+		card := withAnswerID(d.asked, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.asked.Locale, text))
+		card.By, card.Sources, card.Notes = d.by, d.sources, d.notes
 		draft, err := d.service.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(preceding, card), Replaced: replaced,
-			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.viewer(), at),
+			Data: run.Proposed(r, d.data), Shown: r.Sighted(d.viewer, at),
 		})
 		if err != nil {
 			return err
 		}
 		chat.PendingRunID, chat.UpdatedAt = draft.ID, at
-		reply = Reply{Kind: KindPlan, Before: preceding, Message: card, Chat: chat, Run: &draft, By: card.By}
+		reply = Reply{Kind: KindPlan, Before: preceding, Message: card, Chat: chat, Run: &draft, By: d.by}
 		return nil
 	})
 	return reply, err
 }
 
-// describe returns the text of a proposed plan. Nobody waits for the answer of a job, so its plan is shown to whoever says
-// yes to it before the yes counts, where their client does not say what they saw.
-func (d *dialog) describe(r plan.Run) locale.Phrase {
-	if d.job == nil {
-		return run.Describe(r.Plan, r.Dropped)
-	}
-	return locale.Lines(run.Describe(r.Plan, r.Dropped), locale.Say("turn.proposed_by_job"))
-}
-
-// viewer returns who is shown what the dialog proposes: nobody, when a job does.
-func (d *dialog) viewer() string {
-	if d.job != nil {
-		return ""
-	}
-	return d.req.Viewer()
-}
-
-// replacedByCard returns the answers whose place the card of a plan takes, when the turn answers anew.
-func (d *dialog) replacedByCard(ctx context.Context) ([]conversation.Message, error) {
-	if d.req.anew == nil {
+// replaced returns the answers whose place the card of a plan takes, when the turn answers anew.
+func (d drafting) replaced(ctx context.Context) ([]conversation.Message, error) {
+	if d.asked.anew == nil {
 		return nil, nil
 	}
-	account := d.req.Principal.Account
-	if _, err := d.service.thread().stillDraft(ctx, account, d.req.anew.draft); err != nil {
+	if _, err := d.service.thread().stillDraft(ctx, d.draft.Account, d.asked.anew.draft); err != nil {
 		return nil, err
 	}
-	return d.req.anew.answers, d.service.thread().stillStand(ctx, account, d.chat.ID, d.req.anew.answers)
-}
-
-// draftIn returns the draft that waits in a chat, if it was read for the prompt.
-func (d *dialog) draftIn(chat conversation.Chat) *plan.Run {
-	for _, r := range d.past.Runs {
-		if r.ID == chat.PendingRunID && r.Status == plan.Draft {
-			return &r
-		}
-	}
-	return nil
+	return d.asked.anew.answers, d.service.thread().stillStand(ctx, d.draft.Account, d.chat.ID, d.asked.anew.answers)
 }
 
 // readDraft reads the chat, and the draft that waits in it, if there is one.
-func (d *dialog) readDraft(ctx context.Context) (conversation.Chat, *plan.Run, error) {
-	account := d.req.Principal.Account
-	chat, err := d.service.Store.Chat(ctx, account, d.chat.ID)
+func (d drafting) readDraft(ctx context.Context) (conversation.Chat, *plan.Run, error) {
+	chat, err := d.service.Store.Chat(ctx, d.draft.Account, d.chat.ID)
 	if err != nil || chat.PendingRunID == "" {
 		return chat, nil, err
 	}
-	old, err := d.service.Store.Bare(ctx, account, chat.PendingRunID)
+	old, err := d.service.Store.Bare(ctx, d.draft.Account, chat.PendingRunID)
 	switch {
 	case errors.Is(err, plan.ErrRunNotFound):
 		return chat, nil, nil
@@ -205,13 +229,14 @@ func (d *dialog) readDraft(ctx context.Context) (conversation.Chat, *plan.Run, e
 	return chat, &old, nil
 }
 
-// modelData returns the event's data about the model that wrote a plan.
-func (d *dialog) modelData() map[string]any {
-	data := map[string]any{"provider": d.calls.Use.Provider, "model": d.calls.Use.Model}
-	if swap := d.calls.Use.Swap; swap != nil {
-		data["preferred"], data["because"] = swap.Preferred, swap.Reason
+// draftIn returns the draft that waits in a chat, if it is one of some runs.
+func draftIn(runs []plan.Run, chat conversation.Chat) *plan.Run {
+	for _, r := range runs {
+		if r.ID == chat.PendingRunID && r.Status == plan.Draft {
+			return &r
+		}
 	}
-	return data
+	return nil
 }
 
 // Previewer reads, within limit, the objects that the references of each step name, as far as

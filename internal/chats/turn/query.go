@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"piloto/internal/chats/window"
 	"piloto/internal/ground/locale"
@@ -87,4 +88,31 @@ func (q *query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, erro
 		}
 		return r, nil
 	})
+}
+
+// closing returns the last call of a turn or of a job, without tools, whose answer and prompt have at most these numbers of tokens. What
+// the model has no room for is dropped. why says what ends it.
+func (q *query) closing(use *eligibility.Selection, why string, most, prompt int) (llm.Request, error) {
+	r := q.request(use)
+	output := min(most, r.MaxTokens)
+	end := llm.Message{Role: llm.System, Content: locale.Text(q.tag, "prompt.close", "why", why)}
+	r.Tools, r.MaxTokens = nil, output+end.Estimate()
+	kept, fits := window.Fit(r, min(use.Window, prompt+output), q.answered)
+	if !fits {
+		return r, errContextFull
+	}
+	r.Messages, r.MaxTokens = slices.Concat(kept, []llm.Message{end}), output
+	return r, nil
+}
+
+// lastCall makes a call of the chosen model, and of no other.
+func lastCall(ctx context.Context, calls *paid.Calls, r llm.Request) (llm.Reply, error) {
+	calls.Reserve = paid.Reserve{}
+	return calls.Once(ctx, r)
+}
+
+// judges makes the next call an evaluation of the last answer.
+func (q *query) judges() {
+	q.tools, q.format, q.least = nil, verdictFormat(), verdictTokens
+	q.messages = append(q.messages, llm.Message{Role: llm.System, Content: locale.Text(q.tag, "prompt.evaluate")})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"piloto/internal/chats/intent"
+	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -17,12 +18,25 @@ import (
 // What a person refused is not shown to them again, whatever the model calls it, until they ask for it with a message. The
 // chat remembers it, so turns and jobs of the chat do alike.
 
-// refuses returns plan.ErrInvalid for a plan that has all requests of one that a person refused in the chat, whole as a draft or one step
+// refusals are what persons refused in a chat.
+type refusals struct {
+	service  *Service
+	chat     conversation.Key
+	incoming conversation.Message                // that is answered
+	read     reads.Results                       // what the model read
+	unread   func(context.Context, error) string // tells the model that the store cannot be read
+}
+
+func (l *loop) refusals() refusals {
+	return refusals{l.service, conversation.Key{Account: l.req.Principal.Account, ChatID: l.chat.ID}, l.incoming, l.reading.Results(), l.unread}
+}
+
+// check returns plan.ErrInvalid for a plan that has all requests of one that a person refused in the chat, whole as a draft or one step
 // of it at its approval; nil when it may be shown.
-func (d *dialog) refuses(ctx context.Context, p plan.Plan) error {
-	wrong, err := d.refusal(ctx, p)
+func (f refusals) check(ctx context.Context, p plan.Plan) error {
+	wrong, err := f.of(ctx, p)
 	if err != nil {
-		wrong = []fault.Field{{Msg: d.unread(ctx, err)}}
+		wrong = []fault.Field{{Msg: f.unread(ctx, err)}}
 	}
 	if len(wrong) > 0 {
 		return plan.ErrInvalid.At(wrong...)
@@ -30,8 +44,8 @@ func (d *dialog) refuses(ctx context.Context, p plan.Plan) error {
 	return nil
 }
 
-func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
-	looked, err := d.reading.Results().Of(p)
+func (f refusals) of(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
+	looked, err := f.read.Of(p)
 	if err != nil {
 		return nil, err
 	}
@@ -39,25 +53,25 @@ func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error
 	if err != nil {
 		return nil, err
 	}
-	refusals, err := d.service.Store.Refused(ctx, d.req.Principal.Account, d.chat.ID, requests)
+	refusals, err := f.service.Store.Refused(ctx, f.chat.Account, f.chat.ChatID, requests)
 	if err != nil {
 		return nil, err
 	}
 	for _, was := range refusals {
-		if wrong, err := d.holdsStill(ctx, was); err != nil || len(wrong) > 0 {
+		if wrong, err := f.stands(ctx, was); err != nil || len(wrong) > 0 {
 			return wrong, err
 		}
 	}
 	return nil, nil
 }
 
-// holdsStill returns the error of requests that a person refused; none when they asked for them since.
-func (d *dialog) holdsStill(ctx context.Context, was plan.Refusal) ([]fault.Field, error) {
-	r, err := d.service.Store.Bare(ctx, d.req.Principal.Account, was.RunID)
+// stands returns the error of requests that a person refused; none when they asked for them since.
+func (f refusals) stands(ctx context.Context, was plan.Refusal) ([]fault.Field, error) {
+	r, err := f.service.Store.Bare(ctx, f.chat.Account, was.RunID)
 	if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
 		return nil, err
 	}
-	asked, err := d.asksAgain(ctx, r, was)
+	asked, err := f.askedAgain(ctx, r, was)
 	if err != nil || asked {
 		return nil, err
 	}
@@ -65,9 +79,9 @@ func (d *dialog) holdsStill(ctx context.Context, was plan.Refusal) ([]fault.Fiel
 		": they were shown exactly these requests, and have not asked for them since. Do not propose them again, alone or with others; do something else, or answer in text"}}, nil
 }
 
-// asksAgain reports whether a person asked again, after they refused a draft, for what it had.
-func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refusal) (bool, error) {
-	messages, err := d.service.history().Newest(ctx, conversation.Key{Account: d.req.Principal.Account, ChatID: d.chat.ID})
+// askedAgain reports whether a person asked again, after they refused a draft, for what it had.
+func (f refusals) askedAgain(ctx context.Context, refused plan.Run, was plan.Refusal) (bool, error) {
+	messages, err := f.service.history().Newest(ctx, f.chat)
 	if err != nil {
 		return false, err
 	}
@@ -81,11 +95,11 @@ func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refus
 			said = i
 		}
 	}
-	if d.incoming.At.After(was.At) && !slices.ContainsFunc(messages, func(m conversation.Message) bool { return m.ID == d.incoming.ID }) {
-		if d.job != nil && intent.AsksAgain(d.incoming.Content, false, about) { // it is older than those that were read
+	if f.incoming.At.After(was.At) && !slices.ContainsFunc(messages, func(m conversation.Message) bool { return m.ID == f.incoming.ID }) {
+		if len(messages) > 0 && f.incoming.At.Before(messages[0].At) && intent.AsksAgain(f.incoming.Content, false, about) { // it is older than those that were read
 			return true, nil
 		}
-		messages = append(messages, d.incoming)
+		messages = append(messages, f.incoming)
 	}
 	for i, m := range messages[said+1:] {
 		if m.Role == conversation.RoleUser && !m.At.Before(was.At) && intent.AsksAgain(m.Content, isAsked(messages[:said+1+i]), about) {

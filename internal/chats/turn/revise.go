@@ -11,7 +11,6 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/proposal"
-	"piloto/internal/chats/reads"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -70,8 +69,8 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 		return r, nil
 	}
 	c := change{
-		tag: e.Locale, before: r, next: next, by: e.Principal.User, data: map[string]any{"trace_id": e.TraceID},
-		viewer: Request{Principal: e.Principal}.Viewer(),
+		tag: e.Locale, before: r, next: next, user: e.Principal.User,
+		provenance: provenance{data: map[string]any{"trace_id": e.TraceID}, viewer: Request{Principal: e.Principal}.Viewer()},
 	}
 	reply, err := s.applyChange(ctx, c, began.Add(previewTime))
 	if errors.Is(err, plan.ErrInvalid) {
@@ -103,25 +102,11 @@ func checkEditable(r plan.Run, seen plan.Digest, at time.Time) error {
 
 // change is a new plan for a draft, ready to be stored.
 type change struct {
-	tag      locale.Tag
-	before   plan.Run
-	next     plan.Plan
-	by       string
-	model    *conversation.By // nil: a person wrote the plan
-	reads    []conversation.Source
-	notes    []conversation.Note // beside the card
-	answers  []plan.Answered     // what the model had read, the newest first
-	said     string              // the message that it answers
-	read     reads.Results       // what the model read
-	readFrom []string            // the ids of the services whose data the model had read, besides those of the draft
-	askers   []string            // who asked for it, besides whoever has it changed
-	data     map[string]any      // data of the event
-	asked    Request             // the request that it answers; the zero Request for a person's own edit
-	viewer   string              // viewer that gets the answer
-	// refuses returns plan.ErrInvalid for what a person refused; nil: a person wrote the plan.
-	refuses func(context.Context, plan.Plan) error
-	// said returns the messages before the card; nil: none.
-	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
+	provenance
+	tag    locale.Tag
+	before plan.Run
+	next   plan.Plan
+	user   string // who has it changed
 }
 
 // applyChange adds what is known to the new plan and stores it, while the draft has the digest
@@ -161,7 +146,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		}
 		at := s.Now()
 		if r.Digest == digest && r.Status == plan.Draft { // stored by an earlier attempt whose response was lost
-			reply = Reply{Kind: KindPlan, Message: run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()), Chat: chat, Run: &r, By: c.model}
+			reply = Reply{Kind: KindPlan, Message: run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()), Chat: chat, Run: &r, By: c.by}
 			return nil
 		}
 		if err := checkEditable(r, c.before.Digest, at); err != nil {
@@ -186,10 +171,10 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 			}
 		}
 		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()))
-		card.By, card.Sources, card.Notes = c.model, c.reads, c.notes
-		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
-		if c.model != nil {
-			rev.Model = c.model.Model
+		card.By, card.Sources, card.Notes = c.by, c.sources, c.notes
+		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.user, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
+		if c.by != nil {
+			rev.Model = c.by.Model
 		}
 		r.Dropped = dropped
 		r.ReadFrom, r.Besides = union(r.ReadFrom, c.readFrom), union(r.Besides, c.askers)
@@ -200,7 +185,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 			return err
 		}
 		chat.UpdatedAt = at
-		reply = Reply{Kind: KindPlan, Before: messages, Message: card, Chat: chat, Run: &next, By: c.model}
+		reply = Reply{Kind: KindPlan, Before: messages, Message: card, Chat: chat, Run: &next, By: c.by}
 		return nil
 	})
 	return reply, err
@@ -222,36 +207,27 @@ func stillDropped(ctx context.Context, store plan.BareReader, r plan.Run, next p
 // eventData returns the data of the revision's event.
 func (c change) eventData(digest plan.Digest) map[string]any {
 	data := maps.Clone(c.data)
-	data["digest"], data["before"], data["revision"], data["by"] = digest, c.before.Digest, c.next.Revision, c.by
+	data["digest"], data["before"], data["revision"], data["by"] = digest, c.before.Digest, c.next.Revision, c.user
 	data["changes"] = boundedChanges(c.changes())
 	return data
 }
 
 // revise changes the pending draft as the model proposed.
-func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Field, error) {
-	next, changed, wrong, err := d.drafter().Revise(ctx, *d.pending, p)
-	if err != nil {
-		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
+func (l *loop) revise(ctx context.Context, p plan.Proposal, s *step) ([]fault.Field, error) {
+	next, changed, wrong, err := l.drafter().Revise(ctx, *l.pending, p)
+	switch {
+	case err != nil:
+		return []fault.Field{{Msg: l.unread(ctx, err)}}, nil
+	case len(wrong) > 0:
+		return wrong, nil
+	case !changed:
+		return []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	if len(wrong) > 0 {
-		return Reply{}, wrong, nil
+	c := change{provenance: l.provenance(), tag: l.req.Locale, before: *l.pending, next: next, user: l.req.Principal.User}
+	if s.reply, err = l.service.applyChange(ctx, c, l.began.Add(l.service.modelTime())); err == nil {
+		l.service.settle(ctx, l.calls, l.count, s.reply, nil)
 	}
-	if !changed {
-		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
-	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, notes: d.cardNotes(), answers: d.reading.Answers(), read: d.reading.Results(), said: d.incoming.Content, readFrom: d.dataFrom(), askers: d.askers(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages, refuses: d.refuses}
-	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
-	if errors.Is(err, plan.ErrInvalid) {
-		return Reply{}, fault.Of(err).Fields, nil
-	}
-	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
-		reply, err = d.giveUp(ctx, locale.Say("turn.draft_moved"))
-		return reply, nil, err
-	}
-	if err == nil {
-		d.settle(ctx, reply)
-	}
-	return reply, nil, err
+	return nil, err
 }
 
 // draftBytes bounds a draft in the prompt that the model may change.
@@ -259,15 +235,15 @@ const draftBytes = 32 << 10
 
 // editableDraft returns the chat's draft when it can still be changed and fits into the prompt
 // whole; nil otherwise.
-func (d *dialog) editableDraft() *plan.Run {
-	at := slices.IndexFunc(d.past.Runs, func(r plan.Run) bool { return r.ID == d.chat.PendingRunID })
-	if at < 0 || d.job != nil || checkEditable(d.past.Runs[at], d.past.Runs[at].Digest, d.service.Now()) != nil {
+func (l *loop) editableDraft() *plan.Run {
+	at := slices.IndexFunc(l.past.Runs, func(r plan.Run) bool { return r.ID == l.chat.PendingRunID })
+	if at < 0 || !l.terms.revises || checkEditable(l.past.Runs[at], l.past.Runs[at].Digest, l.service.Now()) != nil {
 		return nil
 	}
-	if raw, err := json.Marshal(d.past.Runs[at].Plan.Steps); err != nil || len(raw) > draftBytes {
+	if raw, err := json.Marshal(l.past.Runs[at].Plan.Steps); err != nil || len(raw) > draftBytes {
 		return nil
 	}
-	return &d.past.Runs[at]
+	return &l.past.Runs[at]
 }
 
 // doubtsIn says which steps of a draft send a request again that may have been done, a line each; "" when none does.

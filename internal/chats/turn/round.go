@@ -4,24 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
-	"piloto/internal/ground/fault"
-	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
-	"piloto/internal/ground/retry"
 	"piloto/internal/models/cache"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
-	"piloto/internal/runs/plan"
+	"strings"
+	"time"
 )
 
 // Bounds of a job.
@@ -35,18 +28,18 @@ const (
 	bytesOfSources = 96 << 10 // of their answers
 )
 
-// work is a job while one of its rounds is made. It converses as a turn does; in its prompt the rounds of the job follow
-// the message.
+// work is a job while one of its rounds is made: a step of its loop, with the rounds of the job after the message in its prompt. What
+// the round came to is stored in the job's rows.
 type work struct {
-	*dialog
-	job    job.Job
-	rounds []job.Round
-	block  *eligibility.Block // the reason why no model can be asked now
+	service *Service
+	loop    *loop
+	rows    *jobRows
+	journal *jobJournal
+	job     *job.Job // of the rows
+	verdict verdict
 
 	closing bool // the next call is for the last text
 	own     bool // the last text is the program's, and not the model's
-
-	goal string // of the plan that the round proposed; "": another invocation did
 }
 
 // Round makes the next round of a job, and says how its execution goes on. It may be repeated: a round that was answered
@@ -77,22 +70,56 @@ func (s *Service) Round(ctx context.Context, account, id string) (job.Next, erro
 		}
 		return "", err
 	}
-	if last := w.last(); last == nil || last.Answered.IsZero() || !last.Handled.IsZero() {
-		judges := w.toJudge()
-		reason, err := w.askRound(ctx)
-		switch {
-		case err != nil:
-			return "", err
-		case reason != "" && w.isBusy():
-			w.addTime()
-			return job.NextRound, w.save(ctx, nil)
-		case reason != "" && judges && reason != conversation.StopPerson:
-			return job.NextEnd, w.endUnjudged(ctx)
-		case reason != "":
-			return job.NextClose, w.stop(ctx, reason)
-		}
+	if w.rows.judges() {
+		return w.judge(ctx)
 	}
-	return w.handle(ctx)
+	before := w.loop.reading.Len()
+	step, err := w.loop.next(ctx, ctx)
+	if reason, ok := errors.AsType[jobEnds](err); ok {
+		return w.unasked(ctx, conversation.StopReason(reason))
+	}
+	if err != nil {
+		return "", err
+	}
+	return w.handle(ctx, step, w.loop.reading.Since(before))
+}
+
+// unasked says how a job goes on whose model was not asked, or gave no answer.
+func (w *work) unasked(ctx context.Context, reason conversation.StopReason) (job.Next, error) {
+	if w.isBusy() {
+		w.addTime()
+		return job.NextRound, w.rows.save(ctx, nil)
+	}
+	return job.NextClose, w.stop(ctx, reason)
+}
+
+// loadJob reads a job with its rounds.
+func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error) {
+	rows := &jobRows{service: s}
+	w := &work{service: s, rows: rows, job: &rows.job}
+	var err error
+	if rows.job, err = s.Jobs.Job(ctx, account, id); err != nil || w.job.Status.Terminal() {
+		return w, err
+	}
+	j := rows.job
+	req := Request{
+		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TraceID: j.TraceID,
+	}
+	w.loop = &loop{exchange: s.exchange(req, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID}), service: s, terms: jobTerms(j), agent: actor{Loop: j.Loop}}
+	w.loop.began, w.loop.agent.Name = s.Now(), j.Agent
+	w.journal = &jobJournal{service: s, rows: rows, loop: w.loop, job: &rows.job}
+	w.loop.journal = w.journal
+	rows.rounds, err = s.Jobs.Rounds(ctx, account, id)
+	return w, err
+}
+
+// jobTerms returns what the loop of a job may do. Nobody waits for its answer, so its plan is shown to whoever says yes to it before the
+// yes counts, where their client does not say what they saw. It may not ask unless the agent may, because it may wait for days.
+func jobTerms(j job.Job) terms {
+	return terms{
+		jobID: j.ID, dryRun: j.DryRun, parts: true, long: true, workspace: j.Context, client: j.Tools,
+		below: []locale.Phrase{locale.Say("turn.proposed_by_job")},
+	}
 }
 
 // withCache has the calls of the job's model answered from a cache, if it asks for that.
@@ -103,37 +130,11 @@ func (w *work) withCache(ctx context.Context) context.Context {
 	return ctx
 }
 
-// loadJob reads a job with its rounds.
-func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error) {
-	w := &work{}
-	var err error
-	if w.job, err = s.Jobs.Job(ctx, account, id); err != nil || w.job.Status.Terminal() {
-		return w, err
-	}
-	j := w.job
-	w.dialog = s.dialog(Request{
-		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TraceID: j.TraceID,
-	}, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID})
-	w.dialog.job, w.began = &w.job, s.Now()
-	w.saveNext = w.keepNext
-	w.agent = actor{Loop: j.Loop}
-	w.agent.Name = j.Agent
-	w.rounds, err = s.Jobs.Rounds(ctx, account, id)
-	return w, err
-}
-
-func (w *work) last() *job.Round {
-	if len(w.rounds) == 0 {
-		return nil
-	}
-	return &w.rounds[len(w.rounds)-1]
-}
-
 // overReason returns the reason to end the job before another round. An answer that waits for its evaluation is judged
 // although the steps or the time of the agent are used up.
 func (w *work) overReason() conversation.StopReason {
 	now := w.service.Now()
-	steps, _ := w.tally()
+	steps, _ := w.rows.tally()
 	switch {
 	case w.job.StopReason != "":
 		return w.job.StopReason
@@ -141,11 +142,11 @@ func (w *work) overReason() conversation.StopReason {
 		return conversation.StopPerson
 	case w.job.Refused >= job.MostRefused:
 		return conversation.StopRefused
-	case w.toJudge():
+	case w.rows.toJudge():
 		return ""
 	case w.job.Worked >= time.Duration(w.job.Loop.TimeoutS)*time.Second, !now.Before(w.job.EndsAt):
 		return conversation.StopTime
-	case steps >= w.job.Loop.MaxSteps && !w.last().Handled.IsZero():
+	case steps >= w.job.Loop.MaxSteps && !w.rows.last().Handled.IsZero():
 		return conversation.StopSteps
 	}
 	return ""
@@ -157,52 +158,29 @@ func (w *work) stop(ctx context.Context, reason conversation.StopReason) error {
 		return nil
 	}
 	w.job.StopReason = reason
-	if w.block != nil {
-		w.job.Why = w.block.Message().In(w.req.Locale) + " " + w.block.Action().In(w.req.Locale)
+	if w.journal.block != nil {
+		w.job.Why = w.journal.block.Message().In(w.loop.req.Locale) + " " + w.journal.block.Action().In(w.loop.req.Locale)
 	}
-	return w.save(ctx, nil)
+	return w.rows.save(ctx, nil)
 }
 
-// save stores the job with rounds and events. A request to stop that arrived meanwhile is kept.
-func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event) error {
-	w.job.UpdatedAt = w.service.Now()
-	w.job.DueAt = w.job.UpdatedAt.Add(job.CheckEvery)
-	return retry.Do(ctx, func() error {
-		saved, err := w.service.Jobs.SaveJob(ctx, w.job, rounds, slices.Clone(events)...)
-		if err == nil {
-			w.job = saved
-		}
-		if !errors.Is(err, fault.ErrMoved) {
-			return err
-		}
-		now, readErr := w.service.Jobs.Job(ctx, w.job.Account, w.job.ID)
-		if readErr != nil {
-			return readErr
-		}
-		w.job.Version, w.job.StopAt, w.job.Events, w.job.Listed, w.job.Seen = now.Version, now.StopAt, now.Events, now.Listed, now.Seen
-		w.takeTold(now)
-		return err
-	})
+// isBusy reports whether others hold the credit that the last call needs: it is tried again, because they release it. Each
+// try has waited for it.
+func (w *work) isBusy() bool {
+	return w.journal.block != nil && w.journal.block.Reason == eligibility.Busy && w.rows.last() != nil && w.rows.last().Attempt < mostBusy
 }
 
-// handle does what the last answer asks for, and stores what became of it.
-func (w *work) handle(ctx context.Context) (job.Next, error) {
-	r := w.last()
-	if w.calls.Use == nil { // the model was chosen when it was asked
-		w.calls.Use = &eligibility.Selection{}
-		w.calls.Use.Provider, w.calls.Use.Model = r.Provider, r.Model
-	}
-	switch {
-	case r.Eval:
-		return w.handleVerdict(ctx)
-	case len(r.Calls) == 0 && w.files.Waits(): // the agent is done: what it changed is proposed
-		r.Calls = jobCalls(w.applyAll())
-	case w.isSilent(r):
+// addTime adds the time of this invocation to what the job worked.
+func (w *work) addTime() { w.job.Worked += w.service.Now().Sub(w.loop.began) }
+
+// handle stores what a step came to, with the reads that it made.
+func (w *work) handle(ctx context.Context, s step, made []reads.Made) (job.Next, error) {
+	r := w.rows.last()
+	r.Calls, r.Doubted = jobCalls(s.answer.Calls), s.kind == stepDoubted
+	if answer, _ := w.rows.lastAnswer(); len(r.Calls) == 0 && answer == nil { // it has said nothing with which the job could end
 		return job.NextClose, w.stop(ctx, conversation.StopModel)
-	case w.doubts(ctx, r):
-		w.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", w.job.ChatID, "job_id", w.job.ID)
-		r.Doubted = true
-	case len(r.Calls) == 0 && !w.evaluates(r.Text):
+	}
+	if len(r.Calls) == 0 && !r.Doubted && !w.rows.evaluates(r.Text) {
 		return job.NextEnd, w.endWith(ctx, r)
 	}
 	answered, err := w.count(ctx, r)
@@ -210,8 +188,10 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 		return "", err
 	}
 	events := []job.Event{answered}
-	if err := w.answerCalls(ctx, r, &events); err != nil {
-		return "", err
+	if len(r.Calls) > 0 {
+		if err := w.keepCalls(ctx, r, s, made, &events); err != nil {
+			return "", err
+		}
 	}
 	w.addTime()
 	next := job.NextRound
@@ -219,32 +199,16 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 		w.job.RunID, w.job.Question, w.job.Options, w.job.Open = r.RunID, r.Question, r.Options, r.Open
 		w.job.Status, w.job.Waited, next = job.Waiting, w.service.Now(), job.NextWait
 	}
-	return next, w.save(ctx, []job.Round{*r}, events...)
+	return next, w.rows.save(ctx, []job.Round{*r}, events...)
 }
-
-// doubts reports whether the model is asked once more about the text of a round, as that of a turn is.
-func (w *work) doubts(ctx context.Context, r *job.Round) bool {
-	steps, _ := w.tally()
-	w.final = steps >= w.job.Loop.MaxSteps
-	return len(r.Calls) == 0 && !ref.Blank(r.Text) && w.reconsiders(ctx, r.Text)
-}
-
-// isBusy reports whether others hold the credit that the last call needs: it is tried again, because they release it. Each
-// try has waited for it.
-func (w *work) isBusy() bool {
-	return w.block != nil && w.block.Reason == eligibility.Busy && w.last() != nil && w.last().Attempt < mostBusy
-}
-
-// addTime adds the time of this invocation to what the job worked.
-func (w *work) addTime() { w.job.Worked += w.service.Now().Sub(w.began) }
 
 // count adds an answered round to the job as handled, and returns its event. Its caller stores both at once.
 func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
-	if !w.calls.Begun() { // another invocation asked the model
-		w.settleAgain(ctx, r)
+	if !w.loop.calls.Begun() { // another invocation asked the model
+		w.journal.settleAgain(ctx, r)
 	}
 	r.Handled = w.service.Now()
-	w.job.Rounds = len(w.rounds)
+	w.job.Rounds = len(w.rows.rounds)
 	w.job.Micros += r.Micros
 	data := map[string]any{"round": r.N, "provider": r.Provider, "model": r.Model, "cost_micros": r.Micros}
 	if r.Eval {
@@ -260,100 +224,69 @@ func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
 	return job.NewEvent(r.Answered, job.EventAnswered, data)
 }
 
-// answerCalls answers the tool calls of a round: it makes its looks, and proposes its plan or asks its question.
-func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Event) error {
-	if len(r.Calls) == 0 {
-		return nil
-	}
-	s := w.service
-	w.runID, w.round = ids.DeriveAt(r.Answered, "job", w.job.ID, strconv.Itoa(r.N)), r.N
+// keepCalls puts what the calls of a step came to into its round: the reads, and what it waits for.
+func (w *work) keepCalls(ctx context.Context, r *job.Round, s step, made []reads.Made, events *[]job.Event) error {
 	r.Results = make([]string, len(r.Calls))
-	if _, err := s.Store.Status(ctx, w.job.Account, w.runID); err == nil { // an invocation that died proposed it
-		r.RunID = w.runID
-		w.proposed()
-	} else if !errors.Is(err, plan.ErrRunNotFound) {
-		return err
-	} else if err := w.callTools(ctx, r); err != nil {
-		return err
-	}
-	for _, made := range w.reading.Since(w.reading.Len() - len(r.Looks)) {
-		l := made.Source
-		if l.Cut {
-			if err := s.Jobs.KeepText(ctx, w.job, l.ID, strings.Join(made.Lines, "\n")); err != nil {
-				return err
-			}
+	for i, result := range s.results {
+		if r.Results[i] = result; s.kind != stepPlanned && !s.isLeft(i) {
+			r.Results[i] = cmp.Or(result, "{}")
 		}
-		e, err := job.NewEvent(l.At, job.EventLooked, map[string]any{
-			"id": l.ID, "mcp_id": l.MCPID, "service": l.Service, "tool": l.Tool, "method": l.Method, "url": l.URL,
-			"status": l.Status, "request_hash": l.RequestHash, "answer_hash": l.AnswerHash, "error": l.Error,
-		})
+	}
+	for _, m := range made {
+		e, err := w.keepRead(ctx, r, m)
 		if err != nil {
 			return err
 		}
 		*events = append(*events, e)
 	}
 	w.job.Looks += len(r.Looks)
-	kind, data := job.EventProposed, map[string]any{"round": r.N, "run_id": r.RunID, "goal": w.goal}
+	w.rows.addCircles(w.loop.dataFrom()...)
+	w.job.Changes.Set, w.job.Changes.Proposed = w.loop.files.Set, w.loop.files.Proposed
+	if s.kind == stepPlanned {
+		r.RunID = w.loop.runID
+		w.proposed()
+	}
+	w.noteCalls(r, s)
+	r.Open = openCalls(r.N, s.open)
+	var kind string
+	var data map[string]any
 	switch {
-	case r.Question != "":
+	case s.question != nil:
+		posed, err := w.pose(ctx, r, s.question)
+		if err != nil {
+			return err
+		}
+		if !posed {
+			r.Results[s.question.at] = toolcall.Error("", "it was not asked: another question waits for its answer in this chat; go on without it")
+			return nil
+		}
+		r.Question, r.Options = s.question.content(), s.question.options
 		kind, data = job.EventAsked, map[string]any{"round": r.N, "question": r.Question}
 	case len(r.Open) > 0:
 		kind, data = job.EventCalled, map[string]any{"round": r.N, "calls": openNames(r.Open), "objects": openObjects(r.Open)}
 	case r.RunID == "":
 		return nil
+	default:
+		kind, data = job.EventProposed, map[string]any{"round": r.N, "run_id": r.RunID, "goal": s.goal()}
 	}
-	e, err := job.NewEvent(s.Now(), kind, data)
+	e, err := job.NewEvent(w.service.Now(), kind, data)
 	*events = append(*events, e)
 	return err
 }
 
-// callTools hands the calls of a round to their tools.
-func (w *work) callTools(ctx context.Context, r *job.Round) error {
-	before := w.reading.Len()
-	looking, cancel := w.bounded(ctx, job.MostLife, 0)
-	defer cancel()
-	reply, over, err := w.handleCalls(ctx, looking, llm.Reply{Text: r.Text, Calls: callsOf(*r)})
-	if err != nil {
-		return err
-	}
-	for _, made := range w.reading.Since(before) {
-		r.Looks = append(r.Looks, job.Look{Call: made.Sum, Source: made.Source})
-	}
-	w.addCircles(w.dataFrom()...)
-	w.job.Changes.Set, w.job.Changes.Proposed = w.files.Set, w.files.Proposed
-	if over && reply.Run != nil {
-		r.RunID, w.goal = reply.Run.ID, reply.Run.Plan.Goal
-		w.proposed()
-		copy(r.Results, w.results)
-		w.noteCalls(r)
-		return nil
-	}
-	results := w.query.messages[len(w.query.messages)-len(r.Calls):]
-	for i, m := range results {
-		if !w.isLeft(i) {
-			r.Results[i] = cmp.Or(m.Content, "{}")
+// keepRead adds a read to a round, keeps the whole answer of one that was cut, and returns its event.
+func (w *work) keepRead(ctx context.Context, r *job.Round, m reads.Made) (job.Event, error) {
+	l := m.Source
+	r.Looks = append(r.Looks, job.Look{Call: m.Sum, Source: l})
+	if l.Cut {
+		if err := w.service.Jobs.KeepText(ctx, *w.job, l.ID, strings.Join(m.Lines, "\n")); err != nil {
+			return job.Event{}, err
 		}
 	}
-	w.noteCalls(r)
-	r.Open = w.openCalls(r)
-	if w.question == nil {
-		return nil
-	}
-	posed, err := w.pose(ctx, r)
-	if posed {
-		r.Question, r.Options = w.question.content(), w.question.options
-	} else {
-		r.Results[w.question.at] = toolcall.Error("", "it was not asked: another question waits for its answer in this chat; go on without it")
-	}
-	return err
-}
-
-// dryRun returns the result of each proposal in a job that proposes nothing, else "".
-func (d *dialog) dryRun() string {
-	if d.job == nil || !d.job.DryRun {
-		return ""
-	}
-	return `{"note":"this is a dry run: nothing is proposed. Say in your answer what you would propose"}`
+	return job.NewEvent(l.At, job.EventLooked, map[string]any{
+		"id": l.ID, "mcp_id": l.MCPID, "service": l.Service, "tool": l.Tool, "method": l.Method, "url": l.URL,
+		"status": l.Status, "request_hash": l.RequestHash, "answer_hash": l.AnswerHash, "error": l.Error,
+	})
 }
 
 func jobCalls(calls []llm.Call) (list []job.Call) {

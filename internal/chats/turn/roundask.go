@@ -2,31 +2,29 @@ package turn
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"strconv"
-	"time"
-
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
+	"strconv"
+	"time"
 )
 
 // pose puts the question of a round into the chat, and notes in the chat that the job asks. It may be repeated: the
 // message has an id and a place of the round. The chat keeps the note of who asked, because a message that the job took before
 // its process died, and that comes once more, is known by the job alone. It reports false, and poses nothing, while another job asks in the chat,
 // because the next message could not answer both.
-func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
-	s, j, before := w.service, w.job, w.chat.AskingJobID
+func (w *work) pose(ctx context.Context, r *job.Round, q *inquiry) (bool, error) {
+	s, j, before := w.service, w.job, w.loop.chat.AskingJobID
 	if before != "" && before != j.ID {
 		other, err := s.Jobs.Job(ctx, j.Account, before)
 		if err != nil && !errors.Is(err, job.ErrNotFound) || err == nil && other.AsksPerson() {
 			return false, err
 		}
 	}
-	notes, err := w.checker().notes(ctx, withoutOptions(w.question.text))
+	notes, err := w.loop.checker().notes(ctx, withoutOptions(q.text))
 	if err != nil {
 		return false, err
 	}
@@ -38,24 +36,11 @@ func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
 	}
 	id := ids.DeriveAt(r.Answered.Add(time.Millisecond), "job", j.ID, "question", strconv.Itoa(r.N))
 	m := conversation.Message{
-		ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: w.question.content(), JobID: j.ID, At: r.Answered, ReadFrom: j.ReadFrom,
+		ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: q.content(), JobID: j.ID, At: r.Answered, ReadFrom: j.ReadFrom,
 		By: &conversation.By{Agent: j.Agent, Provider: r.Provider, Model: r.Model}, Notes: notes,
 	}
-	w.question.mark(&m)
+	q.mark(&m)
 	w.job.Notes = notes
 	err = retry.Do(ctx, func() error { return s.Store.AddMessages(ctx, j.Account, j.ChatID, "", r.Answered, m) })
 	return err == nil, err
-}
-
-// replied returns what the call is told of the person's answer, with the option that it names; "" when there is none yet.
-func (w *work) replied() (told string, data map[string]any, err error) {
-	if w.job.Reply == "" {
-		return "", nil, nil
-	}
-	answer := map[string]string{"answer": w.job.Reply}
-	if chosen := conversation.Choose(w.job.Options, w.job.Reply); chosen != w.job.Reply {
-		answer["option"] = chosen
-	}
-	raw, err := json.Marshal(answer)
-	return string(raw), map[string]any{"message_id": w.job.ReplyID}, err
 }

@@ -3,10 +3,6 @@ package turn
 import (
 	"context"
 	"errors"
-	"slices"
-	"strconv"
-	"strings"
-
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
@@ -16,6 +12,9 @@ import (
 	"piloto/internal/models/llm"
 	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // CloseJob ends a job that is being ended, or whose execution failed; throttled: because the server had no room for it. The model writes the last text, which says what was
@@ -35,7 +34,7 @@ func (s *Service) CloseJob(ctx context.Context, account, id string, throttled bo
 		w.job.StopReason = conversation.StopNoRoom
 	default: // every attempt at a round failed
 		w.job.StopReason = conversation.StopModel
-		s.Log.ErrorContext(ctx, "job.broken", "account", account, "job_id", id, "rounds", len(w.rounds))
+		s.Log.ErrorContext(ctx, "job.broken", "account", account, "job_id", id, "rounds", len(w.rows.rounds))
 	}
 	if err := w.countOpen(ctx); err != nil {
 		return err
@@ -56,12 +55,12 @@ func (s *Service) CloseJob(ctx context.Context, account, id string, throttled bo
 // countOpen counts the last call of a job that is being ended, when it is not counted yet. What its answer asks for is
 // not done any more.
 func (w *work) countOpen(ctx context.Context) error {
-	last := w.last()
+	last := w.rows.last()
 	switch {
 	case last == nil || !last.Handled.IsZero():
 		return nil
 	case last.Answered.IsZero():
-		return w.chargeLost(ctx, last)
+		return w.journal.chargeLost(ctx, last)
 	}
 	for range last.Calls {
 		last.Results = append(last.Results, `{"error":"the job ended before this was done"}`)
@@ -70,12 +69,12 @@ func (w *work) countOpen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.save(ctx, []job.Round{*last}, answered)
+	return w.rows.save(ctx, []job.Round{*last}, answered)
 }
 
 // lastText returns the last text of a job that is ended.
 func (w *work) lastText(ctx context.Context) (string, error) {
-	if answer, v := w.lastAnswer(); answer != nil { // the agent was done, and was to answer better
+	if answer, v := w.rows.lastAnswer(); answer != nil { // the agent was done, and was to answer better
 		w.verdict = v
 		return answer.Text, nil
 	}
@@ -91,64 +90,59 @@ func (w *work) lastText(ctx context.Context) (string, error) {
 
 // askLastText asks the model once, without tools, what was done and what is open.
 func (w *work) askLastText(ctx context.Context) (string, error) {
-	if last := w.last(); last != nil && last.Closing { // "" when its answer was lost
+	if last := w.rows.last(); last != nil && last.Closing { // "" when its answer was lost
 		return last.Text, nil
 	}
 	w.closing = true
 	if err := w.open(ctx); err != nil {
 		return "", err
 	}
-	if w.block != nil {
-		return "", paid.Blocked{Block: w.block}
+	if w.journal.block != nil {
+		return "", paid.Blocked{Block: w.journal.block}
 	}
-	r, err := w.nextRound(ctx)
+	r, err := w.journal.nextRound(ctx)
 	if err != nil {
 		return "", err
 	}
-	prompt := w.calls.Use.Window
+	prompt := w.loop.calls.Use.Window
 	if budget := w.job.Loop.BudgetMicros; budget > 0 {
 		prompt = w.affordable(budget - w.job.Micros)
 	}
-	request, err := w.closingRequest(locale.Text(w.req.Locale, "job.ended_by", "reason", w.reasonText()), closingTokens, prompt)
+	request, err := w.loop.query.closing(w.loop.calls.Use, locale.Text(w.loop.req.Locale, "job.ended_by", "reason", w.rows.reasonText()), closingTokens, prompt)
 	if err != nil {
 		return "", err
 	}
-	r.Closing, r.Held = true, w.calls.Use.Price.Cost(request.Estimate(), request.MaxTokens)
+	r.Closing, r.Held = true, w.loop.calls.Use.Price.Cost(request.Estimate(), request.MaxTokens)
 	if budget := w.job.Loop.BudgetMicros; budget > 0 && w.job.Micros+r.Held > budget {
 		return "", errors.New("the budget has no room for it")
 	}
-	reason, err := w.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return w.lastCall(asking, request) })
+	reason, err := w.journal.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return lastCall(asking, w.loop.calls, request) })
 	if err != nil || reason != "" {
 		return "", errors.Join(err, errors.New("the model gave none: "+string(reason)))
 	}
-	return w.last().Text, nil
+	return w.rows.last().Text, nil
 }
 
 // affordable returns how many tokens the prompt of the last text may have for so many micros.
 func (w *work) affordable(micros int64) int {
-	price := w.calls.Use.Price
+	price := w.loop.calls.Use.Price
 	if price.Input == 0 {
-		return w.calls.Use.Window
+		return w.loop.calls.Use.Window
 	}
 	left := float64(micros - price.Cost(0, closingTokens))
-	return int(min(left/float64(price.Input)*1e6, float64(w.calls.Use.Window))) // below 0 nothing fits
-}
-
-// reasonText returns why the job is ended, as a part of a sentence.
-func (w *work) reasonText() string {
-	return locale.Text(w.req.Locale, "job.stopped."+string(w.job.StopReason))
+	return int(min(left/float64(price.Input)*1e6, float64(w.loop.calls.Use.Window))) // below 0 nothing fits
 }
 
 // record returns what was done, what is open and what waits, from the record of the job.
 func (w *work) record(ctx context.Context) (string, error) {
 	w.own = true
-	tag := w.req.Locale
+	tag := w.loop.req.Locale
 	_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
 	deleted := errors.Is(err, conversation.ErrChatNotFound)
 	if err != nil && !deleted {
 		return "", err
 	}
-	reason := w.reasonText()
+	reason := w.rows.reasonText()
 	if deleted && w.job.StopReason == conversation.StopBlocked {
 		reason = locale.Text(tag, "job.stopped.without_chat")
 	}
@@ -159,7 +153,7 @@ func (w *work) record(ctx context.Context) (string, error) {
 	if n := w.job.Looks; n > 0 {
 		lines = append(lines, locale.Text(tag, "job.looks", "n", strconv.Itoa(n)))
 	}
-	for _, r := range w.rounds {
+	for _, r := range w.rows.rounds {
 		if r.RunID == "" {
 			continue
 		}
@@ -204,7 +198,7 @@ func (w *work) end(ctx context.Context, reason conversation.StopReason, text str
 		return err
 	}
 	w.service.Log.InfoContext(ctx, "job.ended", "account", w.job.Account, "job_id", w.job.ID, "status", w.job.Status, "stop_reason", reason)
-	return w.save(ctx, rounds, append(events, ended)...)
+	return w.rows.save(ctx, rounds, append(events, ended)...)
 }
 
 // beginEnd stores the time of the job's end, which is the place of its last message. Nothing that is to be stored later
@@ -214,12 +208,12 @@ func (w *work) beginEnd(ctx context.Context) error {
 		return nil
 	}
 	w.job.EndedAt = w.service.Now()
-	return w.save(ctx, nil)
+	return w.rows.save(ctx, nil)
 }
 
 // finalStatus returns the status of a job that ends for a reason.
 func (w *work) finalStatus(reason conversation.StopReason) job.Status {
-	acted := slices.ContainsFunc(w.rounds, func(r job.Round) bool {
+	acted := slices.ContainsFunc(w.rows.rounds, func(r job.Round) bool {
 		return len(r.Looks) > 0 || r.RunID != "" || r.IsText() && !ref.Blank(r.Text)
 	})
 	switch {
@@ -234,26 +228,26 @@ func (w *work) finalStatus(reason conversation.StopReason) job.Status {
 // say adds the last message of the job to its chat. A chat that was deleted hears nothing.
 func (w *work) say(ctx context.Context, text string) error {
 	m := conversation.Message{
-		ID: conversation.AnswerID(w.job.MessageID), Seq: job.EndSeq(w.job), Role: conversation.RoleAssistant, Kind: conversation.KindText,
+		ID: conversation.AnswerID(w.job.MessageID), Seq: job.EndSeq(*w.job), Role: conversation.RoleAssistant, Kind: conversation.KindText,
 		Content: text, JobID: w.job.ID, At: w.job.EndedAt, ReadFrom: w.job.ReadFrom,
 	}
 	var err error
 	if m.Sources, err = w.lastSources(ctx); err != nil {
 		return err
 	}
-	last := w.last()
-	if answer, _ := w.lastAnswer(); answer != nil {
+	last := w.rows.last()
+	if answer, _ := w.rows.lastAnswer(); answer != nil {
 		last = answer
 	}
 	if last != nil {
 		m.By = &conversation.By{Agent: w.job.Agent, Provider: last.Provider, Model: last.Model}
 	}
 	if !w.own {
-		if m.Notes, err = w.checker().notes(ctx, claim.Read(text)); err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
+		if m.Notes, err = w.loop.checker().notes(ctx, claim.Read(text)); err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
 			return err
 		}
 	}
-	m.Notes = slices.Concat(m.Notes, w.deniedNotes(), w.partialNote(), w.costNote(w.job.Micros))
+	m.Notes = slices.Concat(m.Notes, w.job.Denied, w.verdict.note(w.loop.req), w.loop.agent.costNote(w.loop.req, w.job.Micros))
 	w.job.Notes = m.Notes
 	if w.job.Status != job.Success {
 		m.Status, m.StopReason = conversation.Status(w.job.Status), w.job.StopReason
@@ -278,7 +272,7 @@ func (w *work) lastSources(ctx context.Context) ([]conversation.Source, error) {
 			list = append(list, s)
 		}
 	}
-	for _, r := range slices.Backward(w.rounds) {
+	for _, r := range slices.Backward(w.rows.rounds) {
 		for _, l := range slices.Backward(r.Looks) {
 			s := l.Source
 			if size += len(s.Answer); size > bytesOfSources {

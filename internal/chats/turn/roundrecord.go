@@ -3,42 +3,30 @@ package turn
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
-	"strings"
-
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
+	"slices"
+	"strings"
 )
-
-// takeTold takes what the client told while this invocation worked.
-func (w *work) takeTold(now job.Job) {
-	if len(w.job.Open) == 0 || len(now.Told) <= len(w.job.Told) {
-		return
-	}
-	w.job.Note(now.Told[len(w.job.Told):]...)
-	if w.job.Told = now.Told; w.job.Status.Terminal() {
-		w.job.CloseRecord()
-	}
-}
 
 // noteCalls notes which calls of a round were to change something and were not made: of a tool that the agent does not have, of a
 // tool of files or of the client that answers with an error, or a proposal that became no plan.
-func (w *work) noteCalls(r *job.Round) {
-	denied := w.denials.step // its plan is told by that
-	w.denials.step = false
+func (w *work) noteCalls(r *job.Round, s step) {
+	denied := w.journal.denied // its plan is told by that
+	w.journal.denied = false
 	for i, c := range r.Calls {
-		spec, arguments, wrong := w.specOf(c.Name), argumentsOf(c), job.IsError(r.Results[i])
+		spec, arguments, wrong := w.loop.terms.spec(c.Name), argumentsOf(c), job.IsError(r.Results[i])
 		switch {
-		case w.isLeft(i):
+		case s.isLeft(i):
 		case w.lacksTool(c.Name):
 			w.job.Record.Fail(c.Name, arguments, job.RefusedTool)
-		case !w.offers(c.Name) || spec.class != classWrite || c.Name == toolWithdraw:
+		case !w.loop.offers(c.Name) || spec.class != classWrite || c.Name == toolWithdraw:
 		case IsTool(c.Name), c.Name == applySpec.Name:
-			if goal := proposedGoal(c.Name, arguments); wrong && !denied && goal != "" && (IsTool(c.Name) || w.files.Set != "") {
+			if goal := proposedGoal(c.Name, arguments); wrong && !denied && goal != "" && (IsTool(c.Name) || w.loop.files.Set != "") {
 				w.job.Record.FailPlan(goal)
 			}
 		case wrong:
@@ -51,8 +39,8 @@ func (w *work) noteCalls(r *job.Round) {
 
 // lacksTool reports whether a tool that would change something is not there.
 func (w *work) lacksTool(name string) bool {
-	spec := w.specOf(name)
-	return !w.offers(name) && (spec == nil && !onlyLooks(name) || spec != nil && spec.class == classWrite && spec.needs == nil)
+	spec := w.loop.terms.spec(name)
+	return !w.loop.offers(name) && (spec == nil && !onlyLooks(name) || spec != nil && spec.class == classWrite && spec.needs == nil)
 }
 
 // absent returns the calls of a round whose tool is not there, for who watches the job.
@@ -74,7 +62,7 @@ func (w *work) absent(r *job.Round) (list []job.Deed) {
 func (w *work) objectsOf(calls []job.Call) []string {
 	objects := callNames(calls)
 	for i, c := range calls {
-		if w.clientSpec(c.Name) != nil || w.lacksTool(c.Name) {
+		if w.loop.terms.clientSpec(c.Name) != nil || w.lacksTool(c.Name) {
 			continue
 		}
 		arguments := argumentsOf(c)
@@ -83,8 +71,8 @@ func (w *work) objectsOf(calls []job.Call) []string {
 			MCPID string `json:"mcp_id"`
 		}
 		_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read names no service
-		if at := slices.IndexFunc(w.listed, func(l tool.Listed) bool { return l.Server.ID == with.MCPID }); at >= 0 {
-			objects[i] += " (" + toolcall.OneLine(w.listed[at].Server.Name) + ")"
+		if at := slices.IndexFunc(w.loop.listed, func(l tool.Listed) bool { return l.Server.ID == with.MCPID }); at >= 0 {
+			objects[i] += " (" + toolcall.OneLine(w.loop.listed[at].Server.Name) + ")"
 		}
 	}
 	return objects
@@ -113,7 +101,7 @@ func proposedGoal(tool, arguments string) string {
 
 // proposed notes that the round proposed a plan.
 func (w *work) proposed() {
-	w.takeNextChanges()
+	w.rows.takeNextChanges()
 	w.job.Record.Proposed()
 }
 
@@ -157,7 +145,7 @@ func (w *work) addDone(r job.Round, k int) {
 	act := claim.Call{Method: "POST", Tool: call.Name, Sent: call.Arguments, Answered: r.Results[k]}
 	if r.Did == nil {
 		if !job.IsError(act.Answered) {
-			w.done = append(w.done, act)
+			w.loop.done = append(w.loop.done, act)
 		}
 		return
 	}
@@ -166,13 +154,13 @@ func (w *work) addDone(r job.Round, k int) {
 		switch {
 		case d.Refused != "" || d.Failed || d.Kind == job.DeedRead:
 		case d.Kind == job.DeedCommand:
-			w.commands = append(w.commands, claim.Command{Line: d.Name, Code: d.ExitCode, Safe: d.Safe})
+			w.loop.commands = append(w.loop.commands, claim.Command{Line: d.Name, Code: d.ExitCode, Safe: d.Safe})
 		case !changed:
 			changed = true
-			w.done = append(w.done, act)
+			w.loop.done = append(w.loop.done, act)
 		}
 	}
 	if !changed {
-		w.reported = append(w.reported, act.Answered)
+		w.loop.reported = append(w.loop.reported, act.Answered)
 	}
 }

@@ -3,12 +3,11 @@ package turn
 import (
 	"context"
 	"errors"
-	"strings"
-
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
+	"strings"
 )
 
 // resume gives the outcome of the job's plan, or the answer to its question, to the call that waits for it. waits reports
@@ -16,21 +15,21 @@ import (
 func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error) {
 	wait := w.ended
 	switch {
-	case w.isBack():
+	case w.rows.isBack():
 		w.job.Status, w.job.Token = job.Running, ""
-		return "", false, w.save(ctx, nil)
+		return "", false, w.rows.save(ctx, nil)
 	case w.job.Absent:
 		wait = func(context.Context) (string, map[string]any, error) { return "", nil, nil }
 	case w.job.Question != "":
-		wait = func(context.Context) (string, map[string]any, error) { return w.replied() }
+		wait = func(context.Context) (string, map[string]any, error) { return w.rows.replied() }
 	case len(w.job.Open) > 0:
-		wait = func(context.Context) (string, map[string]any, error) { return w.told() }
+		wait = func(context.Context) (string, map[string]any, error) { return w.rows.told() }
 	}
 	told, data, err := wait(ctx)
 	switch {
 	case err != nil:
 		return "", false, err
-	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.watch()):
+	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.rows.watch()):
 		_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
 		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there who could decide
 			return job.NextClose, true, w.stop(ctx, conversation.StopBlocked)
@@ -40,14 +39,14 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 		reason := conversation.StopPerson
 		switch {
 		case !w.job.StopAt.IsZero():
-		case w.job.ClientSilent(w.watch()):
+		case w.job.ClientSilent(w.rows.watch()):
 			return job.NextClose, true, w.stopWithoutClient(ctx)
 		default:
 			reason = conversation.StopExpired
 		}
 		return job.NextClose, true, w.stop(ctx, reason)
 	}
-	last := w.last()
+	last := w.rows.last()
 	for i, result := range last.Results {
 		if result == "" {
 			last.Results[i] = told
@@ -59,7 +58,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	}
 	w.job.RunID, w.job.Question, w.job.Reply, w.job.Token, w.job.Status = "", "", "", "", job.Running
 	w.job.Options, w.job.Open, w.job.Told, w.job.Notes = nil, nil, nil, nil
-	if err := w.save(ctx, []job.Round{*last}, e); err != nil {
+	if err := w.rows.save(ctx, []job.Round{*last}, e); err != nil {
 		return "", false, err
 	}
 	return "", false, nil
@@ -77,13 +76,13 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	}
 	w.countRefusal(r)
 	told, err = outcomes([]plan.Run{r}, w.service.Now())
-	w.past.Runs = []plan.Run{r}
-	w.addCircles(r.DataFrom()...)
+	w.loop.past.Runs = []plan.Run{r}
+	w.rows.addCircles(r.DataFrom()...)
 	if err != nil {
 		return "", nil, err
 	}
 	told = strings.TrimSpace(told)
-	if doubts := doubtsIn(&r, w.req.Locale); doubts != "" {
+	if doubts := doubtsIn(&r, w.loop.req.Locale); doubts != "" {
 		told += "\n" + doubts
 	}
 	files, err := w.filesResumed(ctx, r)
@@ -93,22 +92,14 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 // awaitClient has the job wait until its client says that it is there. A client that is silent for too long ends it.
 func (w *work) awaitClient(ctx context.Context) (job.Next, error) {
 	w.job.Status, w.job.Absent, w.job.Waited = job.Waiting, true, w.service.Now()
-	if w.job.ClientSilent(w.watch()) {
+	if w.job.ClientSilent(w.rows.watch()) {
 		return job.NextClose, w.stopWithoutClient(ctx)
 	}
-	return job.NextWait, w.save(ctx, nil)
-}
-
-// watch says when the client is looked for.
-func (w *work) watch() job.Watch { return job.Watch{Now: w.service.Now(), Began: w.service.AloneSince} }
-
-// isBack reports whether the job waited for nothing but its client, which is there again.
-func (w *work) isBack() bool {
-	return !w.job.Absent && w.job.RunID == "" && w.job.Question == "" && len(w.job.Open) == 0
+	return job.NextWait, w.rows.save(ctx, nil)
 }
 
 // stopWithoutClient ends the job because its client is gone.
 func (w *work) stopWithoutClient(ctx context.Context) error {
-	w.job.Why = locale.Text(w.req.Locale, "job.client_gone", "at", w.job.SeenText())
+	w.job.Why = locale.Text(w.loop.req.Locale, "job.client_gone", "at", w.job.SeenText())
 	return w.stop(ctx, conversation.StopClient)
 }

@@ -107,7 +107,7 @@ func (r *routing) equip(ctx context.Context, set setup.Setup) (err error) {
 	if r.business = r.settings.Context; r.business == "" {
 		r.business = r.service.Router.Business.Read(ctx, account, company, cmp.Or(r.settings.ContextURL, r.service.Router.Context))
 	}
-	if r.agents, err = r.service.loadAgents(ctx, account, set.Servers); err != nil {
+	if r.agents, err = r.loadAgents(ctx, set.Servers); err != nil {
 		return err
 	}
 	loops, err := agent.Delegates(set.Router, set.Loops, r.req.Locale)
@@ -125,13 +125,13 @@ func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conve
 }
 
 // loadAgents returns the account's active agents, as they were approved.
-func (s *Service) loadAgents(ctx context.Context, account string, servers []tool.Server) ([]agent.Agent, error) {
+func (r *routing) loadAgents(ctx context.Context, servers []tool.Server) ([]agent.Agent, error) {
 	var list []agent.Agent
 	for _, server := range servers {
 		if !server.Active || !server.IsAgent() {
 			continue
 		}
-		chat, err := s.Store.Operation(ctx, account, server, tool.Entry{Name: tool.ChatTool})
+		chat, err := r.service.Store.Operation(ctx, r.req.Principal.Account, server, tool.Entry{Name: tool.ChatTool})
 		if errors.Is(err, tool.ErrNotAllowed) {
 			continue // registered while it was offline: no tool is approved yet
 		}

@@ -18,13 +18,14 @@ import (
 func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, error) {
 	s := r.service
 	d := s.dialog(r.req, r.chat)
-	d.began, d.calls, d.agent, d.chat.Agent = r.began, r.calls, actor{Loop: l}, l.Name
+	c := d.loop
+	c.began, c.calls, c.agent, c.chat.Agent = r.began, r.calls, actor{Loop: l}, l.Name
 	var loads errgroup.Group
 	for _, load := range d.loaders(ctx, r.incoming) {
 		loads.Go(load)
 	}
 	loads.Go(func() error { return d.equip(ctx, r.set) })
-	snapshot, err := s.Paid.Eligibility.Snapshot(ctx, d.agent.Asked(question(r.req.Principal.Account, r.chat)), r.set.AI)
+	snapshot, err := s.Paid.Eligibility.Snapshot(ctx, c.agent.Asked(question(r.req.Principal.Account, r.chat)), r.set.AI)
 	if loadErr := loads.Wait(); err == nil {
 		err = loadErr
 	}
@@ -34,7 +35,7 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 	if err := d.prepare(snapshot); err != nil {
 		return Reply{}, err
 	}
-	if block := d.query.resolve(d.calls, snapshot); block != nil {
+	if block := c.query.resolve(c.calls, snapshot); block != nil {
 		return s.thread().storeBlock(ctx, r.req, r.chat, block)
 	}
 	routed := Routed{Action: agent.Delegate, Agent: l.Name, Asked: l.Name, Attempts: 1}
@@ -45,7 +46,7 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 		}
 		count(ctx, reply, err)
 	}
-	d.count = r.count
+	c.count = r.count
 	reply, err := d.converse(ctx, asking)
 	switch {
 	case err != nil || reply.Block != nil:
@@ -61,10 +62,10 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 // failed returns the agent of a conversation with a customer that came to nothing. A person who reads the answer need not
 // be told elsewhere.
 func (d *dialog) failed() failedAgent {
-	if d.req.Route == nil || d.ending.status != conversation.Failed {
+	if d.loop.req.Route == nil || d.ending.status != conversation.Failed {
 		return failedAgent{}
 	}
-	return failedAgent{d.agent.Name, string(d.ending.reason)}
+	return failedAgent{d.loop.agent.Name, string(d.ending.reason)}
 }
 
 // ForCustomer returns what a customer of the router hears. A plan is for the account's own people, who confirm it.

@@ -33,12 +33,12 @@ const (
 
 // summarise begins to make the summary for later turns, when it is due. The function that it returns ends that.
 func (d *dialog) summarise(asking context.Context) (end func()) {
-	if len(d.past.Older.Messages) == 0 {
+	if len(d.loop.past.Older.Messages) == 0 {
 		return func() {}
 	}
-	calls := d.calls.Apart(d.service.record(d.req, d.chat, credit.SourceSummary))
-	sum := &summariser{service: d.service, req: d.req, chat: d.chat, calls: calls, before: d.past.Summary, older: d.past.Older}
-	sum.read = d.dataFrom()
+	calls := d.loop.calls.Apart(d.service.record(d.loop.req, d.loop.chat, credit.SourceSummary))
+	sum := &summariser{service: d.service, req: d.loop.req, chat: d.loop.chat, calls: calls, before: d.loop.past.Summary, older: d.loop.past.Older}
+	sum.read = d.loop.dataFrom()
 	working, cancel := context.WithTimeout(asking, summaryTime)
 	done := make(chan struct{})
 	go func() {
@@ -53,15 +53,6 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 		cancel()
 		<-done
 	}
-}
-
-// dataFrom returns the ids of the servers whose data the prompt of this turn has by now, of reads and of runs.
-func (d *dialog) dataFrom() []string {
-	list := d.past.ReadFrom
-	for _, r := range d.past.Runs {
-		list = union(list, r.DataFrom())
-	}
-	return union(list, d.reading.From())
 }
 
 // union returns the members of two lists, each once, sorted.

@@ -45,7 +45,7 @@ type toolSpec struct {
 	llm.Tool
 	class toolClass
 	needs func(offer) bool // whether a turn has it; nil: each has
-	do    func(ctx context.Context, d *dialog, c toolCall) (string, error)
+	do    func(ctx context.Context, l *loop, c toolCall) (string, error)
 }
 
 // offer is what decides which tools a turn has.
@@ -95,7 +95,7 @@ func needsLook(o offer) bool  { return mayLook(o.listed) }
 func needsDraft(o offer) bool { return o.pending }
 
 // doPropose takes a proposal: it is answered with the plan that all proposals of the reply become.
-func doPropose(_ context.Context, _ *dialog, c toolCall) (string, error) {
+func doPropose(_ context.Context, _ *loop, c toolCall) (string, error) {
 	if c.name == toolRequest {
 		c.batch.proposals.AddRequest(c.raw)
 	} else {
@@ -105,13 +105,13 @@ func doPropose(_ context.Context, _ *dialog, c toolCall) (string, error) {
 }
 
 // doSearch searches the catalogue.
-func doSearch(ctx context.Context, d *dialog, c toolCall) (string, error) {
-	return d.limitedSearch(ctx, c.raw)
+func doSearch(ctx context.Context, l *loop, c toolCall) (string, error) {
+	return l.limitedSearch(ctx, c.raw)
 }
 
 // doLook takes a look: the looks of a reply are made at once.
-func doLook(ctx context.Context, d *dialog, c toolCall) (string, error) {
-	a, wrong, err := d.reading.Parse(ctx, c.at, c.raw)
+func doLook(ctx context.Context, l *loop, c toolCall) (string, error) {
+	a, wrong, err := l.reading.Parse(ctx, c.at, c.raw)
 	if err != nil {
 		return "", err
 	}
@@ -123,8 +123,8 @@ func doLook(ctx context.Context, d *dialog, c toolCall) (string, error) {
 }
 
 // doReadResult reads lines of an answer that was cut.
-func doReadResult(_ context.Context, d *dialog, c toolCall) (string, error) {
-	return d.reading.Result(c.raw), nil
+func doReadResult(_ context.Context, l *loop, c toolCall) (string, error) {
+	return l.reading.Result(c.raw), nil
 }
 
 // callable reports which entries of a server a step may call. A tool that a server changed since its approval is left

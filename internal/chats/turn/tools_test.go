@@ -65,9 +65,9 @@ func TestTheOutcomeOfAHeadHasItsHeaders(t *testing.T) {
 // TestPanicOfAnUnknownToolIsAResult: it is of no class, so nothing is proposed beside it.
 func TestPanicOfAnUnknownToolIsAResult(t *testing.T) {
 	for name, spec := range map[string]*toolSpec{"unknown": nil, "look": specOf(toolLook), "request": specOf(toolRequest)} {
-		d, b := &dialog{}, &batch{}
-		d.service = &Service{Log: slog.New(slog.DiscardHandler)}
-		result := d.panicked(t.Context(), toolCall{name: name, batch: b}, spec, "as the case says")
+		l, b := &loop{}, &batch{}
+		l.service = &Service{Log: slog.New(slog.DiscardHandler)}
+		result := l.panicked(t.Context(), toolCall{name: name, batch: b}, spec, "as the case says")
 		if !strings.Contains(result, "internal error") || (b.proposals.Refused == "") != (name == "look") {
 			t.Errorf("%s: %s, refused %q", name, result, b.proposals.Refused)
 		}

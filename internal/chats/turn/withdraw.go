@@ -31,7 +31,7 @@ var withdrawKeys = []string{"run_id", "reason"}
 func needsDecider(o offer) bool { return o.pending && o.decides }
 
 // doWithdraw takes the call: it is made after the other calls of the reply were read, and before their plan is proposed.
-func doWithdraw(_ context.Context, d *dialog, c toolCall) (string, error) {
+func doWithdraw(_ context.Context, l *loop, c toolCall) (string, error) {
 	var in struct {
 		RunID  string `json:"run_id"`
 		Reason string `json:"reason"`
@@ -40,8 +40,8 @@ func doWithdraw(_ context.Context, d *dialog, c toolCall) (string, error) {
 	if in.Reason = toolcall.Line(in.Reason, len(in.Reason)); in.Reason == "" || utf8.RuneCountInString(in.Reason) > plan.MaxWithdrawalReason {
 		wrong = append(wrong, fault.Field{Loc: []any{"reason"}, Type: "value_error", Msg: fmt.Sprintf("must say why, in at most %d characters", plan.MaxWithdrawalReason)})
 	}
-	if in.RunID != d.pending.ID {
-		wrong = append(wrong, fault.Field{Loc: []any{"run_id"}, Type: "value_error", Msg: "must be that of the draft which waits in this chat: " + d.pending.ID})
+	if in.RunID != l.pending.ID {
+		wrong = append(wrong, fault.Field{Loc: []any{"run_id"}, Type: "value_error", Msg: "must be that of the draft which waits in this chat: " + l.pending.ID})
 	}
 	switch {
 	case len(wrong) > 0:
@@ -55,7 +55,7 @@ func doWithdraw(_ context.Context, d *dialog, c toolCall) (string, error) {
 
 // withdraw takes the draft back, as a reply asks. When it cannot, nothing else of the reply is done: the model wrote it for a
 // chat in which the draft waits no longer.
-func (d *dialog) withdraw(ctx context.Context, b *batch, results []string) {
+func (l *loop) withdraw(ctx context.Context, b *batch, results []string) {
 	w := b.withdrawal
 	if w == nil {
 		return
@@ -64,7 +64,7 @@ func (d *dialog) withdraw(ctx context.Context, b *batch, results []string) {
 	if b.proposals.Revises {
 		why = toolcall.Error("", "it was not withdrawn: you change the same plan in this reply; do one of both")
 	} else {
-		results[w.at], why = d.takeBack(ctx, w.reason)
+		results[w.at], why = l.takeBack(ctx, w.reason)
 	}
 	if why == "" {
 		return
@@ -83,23 +83,23 @@ func (d *dialog) withdraw(ctx context.Context, b *batch, results []string) {
 }
 
 // takeBack takes the draft back. It returns the result for the model, or why the draft was not taken back.
-func (d *dialog) takeBack(ctx context.Context, reason string) (result, why string) {
-	draft := d.pending
-	decision, err := d.service.Runs.Withdraw(ctx, run.Retraction{
-		Account: draft.Account, RunID: draft.ID, Digest: draft.Digest, Locale: d.req.Locale,
-		As: plan.Withdrawal{Message: d.incoming.ID, Reason: reason, Provider: d.calls.Use.Provider, Model: d.calls.Use.Model},
+func (l *loop) takeBack(ctx context.Context, reason string) (result, why string) {
+	draft := l.pending
+	decision, err := l.service.Runs.Withdraw(ctx, run.Retraction{
+		Account: draft.Account, RunID: draft.ID, Digest: draft.Digest, Locale: l.req.Locale,
+		As: plan.Withdrawal{Message: l.incoming.ID, Reason: reason, Provider: l.calls.Use.Provider, Model: l.calls.Use.Model},
 	})
 	switch kind := fault.KindOf(err); {
 	case err == nil:
 	case kind == fault.Conflict, kind == fault.Gone, kind == fault.NotFound:
-		return "", d.keptDraft(ctx, err)
+		return "", l.keptDraft(ctx, err)
 	default:
-		return "", toolcall.Error("", d.unread(ctx, err))
+		return "", toolcall.Error("", l.unread(ctx, err))
 	}
-	d.withdrawn = append(d.withdrawn, decision.Message)
-	d.past.Named = append([]string{draft.ID}, d.past.Named...) // a claim is compared with it, although its card may be far above
-	d.forgetDraft(decision.Run)
-	d.chat.PendingRunID, d.chat.UpdatedAt = "", decision.Message.At
+	l.withdrawn = append(l.withdrawn, decision.Message)
+	l.past.Named = append([]string{draft.ID}, l.past.Named...) // a claim is compared with it, although its card may be far above
+	l.forgetDraft(decision.Run)
+	l.chat.PendingRunID, l.chat.UpdatedAt = "", decision.Message.At
 	return toolcall.Encode(map[string]any{
 		"withdrawn": draft.ID,
 		"note":      "the plan waits no longer and nothing of it was run; the person reads that you withdrew it, and can have it proposed again. Now answer the person, or propose another plan",
@@ -107,7 +107,7 @@ func (d *dialog) takeBack(ctx context.Context, reason string) (result, why strin
 }
 
 // keptDraft tells the model why its draft was not taken back, and what became of it.
-func (d *dialog) keptDraft(ctx context.Context, err error) string {
+func (l *loop) keptDraft(ctx context.Context, err error) string {
 	why := "it ended meanwhile"
 	switch {
 	case errors.Is(err, plan.ErrAlreadyRunning):
@@ -118,24 +118,24 @@ func (d *dialog) keptDraft(ctx context.Context, err error) string {
 		why = "it expired meanwhile"
 	}
 	out := map[string]any{"error": "it was not withdrawn, and nothing was done: " + why}
-	r, err := d.service.Store.Bare(ctx, d.pending.Account, d.pending.ID)
+	r, err := l.service.Store.Bare(ctx, l.pending.Account, l.pending.ID)
 	if err != nil {
 		return toolcall.Encode(out)
 	}
-	d.forgetDraft(r)
-	if now, err := outcomes([]plan.Run{r}, d.service.Now()); err == nil {
+	l.forgetDraft(r)
+	if now, err := outcomes([]plan.Run{r}, l.service.Now()); err == nil {
 		out["now"] = json.RawMessage(strings.TrimSpace(now))
 	}
 	return toolcall.Encode(out)
 }
 
 // forgetDraft notes what became of the draft: the turn cannot change it any more.
-func (d *dialog) forgetDraft(now plan.Run) {
-	for i := range d.past.Runs {
-		if d.past.Runs[i].ID == now.ID {
-			d.past.Runs[i] = now
+func (l *loop) forgetDraft(now plan.Run) {
+	for i := range l.past.Runs {
+		if l.past.Runs[i].ID == now.ID {
+			l.past.Runs[i] = now
 		}
 	}
-	d.pending = nil
-	d.query.tools = slices.DeleteFunc(slices.Clone(d.query.tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
+	l.pending = nil
+	l.query.tools = slices.DeleteFunc(slices.Clone(l.query.tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
 }

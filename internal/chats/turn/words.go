@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/evidence"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -17,25 +18,31 @@ import (
 // A text of a model is shown as data. Its claims are compared with the record of the chat. When the record contradicts it, a
 // note stands beside it.
 
-// keep adds a text of the model to the texts that this turn will store.
-func (d *dialog) keep(text string) {
+// words are the texts of a model beside its calls: they are stored with its answer, and with the card of its plan.
+type words struct {
+	list   []string
+	stream *answerStream // that shows them; nil: none
+}
+
+// keep adds a text.
+func (w *words) keep(text string) {
 	text = strings.TrimSpace(text)
-	if text == "" || slices.Contains(d.words, text) {
+	if text == "" || slices.Contains(w.list, text) {
 		return
 	}
-	d.words = append(d.words, text)
-	if d.query.writing != nil {
-		d.query.writing.keep(text)
+	w.list = append(w.list, text)
+	if w.stream != nil {
+		w.stream.keep(text)
 	}
 }
 
-// fullText returns all texts of the model in this turn, with last at the end.
-func (d *dialog) fullText(last string) string {
-	words := slices.Clone(d.words)
-	if last = strings.TrimSpace(last); last != "" && !slices.Contains(words, last) {
-		words = append(words, last)
+// with returns all texts, with last at the end.
+func (w *words) with(last string) string {
+	list := slices.Clone(w.list)
+	if last = strings.TrimSpace(last); last != "" && !slices.Contains(list, last) {
+		list = append(list, last)
 	}
-	return strings.Join(words, "\n\n")
+	return strings.Join(list, "\n\n")
 }
 
 // giveUp answers with the model's texts and a system notice. Under that of a turn that failed stands its record.
@@ -46,7 +53,7 @@ func (d *dialog) giveUp(ctx context.Context, notice locale.Phrase) (Reply, error
 			d.ending.status = conversation.Partial
 		}
 	}
-	if text := d.fullText(""); text != "" {
+	if text := d.loop.words.with(""); text != "" {
 		notice = locale.Joined{Phrases: []locale.Phrase{locale.Verbatim(shorten(text)), notice}, Between: "\n\n"}
 	}
 	return d.finish(ctx, conversation.KindNotice, notice)
@@ -55,8 +62,8 @@ func (d *dialog) giveUp(ctx context.Context, notice locale.Phrase) (Reply, error
 // textMessages returns the model's text beside the call that proposes a run, as a message. The
 // claim that a plan waits is true by then; a claim of a finished act is compared with the
 // record, except that a text that asks to confirm the plan may say what it made or changed of it.
-func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]conversation.Message, error) {
-	text := d.fullText("")
+func (l *loop) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]conversation.Message, error) {
+	text := l.words.with("")
 	if text == "" {
 		return nil, nil
 	}
@@ -65,29 +72,43 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 	said.Acts = slices.DeleteFunc(said.Acts, func(a claim.Act) bool { // the plan may come in the place of another
 		return a.Withdraws || said.Asks && draft.Drafts(a, r.Plan.Replaces != "")
 	})
-	notes, err := d.checker().notes(ctx, claim.Reading{Acts: said.Acts}) // the plan waits
+	notes, err := l.checker().notes(ctx, claim.Reading{Acts: said.Acts}) // the plan waits
 	if err != nil {
 		return nil, err
 	}
-	m := run.Message(d.service.IDs, r, conversation.KindText, at, d.req.Locale, locale.Verbatim(shorten(text)))
-	m.By, m.Notes = d.by(), notes
+	m := run.Message(l.service.IDs, r, conversation.KindText, at, l.req.Locale, locale.Verbatim(shorten(text)))
+	m.By, m.Notes = l.by(), notes
 	return []conversation.Message{m}, nil
 }
 
 // reconsiders reports whether the model is asked once more, because its text pretends. It is not asked where it cannot propose,
 // or has no further call, and not a second time.
-func (d *dialog) reconsiders(ctx context.Context, text string) bool {
-	if d.doubted != "" || d.final || d.dryRun() != "" || len(d.listed) == 0 || !d.agent.mayPropose() {
+func (l *loop) reconsiders(ctx context.Context, text string) bool {
+	if l.doubted != "" || l.final || l.terms.dryRun || len(l.listed) == 0 || !l.agent.mayPropose() {
 		return false
 	}
-	return d.checker().pretends(ctx, d.chat, text)
+	return l.checker().pretends(ctx, l.chat, text)
 }
 
 // checker returns what the texts of this turn are checked with.
-func (d *dialog) checker() checker {
+func (l *loop) checker() checker {
 	ends := ""
-	if d.req.anew != nil && d.req.anew.draft != nil {
-		ends = d.req.anew.draft.ID
+	if l.req.anew != nil && l.req.anew.draft != nil {
+		ends = l.req.anew.draft.ID
 	}
-	return d.service.checker(d.req, d.chat, ends, func(context.Context) (evidence.Facts, error) { return d.facts(), nil })
+	return l.service.checker(l.req, l.chat, ends, func(context.Context) (evidence.Facts, error) {
+		f := evidence.Facts{
+			Named: l.past.Named, Longer: l.past.Longer, Message: l.incoming, Done: l.done, Commands: l.commands, Read: l.reported,
+			Machine: len(l.terms.client) > 0, Told: []string{l.persona, l.project.Context, l.terms.workspace, l.chat.Summary},
+		}
+		for _, s := range slices.Concat(l.sources, l.past.Reads) {
+			f.Read = append(f.Read, s.Answer)
+		}
+		for _, m := range l.past.Texts {
+			if m.Role == llm.User && len(claim.Orders(m.Content)) == 0 {
+				f.Told = append(f.Told, m.Content)
+			}
+		}
+		return f, nil
+	})
 }

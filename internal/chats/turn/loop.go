@@ -1,0 +1,220 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/changes"
+	"piloto/internal/chats/claim"
+	"piloto/internal/chats/history"
+	"piloto/internal/chats/job"
+	"piloto/internal/chats/reads"
+	"piloto/internal/chats/setup"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
+)
+
+// loop is one agent's work on an answer: what it is asked, its tools, what it read, its change set, and what it proposes. next makes
+// one step of it. A turn makes steps until one is its answer; a job makes one in each round. Neither tells it which of both it is: terms
+// are what it may do, and journal keeps what it did.
+type loop struct {
+	exchange
+	service *Service
+	terms   terms
+	journal journal
+
+	past      history.Past
+	project   conversation.Project
+	listed    []tool.Listed
+	rules     rule.Set
+	incoming  conversation.Message // the user's message
+	persona   string
+	agent     actor
+	pending   *plan.Run // the draft that waits, when the model may change it
+	concludes bool      // the model tells what comes of its plan
+
+	reading  *reads.Set
+	files    changes.Work
+	searches int
+
+	runID      string        // of the plan that it proposes; "": a new one
+	unproposed locale.Phrase // why the last proposal became no plan
+	doubted    string        // a text that the record did not bear out: the model was asked once more, and it stands where nothing takes its place
+	final      bool          // no call of the model follows
+	words      words
+	done       []claim.Call           // acts in no run: a withdrawal of this turn, what the client of a job did
+	commands   []claim.Command        // that the client of a job ran
+	reported   []string               // what it read
+	withdrawn  []conversation.Message // that say which draft was taken back
+}
+
+// terms are what a loop may do, and for whom.
+type terms struct {
+	jobID     string          // of the job whose plans are results of its calls; "": none
+	dryRun    bool            // nothing is proposed
+	revises   bool            // it may change the draft that waits
+	asks      bool            // it may ask the person, whatever the list of the agent says: a question ends it
+	parts     bool            // it may propose some of its changes of files, because it goes on with the others
+	long      bool            // it takes many steps: it reads as many files as it likes, and may make the first one
+	workspace string          // what the client tells of its machine
+	client    []job.Tool      // that the client carries out
+	changes   job.Changes     // of files, that are there when it begins
+	viewer    string          // who is shown what it proposes; "": nobody waits for it
+	below     []locale.Phrase // what a proposed plan says of that
+}
+
+// journal keeps what a loop does: a turn in memory, a job in its rows. Reads that are made at the same time may use it.
+type journal interface {
+	// ask returns the next answer of the model. One that was kept, and that nothing followed, is returned without a call.
+	ask(ctx context.Context) (llm.Reply, error)
+	// bound bounds what an answer asks for. The caller must call the function.
+	bound(ctx context.Context) (context.Context, context.CancelFunc)
+	// wasProposed reports whether the plan of the answer is there: an earlier attempt died after it proposed it.
+	wasProposed(ctx context.Context) (bool, error)
+	// proposing keeps what the changes of files are once the plan is there that applies them.
+	proposing(ctx context.Context, next job.Changes) error
+	// note keeps a note for the message with which the work ends, and cardNotes returns those that a card has already.
+	note(n conversation.Note)
+	cardNotes() []conversation.Note
+	// deny puts a call that a rule denied on record.
+	deny(call plan.Step)
+}
+
+// stepKind names what a step came to.
+type stepKind int
+
+// The kinds of step. Of a plan and of a question nothing follows until a person answers.
+const (
+	stepCalled  stepKind = iota // its calls are answered: the model goes on
+	stepSilent                  // the answer has neither a call nor a text
+	stepDoubted                 // the text pretends: the model was told, and goes on
+	stepSaid                    // the text is the answer
+	stepPlanned                 // a plan waits
+	stepMoved                   // the draft that it changed is not as it was
+)
+
+// step is what one answer of the model came to.
+type step struct {
+	kind     stepKind
+	answer   llm.Reply
+	results  []string // of the calls; "" of one that somebody else answers
+	reply    Reply    // with the card of the plan
+	question *inquiry
+	open     []job.OpenCall // that the client answers
+}
+
+// isLeft reports whether somebody else answers a call: the person, or the client.
+func (s step) isLeft(at int) bool {
+	return s.question != nil && s.question.at == at || slices.ContainsFunc(s.open, func(c job.OpenCall) bool { return placeOf(c) == at })
+}
+
+// goal returns that of the plan that waits; "": an earlier attempt proposed it.
+func (s step) goal() string {
+	if s.reply.Run == nil {
+		return ""
+	}
+	return s.reply.Run.Plan.Goal
+}
+
+// by returns the model that answers.
+func (l *loop) by() *conversation.By { return writtenBy(&l.exchange) }
+
+// equip takes what the account has set.
+func (l *loop) equip(ctx context.Context, set setup.Setup) (err error) {
+	if l.agent.Name == "" { // neither a job nor the router chose it
+		if l.agent, err = actorOf(l.chat, set.Agent); err != nil {
+			return err
+		}
+	}
+	l.project, l.rules, set.Servers = set.Project, set.Rules, l.agent.servers(set.Servers)
+	l.concludes = set.AI.Concludes(l.chat.ProjectID, eligibility.Conclusion(l.chat.Conclude))
+	l.openFiles(ctx, set.Project)
+	l.listed, err = l.service.loadCatalogue(ctx, l.req.Principal.Account, set)
+	return err
+}
+
+// prepare writes the prompt.
+func (l *loop) prepare(snapshot eligibility.Snapshot) error {
+	if snapshot.Assistant != nil {
+		l.persona = snapshot.Assistant.Persona
+	}
+	if l.req.Route != nil {
+		l.persona = l.req.customerPersona()
+	}
+	l.pending = l.editableDraft()
+	l.query.tools = append(l.agent.tools(turnTools(offer{l.listed, l.pending != nil, l.req.Route == nil}), l.terms.asks),
+		slices.Concat(l.terms.clientTools(l.agent), l.fileTools())...)
+	l.reading = l.newReads()
+	always, err := l.prompt()
+	if err != nil {
+		return err
+	}
+	now, err := l.now()
+	before, message := l.past.Texts[:len(l.past.Texts)-1], l.past.Texts[len(l.past.Texts)-1]
+	begin := []llm.Message{{Role: llm.System, Content: always}}
+	if l.past.Summary.Text != "" {
+		text := locale.Text(l.req.Locale, "prompt.summary") + "\n<summary>\n" + escapeTags(l.past.Summary.Text) + "\n</summary>"
+		begin = append(begin, llm.Message{Role: llm.System, Content: text})
+	}
+	l.query.messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})
+	l.query.answered = len(l.query.messages) - 1
+	return err
+}
+
+// next makes one step: it asks the model, and does what its answer asks for. asking bounds the call of the model and the reads. Changes
+// of files that wait are proposed when the model is done.
+func (l *loop) next(ctx, asking context.Context) (step, error) {
+	answer, err := l.journal.ask(asking)
+	if err != nil {
+		return step{answer: answer}, err
+	}
+	if len(answer.Calls) == 0 && l.files.Waits() {
+		answer.Calls = llm.Distinct([]llm.Call{{Name: tool.ApplyChanges, Arguments: "{}"}}, l.query.messages)
+	}
+	if len(answer.Calls) > 0 {
+		return l.answerCalls(ctx, asking, answer)
+	}
+	answer.Text = cmp.Or(strings.TrimSpace(answer.Text), l.doubted)
+	switch {
+	case answer.Text == "" && len(l.words.list) == 0:
+		return step{kind: stepSilent, answer: answer}, nil
+	case l.reconsiders(ctx, answer.Text):
+		l.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", l.chat.ID)
+		l.doubted = answer.Text
+		l.query.messages = append(l.query.messages,
+			llm.Message{Role: llm.Assistant, Content: answer.Text},
+			llm.Message{Role: llm.System, Content: locale.Text(l.req.Locale, "prompt.reconsider")})
+		return step{kind: stepDoubted, answer: answer}, nil
+	}
+	return step{kind: stepSaid, answer: answer}, nil
+}
+
+// dataFrom returns the ids of the servers whose data the prompt has by now, of reads and of runs.
+func (l *loop) dataFrom() []string {
+	list := l.past.ReadFrom
+	for _, r := range l.past.Runs {
+		list = union(list, r.DataFrom())
+	}
+	return union(list, l.reading.From())
+}
+
+// newReads returns the reads of this turn, with what is known when it begins.
+func (l *loop) newReads() *reads.Set {
+	from := l.past.ReadFrom
+	for _, r := range l.past.Runs { // what runs came to is in the prompt, and so is the text of answers whose reads are not
+		from = slices.Concat(from, r.DataFrom())
+	}
+	return reads.NewSet(reads.Turn{
+		Reader: l.service.Reads, Drafter: l.drafter(), Log: l.service.Log, Stopped: errStopped, Denied: l.denied().read,
+		For:  plan.Bound{Account: l.req.Principal.Account, ProjectID: l.chat.ProjectID, TraceID: l.req.TraceID, Key: l.incoming.ID},
+		Most: reads.Most, AskAll: l.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(l.listed, from), Before: l.past.Reads,
+	})
+}
