@@ -28,8 +28,8 @@ func Conclude(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).withPush(c.Push)
-	concluder := &turn.Concluder{Store: s.planStores(), Service: &turn.Service{
-		Store: s.planStores(), Paid: s.paid(c.AI), Tell: s.listeners, IDs: s.IDs, Now: s.Now, Log: s.log,
+	concluder := &turn.Concluder{Store: s.stores.Runs, Service: &turn.Service{
+		Chats: s.stores.Chats, Plans: s.stores.Runs, Setups: s.stores.Setups, Paid: s.paid(c.AI), Tell: s.listeners, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}}
 	return task(s, func(ctx context.Context, in statemachines.ConcludeInput) (Concluded, error) {
 		if in.RunID != "" {

@@ -177,7 +177,8 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 	calls, limits := s.paid(c.AI), s.limits(c.Waits)
 	calls.Credit.Life = holdLife(limits, 0)
 	return &turn.Service{
-		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Reads: s.reads(t), Paid: calls,
+		Chats: s.stores.Chats, Answers: s.stores.Chats, Drafts: s.stores.Chats, Plans: s.stores.Runs, Servers: s.stores.Registry, Setups: s.stores.Setups,
+		Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Reads: s.reads(t), Paid: calls,
 		Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
 		Questions: s.jobs(Jobs{}), Files: s.filesClient(c.Workspace), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}

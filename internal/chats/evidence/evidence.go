@@ -19,26 +19,26 @@ import (
 // mostNamedRuns bounds the runs of a chat that a claim is compared with.
 const mostNamedRuns = 20
 
-// Store reads chats and runs.
-type Store interface {
-	conversation.ChatReader
+// Runs reads runs.
+type Runs interface {
 	plan.Reader
 	plan.BareReader
 }
 
 // Chats reads the evidence of chats.
 type Chats struct {
-	Store Store
+	Chats conversation.ChatReader
+	Runs  Runs
 	Now   func() time.Time
 }
 
 // Waits reports whether a draft waits in a chat now, other than one.
 func (c Chats) Waits(ctx context.Context, k conversation.Key, but string) (bool, error) {
-	chat, err := c.Store.Chat(ctx, k.Account, k.ChatID)
+	chat, err := c.Chats.Chat(ctx, k.Account, k.ChatID)
 	if err != nil || chat.PendingRunID == "" || chat.PendingRunID == but {
 		return false, err
 	}
-	r, err := c.Store.Bare(ctx, k.Account, chat.PendingRunID)
+	r, err := c.Runs.Bare(ctx, k.Account, chat.PendingRunID)
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return false, nil
 	}
@@ -160,7 +160,7 @@ func OfDraft(r plan.Run) *claim.Record {
 
 // runs returns the runs that the newest messages of a chat name, and those that wait, go on and ended last, as they are now.
 func (c Chats) runs(ctx context.Context, f Facts) ([]plan.Run, error) {
-	chat, err := c.Store.Chat(ctx, f.Account, f.ChatID)
+	chat, err := c.Chats.Chat(ctx, f.Account, f.ChatID)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (c Chats) runs(ctx context.Context, f Facts) ([]plan.Run, error) {
 	var reads errgroup.Group
 	for i, id := range ids {
 		reads.Go(func() (err error) {
-			if runs[i], err = c.Store.Run(ctx, f.Account, id); errors.Is(err, plan.ErrRunNotFound) {
+			if runs[i], err = c.Runs.Run(ctx, f.Account, id); errors.Is(err, plan.ErrRunNotFound) {
 				return nil
 			}
 			return err

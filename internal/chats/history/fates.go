@@ -130,10 +130,10 @@ func changedAfter(text conversation.Message, messages []conversation.Message) bo
 
 // readFate reads what became of a run. Only a draft and a run that was cancelled need more than their status.
 func (r Reader) readFate(ctx context.Context, account, id string) (fate, error) {
-	status, err := r.Store.Status(ctx, account, id)
+	status, err := r.Runs.Status(ctx, account, id)
 	of := plan.Run{Status: status}
 	if err == nil && (status == plan.Draft || status == plan.Cancelled) {
-		of, err = r.Store.Bare(ctx, account, id)
+		of, err = r.Runs.Bare(ctx, account, id)
 	}
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return fateDeleted, nil

@@ -34,18 +34,23 @@ const (
 	summaryKeeps    = 4 // of them, the newest stay as they are
 )
 
-// Store reads chats, and the runs of their plans.
-type Store interface {
+// Chats reads the messages and the summaries of chats.
+type Chats interface {
 	conversation.MessageReader
-	plan.BareReader
-	plan.StatusReader
 	// Summary returns the summary of a chat, at a time; the zero Summary when there is none.
 	Summary(ctx context.Context, account, chatID string, at time.Time) (conversation.Summary, error)
 }
 
+// Runs reads the runs of plans.
+type Runs interface {
+	plan.BareReader
+	plan.StatusReader
+}
+
 // Reader reads the histories of chats.
 type Reader struct {
-	Store Store
+	Chats Chats
+	Runs  Runs
 	Now   func() time.Time
 }
 
@@ -186,7 +191,7 @@ func (r Reader) runsOf(ctx context.Context, of Of, messages []conversation.Messa
 	runs := make([]plan.Run, len(ids))
 	var loads errgroup.Group
 	for i, id := range ids {
-		loads.Go(func() (err error) { runs[i], err = r.Store.Bare(ctx, of.Account, id); return })
+		loads.Go(func() (err error) { runs[i], err = r.Runs.Bare(ctx, of.Account, id); return })
 	}
 	return runs, loads.Wait()
 }
@@ -202,7 +207,7 @@ func (r Reader) summaryOf(ctx context.Context, of Of, messages []conversation.Me
 	if texts <= SummarisedAfter {
 		return conversation.Summary{}, nil
 	}
-	return r.Store.Summary(ctx, of.Account, of.Chat.ID, r.Now())
+	return r.Chats.Summary(ctx, of.Account, of.Chat.ID, r.Now())
 }
 
 // Standing drops the messages that others replaced.
@@ -221,7 +226,7 @@ func (r Reader) Newest(ctx context.Context, k conversation.Key) ([]conversation.
 func (r Reader) Pages(ctx context.Context, k conversation.Key) (list []conversation.Message, older bool, err error) {
 	cursor, texts := "", 0
 	for range mostPages {
-		page, next, err := r.Store.Messages(ctx, k.Account, k.ChatID, cursor, PageMessages)
+		page, next, err := r.Chats.Messages(ctx, k.Account, k.ChatID, cursor, PageMessages)
 		if err != nil {
 			return nil, false, err
 		}

@@ -66,7 +66,7 @@ func (s *Service) tailOf(ctx context.Context, account string, messages []convers
 		if m.RunID == "" || t.draft != nil && t.draft.ID == m.RunID {
 			continue
 		}
-		r, err := s.Store.Run(ctx, account, m.RunID)
+		r, err := s.Plans.Run(ctx, account, m.RunID)
 		switch {
 		case errors.Is(err, plan.ErrRunNotFound):
 		case err != nil:
@@ -121,7 +121,7 @@ func (t tail) replacedBy(answer conversation.Message) []conversation.Message {
 // stored. It returns the writers of the replaced message. A repeated request changes nothing.
 func (s *Service) replaceLast(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, []string, error) {
 	account := req.Principal.Account
-	all, _, err := s.Store.Messages(ctx, account, chat.ID, "", history.PageMessages)
+	all, _, err := s.Chats.Messages(ctx, account, chat.ID, "", history.PageMessages)
 	if err != nil {
 		return chat, nil, err
 	}

@@ -259,11 +259,8 @@ func TestADraftThatIsConfirmedMeanwhileStays(t *testing.T) {
 	}
 }
 
-// stopping is a store of a process that dies after a number of writes.
-type stopping struct {
-	turn.Store
-	left *int
-}
+// stopping counts the writes after which the process dies.
+type stopping struct{ left *int }
 
 func (s stopping) write(do func() error) error {
 	if *s.left--; *s.left < 0 {
@@ -272,25 +269,36 @@ func (s stopping) write(do func() error) error {
 	return do()
 }
 
-func (s stopping) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
-	return s.write(func() error { return s.Store.AddMessages(ctx, account, chatID, title, at, list...) })
+// stoppingChats and stoppingPlans are stores of a process that dies after a number of writes.
+type stoppingChats struct {
+	turn.Chats
+	stopping
 }
 
-func (s stopping) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
-	return s.write(func() error { return s.Store.Say(ctx, account, chatID, m) })
+type stoppingPlans struct {
+	turn.Plans
+	stopping
 }
 
-func (s stopping) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
-	return s.write(func() error { return s.Store.Replace(ctx, account, chatID, at, replaced, list...) })
+func (s stoppingChats) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
+	return s.write(func() error { return s.Chats.AddMessages(ctx, account, chatID, title, at, list...) })
 }
 
-func (s stopping) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (next plan.Run, err error) {
-	err = s.write(func() error { next, err = s.Store.Discard(ctx, r, chat, to, rec); return err })
+func (s stoppingChats) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
+	return s.write(func() error { return s.Chats.Say(ctx, account, chatID, m) })
+}
+
+func (s stoppingChats) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+	return s.write(func() error { return s.Chats.Replace(ctx, account, chatID, at, replaced, list...) })
+}
+
+func (s stoppingPlans) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (next plan.Run, err error) {
+	err = s.write(func() error { next, err = s.Plans.Discard(ctx, r, chat, to, rec); return err })
 	return next, err
 }
 
-func (s stopping) Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (next plan.Run, err error) {
-	err = s.write(func() error { next, err = s.Store.Propose(ctx, r, chat, old, rec); return err })
+func (s stoppingPlans) Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (next plan.Run, err error) {
+	err = s.write(func() error { next, err = s.Plans.Propose(ctx, r, chat, old, rec); return err })
 	return next, err
 }
 
@@ -311,7 +319,7 @@ func TestNothingIsLostWhenItStopsBetween(t *testing.T) {
 				w.send(t, "borra la reserva 7")
 				w.Pass(time.Minute)
 				n := left
-				w.service.Store = stopping{w.Store, &n}
+				w.service.Chats, w.service.Plans = stoppingChats{w.Store, stopping{&n}}, stoppingPlans{w.Store, stopping{&n}}
 				_, err := do(w)
 				asked, answers, card := 0, 0, ""
 				for _, m := range w.Messages() {

@@ -61,7 +61,7 @@ func (s *Service) takeAnswer(ctx context.Context, req Request, chatID, messageID
 		Account: req.Principal.Account, ChatID: chatID, MessageID: messageID,
 		Until: at.Add(s.answerTime()), Asked: req.asked, Locale: string(req.Locale),
 	}
-	if err := s.Store.TakeAnswer(ctx, a, at); err != nil {
+	if err := s.Answers.TakeAnswer(ctx, a, at); err != nil {
 		return conversation.Answering{}, err
 	}
 	return a, nil
@@ -73,7 +73,7 @@ func (s *Service) endAnswer(ctx context.Context, a conversation.Answering) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.Store.EndAnswer(ctx, a, s.Now()); err != nil {
+	if err := s.Answers.EndAnswer(ctx, a, s.Now()); err != nil {
 		s.Log.WarnContext(ctx, "turn.answer_kept", "chat_id", a.ChatID, "error", err) // the lease ends by itself
 	}
 }
@@ -141,10 +141,10 @@ func (s *Service) isBusy(message conversation.Message, chat conversation.Chat, a
 //
 // It returns conversation.ErrChatNotFound.
 func (s *Service) Stop(ctx context.Context, p auth.Principal, chatID string) error {
-	if _, err := s.Store.Chat(ctx, p.Account, chatID); err != nil {
+	if _, err := s.Chats.Chat(ctx, p.Account, chatID); err != nil {
 		return err
 	}
-	return s.Store.AskStop(ctx, p.Account, chatID, s.Now())
+	return s.Answers.AskStop(ctx, p.Account, chatID, s.Now())
 }
 
 // strategy produces the answer of an allowed turn: by a conversation (dialog), or by routing.
@@ -173,7 +173,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	if err != nil || reply.Kind != KindMessage && reply.Kind != KindNotice || reply.Chat.PendingRunID == "" {
 		return reply, err
 	}
-	r, err := s.Store.Run(ctx, w.state().req.Principal.Account, reply.Chat.PendingRunID)
+	r, err := s.Plans.Run(ctx, w.state().req.Principal.Account, reply.Chat.PendingRunID)
 	switch {
 	case err != nil:
 		s.Log.WarnContext(ctx, "turn.waiting_unread", "chat_id", reply.Chat.ID, "error", err) // the answer is stored all the same
@@ -252,7 +252,7 @@ func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat
 	if req.Route != nil {
 		of.Routed, of.Company = true, req.Route.Persona.Company
 	}
-	set, err := s.Store.Setup(ctx, of)
+	set, err := s.Setups.Setup(ctx, of)
 	if err != nil {
 		return eligibility.Snapshot{}, err
 	}

@@ -145,13 +145,13 @@ type conclusion struct {
 func (w *conclusion) write(ctx context.Context) (string, error) {
 	s, account := w.service, w.lease.Account
 	var err error
-	switch w.run, err = s.Store.Bare(ctx, account, w.lease.RunID); {
+	switch w.run, err = s.Plans.Bare(ctx, account, w.lease.RunID); {
 	case errors.Is(err, plan.ErrRunNotFound):
 		return concludeGone, nil
 	case err != nil:
 		return "", err
 	}
-	chat, err := s.Store.Chat(ctx, account, w.run.ChatID)
+	chat, err := s.Chats.Chat(ctx, account, w.run.ChatID)
 	switch {
 	case errors.Is(err, conversation.ErrChatNotFound):
 		return concludeGone, nil
@@ -161,7 +161,7 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 	w.exchange = s.exchange(Request{
 		Principal: auth.Principal{Account: account, User: w.run.User}, ChatID: chat.ID, Locale: locale.Tag(w.run.Locale), TraceID: w.run.TraceID,
 	}, chat)
-	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID})
+	set, err := s.Setups.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID})
 	if err != nil {
 		return "", err
 	}

@@ -194,7 +194,7 @@ func (d decider) loadState(ctx context.Context, req Request, chat conversation.C
 			if id == "" {
 				return nil
 			}
-			r, err := d.thread.Store.Run(ctx, account, id)
+			r, err := d.thread.Plans.Run(ctx, account, id)
 			if err == nil && such(r.Status) {
 				*to = &r
 			}
@@ -210,7 +210,7 @@ func (d decider) loadState(ctx context.Context, req Request, chat conversation.C
 	reads.Go(read(chat.ActiveRunID, &st.active, plan.Status.Active))
 	reads.Go(read(last, &st.ended, plan.Status.Terminal))
 	reads.Go(func() (err error) {
-		st.messages, _, err = d.thread.Store.Messages(ctx, account, chat.ID, "", screenMessages+1)
+		st.messages, _, err = d.thread.Chats.Messages(ctx, account, chat.ID, "", screenMessages+1)
 		st.messages = history.Standing(st.messages)
 		return err
 	})
@@ -285,14 +285,14 @@ func (d decider) lastSight(ctx context.Context, req Request, chat conversation.C
 	if req.Seen != "" {
 		return plan.Sight{RunID: draft.ID, Digest: req.Seen}, nil
 	}
-	sight, err := d.thread.Store.Shown(ctx, req.Principal.Account, chat.ID, req.Viewer(), d.thread.Now())
+	sight, err := d.thread.Drafts.Shown(ctx, req.Principal.Account, chat.ID, req.Viewer(), d.thread.Now())
 	if err == nil && req.sentBefore(sight.At) {
 		return plan.Sight{}, nil
 	}
 	if err != nil || sight.RunID == draft.ID || sight.RunID == "" {
 		return sight, err
 	}
-	before, err := d.thread.Store.Run(ctx, req.Principal.Account, sight.RunID)
+	before, err := d.thread.Plans.Run(ctx, req.Principal.Account, sight.RunID)
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return plan.Sight{}, nil
 	}
@@ -346,14 +346,14 @@ func (d decider) show(ctx context.Context, req Request, draft plan.Run, messages
 	if !req.ReceivedAt.IsZero() {
 		at = at.Add(d.showTime)
 	}
-	if err := d.thread.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), messages...); err != nil {
+	if err := d.thread.Drafts.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), messages...); err != nil {
 		return err
 	}
 	if wait := at.Sub(d.thread.Now()); wait > 0 {
 		time.Sleep(wait + time.Millisecond) // times are stored in milliseconds
 	}
 	if now := d.thread.Now(); now.Before(at) { // the clock was set back, or stands still
-		return d.thread.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), now))
+		return d.thread.Drafts.Show(ctx, draft, *draft.Sighted(req.Viewer(), now))
 	}
 	return nil
 }
@@ -428,7 +428,7 @@ func (d decider) waitingElsewhere(ctx context.Context, req Request, st chatState
 			continue
 		}
 		looked[m.RunID] = true
-		r, err := d.thread.Store.Run(ctx, req.Principal.Account, m.RunID)
+		r, err := d.thread.Plans.Run(ctx, req.Principal.Account, m.RunID)
 		if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
 			return "", err
 		}

@@ -49,7 +49,7 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 // and the turn is judged by them. It ends every turn but that of the last message that arrived within the delay.
 func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
 	s, req, account := d.service, d.loop.req, d.loop.req.Principal.Account
-	if d.loop.chat, err = s.Store.Chat(ctx, account, d.loop.chat.ID); err != nil {
+	if d.loop.chat, err = s.Chats.Chat(ctx, account, d.loop.chat.ID); err != nil {
 		return true, Reply{}, err
 	}
 	d.loop.agent, d.loop.files = actor{}, changes.Work{}
@@ -60,7 +60,7 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, s
 		d.loop.past, err = s.history().Load(ctx, req.history(d.loop.chat, message))
 		return
 	})
-	loads.Go(func() (err error) { stopAt, err = s.Store.StopAsked(ctx, account, d.loop.chat.ID); return })
+	loads.Go(func() (err error) { stopAt, err = s.Answers.StopAsked(ctx, account, d.loop.chat.ID); return })
 	err = loads.Wait()
 	notice := ""
 	switch {

@@ -14,13 +14,13 @@ import (
 
 // expiringStore records which message is to be deleted.
 type expiringStore struct {
-	turn.Store
+	turn.Chats
 	expired *string
 }
 
 func (s expiringStore) Expire(ctx context.Context, account, chatID, seq string, at time.Time) error {
 	*s.expired = seq
-	return s.Store.Expire(ctx, account, chatID, seq, at)
+	return s.Chats.Expire(ctx, account, chatID, seq, at)
 }
 
 // deletingModel answers after the chat was deleted.
@@ -36,7 +36,7 @@ func TestMessageOfDeletedChatIsDeleted(t *testing.T) {
 	w := newWorld(t, text("Hola, Ana."))
 	w.send(t, "hola") // a chat with a title
 	expired := ""
-	w.service.Store, w.service.Paid.Models = expiringStore{w.Store, &expired}, providers{deletingModel{w}}
+	w.service.Chats, w.service.Paid.Models = expiringStore{w.Store, &expired}, providers{deletingModel{w}}
 	if reply, err := w.try("¿sigues ahí?"); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Fatalf("%+v, %v", reply, err)
 	}

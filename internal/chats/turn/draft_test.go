@@ -264,9 +264,9 @@ func TestCardNamesItsTargets(t *testing.T) {
 }
 
 // panicky is a store whose operations cannot be read without a panic.
-type panicky struct{ turn.Store }
+type panicky struct{ turn.Servers }
 
-// Operation implements turn.Store.
+// Operation implements turn.Servers.
 func (panicky) Operation(context.Context, string, tool.Server, tool.Entry) (tool.Operation, error) {
 	panic("broken row")
 }
@@ -274,7 +274,7 @@ func (panicky) Operation(context.Context, string, tool.Server, tool.Entry) (tool
 // TestAPanicInAToolIsAResult: the turn goes on, and the model can answer.
 func TestAPanicInAToolIsAResult(t *testing.T) {
 	w := newWorld(t, calls("search_tools", `{"query":"salas"}`), text("No puedo buscarlo ahora."))
-	w.service.Store = panicky{w.Store}
+	w.service.Servers = panicky{w.Store}
 	if reply := w.send(t, "¿qué salas hay?"); reply.Message.Content != "No puedo buscarlo ahora." || !strings.Contains(w.model.lastTool(), "internal error") {
 		t.Errorf("%+v after %s", reply.Message, w.model.lastTool())
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // failingStore is a store that cannot write plans.
-type failingStore struct{ turn.Store }
+type failingStore struct{ turn.Plans }
 
 func (failingStore) Propose(context.Context, plan.Run, conversation.Chat, *plan.Run, run.Record) (plan.Run, error) {
 	return plan.Run{}, errors.New("throttled")
@@ -30,7 +30,7 @@ func TestStoreErrorDuringTurnIsReported(t *testing.T) {
 	w := newWorldWith(t, paidDeployment())
 	w.grant(t, 1)
 	w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", ""))}
-	w.service.Store = failingStore{w.Store}
+	w.service.Plans = failingStore{w.Store}
 	reply := w.send(t, "lista las salas")
 	if reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError {
 		t.Fatalf("%+v", reply)

@@ -64,7 +64,7 @@ func (jj *jobJournal) bound(ctx context.Context) (context.Context, context.Cance
 
 // wasProposed implements journal.
 func (jj *jobJournal) wasProposed(ctx context.Context) (bool, error) {
-	_, err := jj.service.Store.Status(ctx, jj.job.Account, jj.loop.runID)
+	_, err := jj.service.Plans.Status(ctx, jj.job.Account, jj.loop.runID)
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return false, nil
 	}

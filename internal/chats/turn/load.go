@@ -21,7 +21,7 @@ func (s *Service) loadCatalogue(ctx context.Context, account string, set setup.S
 	var reads errgroup.Group
 	for i, server := range active {
 		reads.Go(func() error {
-			list, err := s.Store.Allowlist(ctx, account, server)
+			list, err := s.Servers.Allowlist(ctx, account, server)
 			listed[i] = list.Listed(server, callable(server))
 			return err
 		})

@@ -229,9 +229,9 @@ func TestWhatCannotBeMendedIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-// unreadable is a store whose operations cannot be read the first time.
+// unreadable is a store of servers whose operations cannot be read the first time.
 type unreadable struct {
-	turn.Store
+	turn.Servers
 	failed bool
 }
 
@@ -240,7 +240,7 @@ func (s *unreadable) Operation(ctx context.Context, account string, of tool.Serv
 		s.failed = true
 		return tool.Operation{}, errors.New("throttled")
 	}
-	return s.Store.Operation(ctx, account, of, e)
+	return s.Servers.Operation(ctx, account, of, e)
 }
 
 // A read of the store that fails is a result, and the turn goes on. Only what cannot be written ends it.
@@ -256,7 +256,7 @@ func TestAFailedReadOfTheStoreIsAResult(t *testing.T) {
 		var log bytes.Buffer
 		w := newLookWorld(t)
 		w.service.Log = slog.New(slog.NewTextHandler(&log, nil))
-		w.service.Store = &unreadable{Store: w.service.Store}
+		w.service.Servers = &unreadable{Servers: w.service.Servers}
 		w.model.answers = []any{c.call(w), c.call(w), text("ya")}
 		reply, err := w.try("mira")
 		if err != nil || reply.Kind != c.then || !strings.Contains(log.String(), "turn.unread") || !strings.Contains(log.String(), "throttled") {

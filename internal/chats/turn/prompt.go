@@ -233,7 +233,7 @@ func (l *loop) search(ctx context.Context, raw json.RawMessage) (string, error) 
 		Tools []found `json:"tools"`
 	}{Tools: []found{}}
 	for _, h := range tool.Search(l.listed, query, searchHits) {
-		op, err := l.service.Store.Operation(ctx, l.req.Principal.Account, h.Server, h.Entry)
+		op, err := l.service.Servers.Operation(ctx, l.req.Principal.Account, h.Server, h.Entry)
 		if err != nil {
 			return "", err
 		}

@@ -59,7 +59,7 @@ func (l *loop) drafter() proposal.Drafter {
 }
 
 func (s *Service) drafter(account string, tag locale.Tag) proposal.Drafter {
-	return proposal.Drafter{Operations: s.Store, Schemas: s.Schemas, IDs: s.IDs, Now: s.Now, Life: s.DraftLife, Account: account, Locale: tag}
+	return proposal.Drafter{Operations: s.Servers, Schemas: s.Schemas, IDs: s.IDs, Now: s.Now, Life: s.DraftLife, Account: account, Locale: tag}
 }
 
 // provenance is what a plan rests on and who asked for it. It is stored with the draft, and shown on its card.
@@ -188,7 +188,7 @@ func (d drafting) store(ctx context.Context, r plan.Run) (reply Reply, err error
 		text := locale.Lines(append([]locale.Phrase{run.Describe(r.Plan, r.Dropped)}, d.below...)...)
 		card := withAnswerID(d.asked, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.asked.Locale, text))
 		card.By, card.Sources, card.Notes = d.by, d.sources, d.notes
-		draft, err := d.service.Store.Propose(ctx, r, chat, old, run.Record{
+		draft, err := d.service.Plans.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(preceding, card), Replaced: replaced,
 			Data: run.Proposed(r, d.data), Shown: r.Sighted(d.viewer, at),
 		})
@@ -215,11 +215,11 @@ func (d drafting) replaced(ctx context.Context) ([]conversation.Message, error) 
 
 // readDraft reads the chat, and the draft that waits in it, if there is one.
 func (d drafting) readDraft(ctx context.Context) (conversation.Chat, *plan.Run, error) {
-	chat, err := d.service.Store.Chat(ctx, d.draft.Account, d.chat.ID)
+	chat, err := d.service.Chats.Chat(ctx, d.draft.Account, d.chat.ID)
 	if err != nil || chat.PendingRunID == "" {
 		return chat, nil, err
 	}
-	old, err := d.service.Store.Bare(ctx, d.draft.Account, chat.PendingRunID)
+	old, err := d.service.Plans.Bare(ctx, d.draft.Account, chat.PendingRunID)
 	switch {
 	case errors.Is(err, plan.ErrRunNotFound):
 		return chat, nil, nil

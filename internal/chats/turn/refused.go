@@ -53,7 +53,7 @@ func (f refusals) of(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
 	if err != nil {
 		return nil, err
 	}
-	refusals, err := f.service.Store.Refused(ctx, f.chat.Account, f.chat.ChatID, requests)
+	refusals, err := f.service.Drafts.Refused(ctx, f.chat.Account, f.chat.ChatID, requests)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (f refusals) of(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
 
 // stands returns the error of requests that a person refused; none when they asked for them since.
 func (f refusals) stands(ctx context.Context, was plan.Refusal) ([]fault.Field, error) {
-	r, err := f.service.Store.Bare(ctx, f.chat.Account, was.RunID)
+	r, err := f.service.Plans.Bare(ctx, f.chat.Account, was.RunID)
 	if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
 		return nil, err
 	}

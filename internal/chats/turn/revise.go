@@ -42,7 +42,7 @@ type Edit struct {
 // draft unchanged.
 func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	account := e.Principal.Account
-	r, err := s.Store.Run(ctx, account, e.RunID)
+	r, err := s.Plans.Run(ctx, account, e.RunID)
 	if err != nil {
 		return plan.Run{}, err
 	}
@@ -51,7 +51,7 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	}
 	began := s.Now()
 	d := s.drafter(account, e.Locale)
-	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID})
+	set, err := s.Setups.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID})
 	if err != nil {
 		return plan.Run{}, err
 	}
@@ -127,17 +127,17 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 	if err != nil {
 		return Reply{}, err
 	}
-	dropped, err := stillDropped(ctx, s.Store, c.before, c.next)
+	dropped, err := stillDropped(ctx, s.Plans, c.before, c.next)
 	if err != nil {
 		return Reply{}, err
 	}
 	var reply Reply
 	err = retry.Do(ctx, func() error {
-		r, err := s.Store.Run(ctx, c.before.Account, c.before.ID)
+		r, err := s.Plans.Run(ctx, c.before.Account, c.before.ID)
 		if err != nil {
 			return err
 		}
-		chat, err := s.Store.Chat(ctx, r.Account, r.ChatID)
+		chat, err := s.Chats.Chat(ctx, r.Account, r.ChatID)
 		if errors.Is(err, conversation.ErrChatNotFound) {
 			return plan.ErrNotPending
 		}
@@ -178,7 +178,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		}
 		r.Dropped = dropped
 		r.ReadFrom, r.Besides = union(r.ReadFrom, c.readFrom), union(r.Besides, c.askers)
-		next, err := s.Store.Revise(ctx, r, chat, rev, run.Record{
+		next, err := s.Plans.Revise(ctx, r, chat, rev, run.Record{
 			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Replaced: replaced, Shown: shown.Sighted(c.viewer, at),
 		})
 		if err != nil {

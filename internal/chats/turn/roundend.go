@@ -137,7 +137,7 @@ func (w *work) affordable(micros int64) int {
 func (w *work) record(ctx context.Context) (string, error) {
 	w.own = true
 	tag := w.loop.req.Locale
-	_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
+	_, err := w.service.Chats.Chat(ctx, w.job.Account, w.job.ChatID)
 	deleted := errors.Is(err, conversation.ErrChatNotFound)
 	if err != nil && !deleted {
 		return "", err
@@ -157,7 +157,7 @@ func (w *work) record(ctx context.Context) (string, error) {
 		if r.RunID == "" {
 			continue
 		}
-		run, err := w.service.Store.Bare(ctx, w.job.Account, r.RunID)
+		run, err := w.service.Plans.Bare(ctx, w.job.Account, r.RunID)
 		if errors.Is(err, plan.ErrRunNotFound) {
 			continue
 		}
@@ -253,7 +253,7 @@ func (w *work) say(ctx context.Context, text string) error {
 		m.Status, m.StopReason = conversation.Status(w.job.Status), w.job.StopReason
 	}
 	err = retry.Do(ctx, func() error {
-		return w.service.Store.AddMessages(ctx, w.job.Account, w.job.ChatID, "", w.job.EndedAt, m)
+		return w.service.Chats.AddMessages(ctx, w.job.Account, w.job.ChatID, "", w.job.EndedAt, m)
 	})
 	if errors.Is(err, conversation.ErrChatNotFound) {
 		return nil
@@ -283,7 +283,7 @@ func (w *work) lastSources(ctx context.Context) ([]conversation.Source, error) {
 		if r.RunID == "" {
 			continue
 		}
-		run, err := w.service.Store.Bare(ctx, w.job.Account, r.RunID)
+		run, err := w.service.Plans.Bare(ctx, w.job.Account, r.RunID)
 		if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (w *work) proposeLeft(ctx context.Context) error {
 		return nil
 	}
 	w.loop.runID = ids.DeriveAt(w.job.CreatedAt, "job", w.job.ID, "left")
-	if _, err := s.Store.Status(ctx, w.job.Account, w.loop.runID); !errors.Is(err, plan.ErrRunNotFound) { // it is there, or nobody knows
+	if _, err := s.Plans.Status(ctx, w.job.Account, w.loop.runID); !errors.Is(err, plan.ErrRunNotFound) { // it is there, or nobody knows
 		return err
 	}
 	if w.loop.project.ID == "" && w.loop.listed == nil { // nothing was read for a last call

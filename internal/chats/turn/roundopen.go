@@ -14,7 +14,7 @@ import (
 // open reads what a round needs, and writes its prompt.
 func (w *work) open(ctx context.Context) error {
 	s, j := w.service, w.job
-	chat, err := s.Store.Chat(ctx, j.Account, j.ChatID)
+	chat, err := s.Chats.Chat(ctx, j.Account, j.ChatID)
 	if err != nil {
 		return err
 	}

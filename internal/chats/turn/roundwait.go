@@ -30,7 +30,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	case err != nil:
 		return "", false, err
 	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.rows.watch()):
-		_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
+		_, err := w.service.Chats.Chat(ctx, w.job.Account, w.job.ChatID)
 		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there who could decide
 			return job.NextClose, true, w.stop(ctx, conversation.StopBlocked)
 		}
@@ -66,7 +66,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 
 // ended returns what the call is told of the end of the job's plan; "" when it has not ended.
 func (w *work) ended(ctx context.Context) (told string, data map[string]any, err error) {
-	r, err := w.service.Store.Bare(ctx, w.job.Account, w.job.RunID)
+	r, err := w.service.Plans.Bare(ctx, w.job.Account, w.job.RunID)
 	data = map[string]any{"run_id": w.job.RunID, "status": r.Status}
 	switch {
 	case errors.Is(err, plan.ErrRunNotFound):

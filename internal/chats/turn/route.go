@@ -131,7 +131,7 @@ func (r *routing) loadAgents(ctx context.Context, servers []tool.Server) ([]agen
 		if !server.Active || !server.IsAgent() {
 			continue
 		}
-		chat, err := r.service.Store.Operation(ctx, r.req.Principal.Account, server, tool.Entry{Name: tool.ChatTool})
+		chat, err := r.service.Servers.Operation(ctx, r.req.Principal.Account, server, tool.Entry{Name: tool.ChatTool})
 		if errors.Is(err, tool.ErrNotAllowed) {
 			continue // registered while it was offline: no tool is approved yet
 		}
@@ -303,7 +303,7 @@ func (r *routing) askAgent(ctx context.Context, a agent.Agent, m agent.Message) 
 	if !r.req.MayRepeat {
 		return r.service.Router.Agents.Ask(ctx, account, a, m)
 	}
-	switch err := r.service.Store.NoteAsked(ctx, account, r.chat.ID, r.incoming.ID, r.service.Now()); {
+	switch err := r.service.Answers.NoteAsked(ctx, account, r.chat.ID, r.incoming.ID, r.service.Now()); {
 	case errors.Is(err, conversation.ErrAsked):
 		return agent.Answer{}, agent.ErrLate.With("agent", a.Name).Because(err)
 	case err != nil:
@@ -319,7 +319,7 @@ func (r *routing) allowRetry(ctx context.Context) {
 	if !r.req.MayRepeat {
 		return
 	}
-	if err := r.service.Store.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.incoming.ID, r.service.Now()); err != nil {
+	if err := r.service.Answers.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.incoming.ID, r.service.Now()); err != nil {
 		r.service.Log.WarnContext(ctx, "router.asked_kept", "session_id", r.req.ChatID, "error", err)
 	}
 }

@@ -22,17 +22,10 @@ import (
 	"piloto/internal/workspace/files"
 )
 
-// Store reads and writes the data of a turn.
-type Store interface {
+// Chats reads and writes chats and their messages.
+type Chats interface {
 	conversation.ChatReader
 	conversation.MessageReader
-	tool.AllowlistReader
-	tool.OperationReader
-	plan.Reader
-	plan.BareReader
-	plan.StatusReader
-	// Setup returns what an account has set, as of a time that is not before the call.
-	Setup(ctx context.Context, of setup.Of) (setup.Setup, error)
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
 	// AddTold is AddMessages of one message, with what the hooks of the account are told of it.
@@ -44,6 +37,50 @@ type Store interface {
 	// Replace appends messages, the last of which takes the place of others: both or neither. It returns fault.ErrMoved
 	// when another message took their place meanwhile.
 	Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error
+	// DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that
+	// agent. Otherwise it returns fault.ErrMoved.
+	DropAgent(ctx context.Context, account, chatID, name string, at time.Time, m conversation.Message) error
+	// SetAsking changes the job that asks in a chat; "" is none. It returns fault.ErrMoved when it was not before.
+	SetAsking(ctx context.Context, account, chatID, before, now string) error
+	// Summary returns the summary of a chat, at a time; the zero Summary when there is none.
+	Summary(ctx context.Context, account, chatID string, at time.Time) (conversation.Summary, error)
+	PutSummary(ctx context.Context, account, chatID string, s conversation.Summary) error
+}
+
+// Answers holds the leases of the answers that are being written.
+type Answers interface {
+	// TakeAnswer takes the lease to answer a message, when no other holder has it at a time.
+	// Otherwise it returns conversation.ErrAnswering. EndAnswer releases the lease.
+	TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error
+	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, messages ...conversation.Message) error
+	// AskStop records a request to stop the chat's answer. StopAsked returns the time of that
+	// request; the zero time when there is none.
+	AskStop(ctx context.Context, account, chatID string, at time.Time) error
+	StopAsked(ctx context.Context, account, chatID string) (time.Time, error)
+	// NoteAsked records that an agent is about to be called for a message. It returns
+	// conversation.ErrAsked when that was recorded before. EndAsked deletes the record, so that
+	// an agent can be called again.
+	NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
+	EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
+}
+
+// Drafts remembers which drafts the viewers of a chat were shown, and what was refused in it.
+type Drafts interface {
+	// Show records that a viewer is shown a draft, and adds messages with it, while the chat
+	// waits for that draft. Otherwise it returns fault.ErrMoved. Shown returns the plan that the
+	// viewer was shown last, at a time; the zero Sight after that record expired.
+	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
+	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
+	// Refused returns the refusals in a chat that some requests (plan.Plan.EachRequest) meet: of which they have all, or one that
+	// was refused in three plans.
+	Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error)
+}
+
+// Plans reads runs, and writes those that are drafts.
+type Plans interface {
+	plan.Reader
+	plan.BareReader
+	plan.StatusReader
 	run.Proposer
 	// Discard ends a draft, and posts and replaces messages with it. It returns fault.ErrMoved when it is a draft no longer.
 	Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error)
@@ -53,35 +90,18 @@ type Store interface {
 	// Retake replaces the values of a draft's plan that were read, after they were read again, with the event that tells
 	// it. It returns fault.ErrMoved when the draft is not as it was read.
 	Retake(ctx context.Context, r plan.Run, taken []plan.Taken, rec run.Record) (plan.Run, error)
-	// Show records that a viewer is shown a draft, and adds messages with it, while the chat
-	// waits for that draft. Otherwise it returns fault.ErrMoved. Shown returns the plan that the
-	// viewer was shown last, at a time; the zero Sight after that record expired.
-	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
-	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
-	// Refused returns the refusals in a chat that some requests (plan.Plan.EachRequest) meet: of which they have all, or one that
-	// was refused in three plans.
-	Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error)
-	// DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that
-	// agent. Otherwise it returns fault.ErrMoved.
-	DropAgent(ctx context.Context, account, chatID, name string, at time.Time, m conversation.Message) error
-	// AskStop records a request to stop the chat's answer. StopAsked returns the time of that
-	// request; the zero time when there is none.
-	AskStop(ctx context.Context, account, chatID string, at time.Time) error
-	StopAsked(ctx context.Context, account, chatID string) (time.Time, error)
-	// TakeAnswer takes the lease to answer a message, when no other holder has it at a time.
-	// Otherwise it returns conversation.ErrAnswering. EndAnswer releases the lease.
-	TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error
-	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, messages ...conversation.Message) error
-	// SetAsking changes the job that asks in a chat; "" is none. It returns fault.ErrMoved when it was not before.
-	SetAsking(ctx context.Context, account, chatID, before, now string) error
-	// Summary returns the summary of a chat, at a time; the zero Summary when there is none.
-	Summary(ctx context.Context, account, chatID string, at time.Time) (conversation.Summary, error)
-	PutSummary(ctx context.Context, account, chatID string, s conversation.Summary) error
-	// NoteAsked records that an agent is about to be called for a message. It returns
-	// conversation.ErrAsked when that was recorded before. EndAsked deletes the record, so that
-	// an agent can be called again.
-	NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
-	EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
+}
+
+// Servers reads what the servers of an account can do.
+type Servers interface {
+	tool.AllowlistReader
+	tool.OperationReader
+}
+
+// Setups reads what accounts have set.
+type Setups interface {
+	// Setup returns what an account has set, as of a time that is not before the call.
+	Setup(ctx context.Context, of setup.Of) (setup.Setup, error)
 }
 
 // Listeners notifies the clients that have an account's chats open.
@@ -104,7 +124,12 @@ type Deciders interface {
 
 // Service answers messages.
 type Service struct {
-	Store     Store
+	Chats     Chats
+	Answers   Answers
+	Drafts    Drafts
+	Plans     Plans
+	Servers   Servers
+	Setups    Setups
 	Runs      Deciders
 	Schemas   tool.Compiler   // judges the arguments of calls
 	Paid      *paid.Service   // calls models
@@ -197,7 +222,9 @@ func withAnswerID(req Request, m conversation.Message) conversation.Message {
 }
 
 // history reads the histories of chats.
-func (s *Service) history() history.Reader { return history.Reader{Store: s.Store, Now: s.Now} }
+func (s *Service) history() history.Reader {
+	return history.Reader{Chats: s.Chats, Runs: s.Plans, Now: s.Now}
+}
 
 // history says which history the answer to a message needs.
 func (r Request) history(chat conversation.Chat, message conversation.Message) history.Of {

@@ -125,7 +125,7 @@ func (w *answerStream) follow(ctx context.Context) {
 		case <-tell.C:
 			w.push(ctx)
 		case <-look.C:
-			at, err := w.s.Store.StopAsked(ctx, w.account, w.chat.ID)
+			at, err := w.s.Answers.StopAsked(ctx, w.account, w.chat.ID)
 			if err == nil && !at.Before(w.since) {
 				w.cancel(errStopped)
 				return

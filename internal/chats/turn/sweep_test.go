@@ -13,13 +13,13 @@ import (
 
 // dyingStore is a store whose process ends after it took an answer's lease, and before it releases it.
 type dyingStore struct {
-	turn.Store
+	turn.Answers
 	die context.CancelFunc
 }
 
 func (s dyingStore) TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error {
 	defer s.die()
-	return s.Store.TakeAnswer(ctx, a, at)
+	return s.Answers.TakeAnswer(ctx, a, at)
 }
 
 func (dyingStore) EndAnswer(context.Context, conversation.Answering, time.Time, ...conversation.Message) error {
@@ -30,13 +30,13 @@ func (dyingStore) EndAnswer(context.Context, conversation.Answering, time.Time, 
 // lease taken.
 func (w *world) dieDuringAnswer(t *testing.T, req turn.Request) {
 	t.Helper()
-	alive := w.service.Store
+	alive := w.service.Answers
 	ctx, die := context.WithCancel(t.Context())
-	w.service.Store = dyingStore{alive, die}
+	w.service.Answers = dyingStore{alive, die}
 	if reply, err := w.service.Send(ctx, req); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%+v, %v", reply, err)
 	}
-	w.service.Store = alive
+	w.service.Answers = alive
 }
 
 // sweep runs the sweep, and returns the number of chats that it notified.

@@ -28,14 +28,14 @@ var ErrNotLookedAgain = fault.New(fault.Upstream, "plan.not_looked_again")
 // plan.ErrRunNotFound when there is no draft; ErrNotLookedAgain when nothing could be read.
 func (s *Service) LookAgain(ctx context.Context, e Edit) (plan.Run, error) {
 	account, began := e.Principal.Account, s.Now()
-	r, err := s.Store.Run(ctx, account, e.RunID)
+	r, err := s.Plans.Run(ctx, account, e.RunID)
 	if err != nil {
 		return r, err
 	}
 	if err := checkEditable(r, e.Digest, began); err != nil {
 		return r, err
 	}
-	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID})
+	set, err := s.Setups.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID})
 	if err != nil {
 		return r, err
 	}
@@ -49,13 +49,13 @@ func (s *Service) LookAgain(ctx context.Context, e Edit) (plan.Run, error) {
 		return r, ErrNotLookedAgain
 	}
 	err = retry.Do(ctx, func() error { // somebody else may be looking again
-		if r, err = s.Store.Run(ctx, account, e.RunID); err != nil {
+		if r, err = s.Plans.Run(ctx, account, e.RunID); err != nil {
 			return err
 		}
 		if err := checkEditable(r, e.Digest, s.Now()); err != nil {
 			return err
 		}
-		r, err = s.Store.Retake(ctx, r, retaken(r.Taken, again), looked(r, again, e, s.Now()))
+		r, err = s.Plans.Retake(ctx, r, retaken(r.Taken, again), looked(r, again, e, s.Now()))
 		return err
 	})
 	return r, err

@@ -20,7 +20,9 @@ import (
 
 // thread writes the messages of a turn into its chat.
 type thread struct {
-	Store      Store
+	Chats      Chats
+	Drafts     Drafts
+	Plans      Plans
 	IDs        *ids.Source
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -28,7 +30,7 @@ type thread struct {
 }
 
 func (s *Service) thread() thread {
-	return thread{Store: s.Store, IDs: s.IDs, Now: s.Now, Log: s.Log, AloneSince: s.AloneSince}
+	return thread{Chats: s.Chats, Drafts: s.Drafts, Plans: s.Plans, IDs: s.IDs, Now: s.Now, Log: s.Log, AloneSince: s.AloneSince}
 }
 
 // notice answers with a fixed system text.
@@ -75,7 +77,7 @@ func (t thread) text(ctx context.Context, req Request, chat conversation.Chat, k
 		return reply, err
 	}
 	reply.Chat, err = t.adding(ctx, req, chat, at, true, func(title string) error {
-		return t.Store.AddTold(ctx, req.Principal.Account, chat.ID, title, at, reply.Message, what)
+		return t.Chats.AddTold(ctx, req.Principal.Account, chat.ID, title, at, reply.Message, what)
 	})
 	return reply, err
 }
@@ -86,7 +88,7 @@ func (t thread) previousReply(ctx context.Context, req Request, chat conversatio
 	if known.Kind != conversation.KindPlan {
 		return reply, nil
 	}
-	r, err := t.Store.Run(ctx, req.Principal.Account, known.RunID)
+	r, err := t.Plans.Run(ctx, req.Principal.Account, known.RunID)
 	reply.Kind, reply.Run = KindPlan, &r
 	return reply, err
 }
@@ -107,12 +109,12 @@ func (t thread) say(ctx context.Context, req Request, chat conversation.Chat, me
 	case chat.Title == "":
 		return t.add(ctx, req, chat, t.Now(), message)
 	}
-	return chat, t.Store.Say(ctx, req.Principal.Account, chat.ID, message)
+	return chat, t.Chats.Say(ctx, req.Principal.Account, chat.ID, message)
 }
 
 // expire has the message of a turn deleted when its chat was deleted before the answer.
 func (t thread) expire(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) {
-	if err := t.Store.Expire(context.WithoutCancel(ctx), req.Principal.Account, chat.ID, message.Seq, t.Now()); err != nil {
+	if err := t.Chats.Expire(context.WithoutCancel(ctx), req.Principal.Account, chat.ID, message.Seq, t.Now()); err != nil {
 		t.Log.ErrorContext(ctx, "turn.message_left", "chat_id", chat.ID, "error", err)
 	}
 }
@@ -120,7 +122,7 @@ func (t thread) expire(ctx context.Context, req Request, chat conversation.Chat,
 // add appends messages to a chat and returns the updated chat.
 func (t thread) add(ctx context.Context, req Request, chat conversation.Chat, at time.Time, list ...conversation.Message) (conversation.Chat, error) {
 	return t.adding(ctx, req, chat, at, len(list) > 0, func(title string) error {
-		return t.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...)
+		return t.Chats.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...)
 	})
 }
 
@@ -187,14 +189,14 @@ func (t thread) replace(ctx context.Context, req Request, chat conversation.Chat
 			return err
 		}
 		if waits == nil {
-			return t.Store.Replace(ctx, account, chat.ID, at, replaced, m)
+			return t.Chats.Replace(ctx, account, chat.ID, at, replaced, m)
 		}
-		now, err := t.Store.Chat(ctx, account, chat.ID)
+		now, err := t.Chats.Chat(ctx, account, chat.ID)
 		if err != nil {
 			return err
 		}
 		dropped = []conversation.Message{t.droppedMessage(req, *waits, m)}
-		_, err = t.Store.Discard(ctx, *waits, now, plan.Superseded, run.Record{
+		_, err = t.Plans.Discard(ctx, *waits, now, plan.Superseded, run.Record{
 			At: at, Type: plan.EventSuperseded, Data: map[string]any{"message": m.ID}, Messages: append(dropped, m), Replaced: replaced,
 		})
 		return err
@@ -218,7 +220,7 @@ func (t thread) stillDraft(ctx context.Context, account string, draft *plan.Run)
 	if draft == nil {
 		return nil, nil
 	}
-	r, err := t.Store.Run(ctx, account, draft.ID)
+	r, err := t.Plans.Run(ctx, account, draft.ID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -235,7 +237,7 @@ func (t thread) stillStand(ctx context.Context, account, chatID string, list []c
 	if len(list) == 0 {
 		return nil
 	}
-	now, err := history.Reader{Store: t.Store, Now: t.Now}.Newest(ctx, conversation.Key{Account: account, ChatID: chatID})
+	now, err := history.Reader{Chats: t.Chats, Runs: t.Plans, Now: t.Now}.Newest(ctx, conversation.Key{Account: account, ChatID: chatID})
 	if err != nil {
 		return err
 	}
@@ -260,21 +262,21 @@ func (t thread) chat(ctx context.Context, req Request) (conversation.Chat, error
 	account, at := req.Principal.Account, t.Now()
 	switch {
 	case req.Session != nil:
-		return t.Store.OpenSession(ctx, account, conversation.Chat{
+		return t.Chats.OpenSession(ctx, account, conversation.Chat{
 			ID:        conversation.SessionChat(account, req.ChatID),
 			SessionID: req.ChatID, UserID: req.Session.UserID, Summary: req.Session.Summary, Metadata: req.Session.Metadata,
 			CreatedAt: at, UpdatedAt: at,
 		})
 	case req.Route != nil:
 		id := conversation.RouterChat(account, req.Route.Persona.Company, req.ChatID)
-		chat, err := t.Store.Chat(ctx, account, id)
+		chat, err := t.Chats.Chat(ctx, account, id)
 		if !errors.Is(err, conversation.ErrChatNotFound) {
 			return chat, err
 		}
-		return t.Store.OpenSession(ctx, account, conversation.Chat{
+		return t.Chats.OpenSession(ctx, account, conversation.Chat{
 			ID: id, SessionID: req.ChatID, Company: req.Route.Persona.Company, CreatedAt: at, UpdatedAt: at,
 			Title: conversation.Title(req.ChatID + ": " + req.Message), // many users begin with the same words
 		})
 	}
-	return t.Store.Chat(ctx, account, req.ChatID)
+	return t.Chats.Chat(ctx, account, req.ChatID)
 }

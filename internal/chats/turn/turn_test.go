@@ -106,7 +106,8 @@ func newWorldWith(t testing.TB, d eligibility.Deployment, answers ...any) *world
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	return &world{w, model, &turn.Service{
-		Store: w.Store, Runs: w.Runs, Schemas: schema.Compiler{}, Paid: payer(w, providers{model}, log, w.Eligibility(d, keys...)),
+		Chats: w.Store, Answers: w.Store, Drafts: w.Store, Plans: w.Store, Servers: w.Store, Setups: w.Store,
+		Runs: w.Runs, Schemas: schema.Compiler{}, Paid: payer(w, providers{model}, log, w.Eligibility(d, keys...)),
 		Tell: realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: log,
 		Usage: usage.Recorder{Store: w.Store, Now: w.Clock, Log: log},
 	}}

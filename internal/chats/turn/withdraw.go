@@ -118,7 +118,7 @@ func (l *loop) keptDraft(ctx context.Context, err error) string {
 		why = "it expired meanwhile"
 	}
 	out := map[string]any{"error": "it was not withdrawn, and nothing was done: " + why}
-	r, err := l.service.Store.Bare(ctx, l.pending.Account, l.pending.ID)
+	r, err := l.service.Plans.Bare(ctx, l.pending.Account, l.pending.ID)
 	if err != nil {
 		return toolcall.Encode(out)
 	}

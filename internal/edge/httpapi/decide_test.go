@@ -31,7 +31,10 @@ type bench struct {
 func newBench(t *testing.T) bench {
 	w := fixture.NewWorld(t)
 	c := httpapi.Config{Now: w.Clock, NewID: w.IDs.New, Trace: func(context.Context) string { return "trace-1" }, Rules: w.Store}
-	turns := &turn.Service{Store: w.Store, Runs: w.Runs, IDs: w.IDs, Now: w.Clock, DraftLife: time.Hour}
+	turns := &turn.Service{
+		Chats: w.Store, Answers: w.Store, Drafts: w.Store, Plans: w.Store, Servers: w.Store, Setups: w.Store,
+		Runs: w.Runs, IDs: w.IDs, Now: w.Clock, DraftLife: time.Hour,
+	}
 	return bench{w, t, map[httpapi.Function]http.Handler{
 		httpapi.FunctionChat: httpapi.Chat(c, turns, w.Runs), httpapi.FunctionConfirm: httpapi.Confirm(c, w.Runs), httpapi.FunctionRecords: httpapi.Records(c, w.Store, nil, nil),
 		httpapi.FunctionRegistry: httpapi.Registry(c, nil, nil),
