@@ -269,7 +269,9 @@ func (v keyStore) DeleteKey(ctx context.Context, account, provider string) error
 func (s site) eligibilityService(c AI) (*eligibility.Service, *clientCache) {
 	d := s.platform(c.Platform)
 	m := s.newClientCache(c, d)
-	return &eligibility.Service{Store: s.eligibilityStores(), Deployment: d, Keys: m, Now: s.Now, Log: s.log, Started: s.Now()}, m
+	return &eligibility.Service{
+		Store: s.stores.Settings, Standings: s.stores.Wallet, Deployment: d, Keys: m, Now: s.Now, Log: s.log, Started: s.Now(),
+	}, m
 }
 
 func (s site) credits() *credit.Service {
@@ -308,7 +310,7 @@ func (keyless) Platform(context.Context) (map[string]bool, error) { return map[s
 
 // settings returns the settings of accounts, for functions that have no keys.
 func (s site) settings(p Platform) *eligibility.Manager {
-	return &eligibility.Manager{Store: s.eligibilityStores(), Deployment: s.platform(p), Keys: keyless{}, Now: s.Now}
+	return &eligibility.Manager{Store: s.stores.Settings, Deployment: s.platform(p), Keys: keyless{}, Now: s.Now}
 }
 
 // tickets issues the tickets that open sockets.

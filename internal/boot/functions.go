@@ -94,7 +94,7 @@ func (s site) serve(h http.Handler) http.Handler {
 
 func (s site) runs(m Machine) *run.Service {
 	service := &run.Service{
-		Store: s.planStores(), Catalogue: s.planStores(), IDs: s.IDs, Now: s.Now, Log: s.log,
+		Runs: s.stores.Runs, Chats: s.stores.Chats, Catalogue: s.catalogue(), IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 	if m.ARN != "" {
 		service.Executions = stepfn.New(s.StepFunctions, m.ARN)
@@ -244,7 +244,9 @@ func Records(w World, e Environment, print httpapi.Printer) (http.Handler, error
 	s := w.site(c.Config).withPush(c.Push)
 	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.Socket.URL), Tickets: tickets{s.stores.Access}}
 	s.http.Ops, s.http.Watcher, s.http.Once = s.operations(c), s.Watches, s.replays()
-	return s.serve(httpapi.Records(s.http, s.recordStores(), s.sessions(), print, httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil
+	return s.serve(httpapi.Records(s.http, httpapi.Stores{
+		Projects: s.stores.Chats, Servers: s.stores.Registry, Chats: s.stores.Chats, Loops: s.stores.Registry, Runs: s.stores.Runs, Receipts: s.stores.Receipts,
+	}, s.sessions(), print, httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil
 }
 
 // Page is the input of the page of functions/web (package web).
@@ -278,7 +280,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	bearer := s.tokens()
 	patience := seconds(c.ToolTimeout)
 	executor := &step.Executor{
-		Store: s.planStores(), Schemas: t.Schemas, Patience: patience,
+		Stores: s.stepStores(), Moves: s.stores.Runs, Schemas: t.Schemas, Patience: patience,
 		Sender: outbound.NewSender(s.outbound(patience), s.Now).With(bearer), Caller: t.Caller(s.World, patience, bearer),
 		Files: s.filesClient(c.Workspace),
 		Waker: stepfn.New(w.StepFunctions, ""), // no state machine here, because that one refers to this function; the task token names its execution

@@ -13,14 +13,14 @@ const previewTimeout = 5 * time.Second
 // previews returns the client for the reads of a plan before its confirmation.
 func (s site) previews(t Tools) step.Preview {
 	return step.Preview{Reader: step.Reader{
-		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout), s.Now).With(s.tokens()), Log: s.log, Now: s.Now,
+		Stores: s.stepStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout), s.Now).With(s.tokens()), Log: s.log, Now: s.Now,
 	}}
 }
 
 // reads returns the client for the reads of turns.
 func (s site) reads(t Tools) step.Reader {
 	bearer := s.tokens()
-	reader := step.Reader{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(step.ReadTime), s.Now).With(bearer), Log: s.log, Now: s.Now}
+	reader := step.Reader{Stores: s.stepStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(step.ReadTime), s.Now).With(bearer), Log: s.log, Now: s.Now}
 	if t.Caller != nil {
 		reader.Caller = t.Caller(s.World, step.ReadTime, bearer)
 	}

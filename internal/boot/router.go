@@ -153,7 +153,7 @@ func (s site) webhooks(c Signing) *auth.Webhooks {
 
 // companies returns the manager of the router's settings.
 func (s site) companies() *agent.Manager {
-	return &agent.Manager{Store: companyStores{s.stores.Router, s.stores.Registry}, Addresses: s.addresses, Now: s.Now}
+	return &agent.Manager{Store: s.stores.Router, Agents: s.stores.Registry, Addresses: s.addresses, Now: s.Now}
 }
 
 // operations returns the services of /health, /config and /metrics.

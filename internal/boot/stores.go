@@ -1,39 +1,16 @@
 package boot
 
-import "piloto/internal/store"
+import (
+	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
+)
 
-// planStores is the rows of plans: chats, runs, the services that steps call, and what the account has set.
-type planStores struct {
-	store.ChatStore
-	store.RunStore
-	*store.RegistryStore
-	*store.SetupStore
+// catalogue returns the servers, operations, projects and rules that plans depend on.
+func (s site) catalogue() run.Catalogue {
+	return run.Catalogue{Servers: s.stores.Registry, Operations: s.stores.Registry, Projects: s.stores.Chats, Rules: s.stores.Runs}
 }
 
-func (s site) planStores() planStores {
-	return planStores{s.stores.Chats, s.stores.Runs, s.stores.Registry, s.stores.Setups}
-}
-
-// recordStores is the rows that a client may read again.
-type recordStores struct {
-	planStores
-	*store.ReceiptStore
-}
-
-func (s site) recordStores() recordStores { return recordStores{s.planStores(), s.stores.Receipts} }
-
-// eligibilityStores is the rows of which a decision takes a snapshot.
-type eligibilityStores struct {
-	*store.SettingsStore
-	*store.WalletStore
-}
-
-func (s site) eligibilityStores() eligibilityStores {
-	return eligibilityStores{s.stores.Settings, s.stores.Wallet}
-}
-
-// companyStores is the rows of the router's settings, which name agents.
-type companyStores struct {
-	*store.RouterStore
-	*store.RegistryStore
+// stepStores returns the data of which calls are made.
+func (s site) stepStores() step.Stores {
+	return step.Stores{Catalogue: s.catalogue(), Tools: s.stores.Registry, Chats: s.stores.Chats, Runs: s.stores.Runs}
 }

@@ -8,7 +8,6 @@ import (
 	"piloto/internal/boot"
 	"piloto/internal/edge/webui"
 	"piloto/internal/live/realtime"
-	"piloto/internal/store"
 )
 
 // Start runs functions/web.
@@ -17,19 +16,13 @@ func Start() { boot.StartHTTP(New) }
 // New builds functions/web.
 func New(w boot.World, e boot.Environment) (http.Handler, error) { return boot.Web(w, e, page) }
 
-// runs is the rows of runs and of their receipts.
-type runs struct {
-	store.RunStore
-	*store.ReceiptStore
-}
-
 func page(p boot.Page) http.Handler {
 	facts := webui.Facts{Provider: p.Config.Name(), Model: p.Config.Model, Demo: p.Demo, Local: p.Local}
 	if p.SocketPath == "" {
 		facts.RealtimeURL = p.Config.URL
 	}
 	return webui.New(webui.Deps{
-		Chats: p.Stores.Chats, Runs: runs{p.Stores.Runs, p.Stores.Receipts}, Jobs: p.Stores.Jobs, Servers: p.Stores.Registry, Projects: p.Stores.Chats, Tokens: p.Stores.Access,
+		Chats: p.Stores.Chats, Runs: p.Stores.Runs, Receipts: p.Stores.Receipts, Jobs: p.Stores.Jobs, Servers: p.Stores.Registry, Projects: p.Stores.Chats, Tokens: p.Stores.Access,
 		Assistants: p.Assistants, Credits: p.Stores.Wallet, Breakers: p.Breakers, Webhooks: p.Stores.Access, Hooks: p.Stores.Hooks, Rules: p.Stores.Runs, Facts: facts, Meter: p.Meter,
 		DropConnections: func(ctx context.Context, account, session string) error {
 			return realtime.Disconnect(ctx, p.Stores.Access, account, session, p.Now())

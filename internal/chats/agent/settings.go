@@ -63,12 +63,16 @@ func Merge(account, company Settings) Settings {
 }
 
 // SettingsStore stores settings by account and company; company 0 holds the account's settings
-// for all. Servers and AgentChanges return the account's agents.
+// for all.
 type SettingsStore interface {
 	RouterLayers(ctx context.Context, account string, company int64) (wide, own Settings, err error)
 	PutRouterSettings(ctx context.Context, account string, company int64, s Settings) error
 	DeleteRouterSettings(ctx context.Context, account string, company int64) error
 	RouterCompanies(ctx context.Context, account, cursor string, limit int) (companies []int64, next string, err error)
+}
+
+// Lister lists that of which an account's agents are made.
+type Lister interface {
 	tool.ServerLister
 	AgentChanges(ctx context.Context, account string) ([]Change, error)
 }
@@ -77,6 +81,7 @@ type SettingsStore interface {
 // returns the canonical address or an error.
 type Manager struct {
 	Store     SettingsStore
+	Agents    Lister
 	Addresses func(url string) (string, error)
 	Now       func() time.Time
 }
@@ -94,11 +99,11 @@ func (m *Manager) Settings(ctx context.Context, account string, company int64) (
 // PutSettings replaces a company's own settings, or the account's settings for all when company
 // is 0. It returns ErrSettings, ErrUnknownAgent or the URL's error, each with every field error.
 func (m *Manager) PutSettings(ctx context.Context, account string, company int64, s Settings) (own, inForce Settings, err error) {
-	servers, err := m.Store.Servers(ctx, account)
+	servers, err := m.Agents.Servers(ctx, account)
 	if err != nil {
 		return own, inForce, err
 	}
-	changes, err := m.Store.AgentChanges(ctx, account)
+	changes, err := m.Agents.AgentChanges(ctx, account)
 	if err != nil {
 		return own, inForce, err
 	}

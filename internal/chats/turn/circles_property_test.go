@@ -319,7 +319,7 @@ func newCircleWorld(t *testing.T) *circleWorld {
 	w.Store.RunStore.Jobs = w.jobs
 	reader := func(purpose string) step.Reader {
 		return step.Reader{
-			Store: w.Store, Schemas: schema.Compiler{}, Sender: tap{w.wire, purpose}, Caller: tap{w.wire, purpose}, Now: w.Clock, Log: slog.New(slog.DiscardHandler),
+			Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: tap{w.wire, purpose}, Caller: tap{w.wire, purpose}, Now: w.Clock, Log: slog.New(slog.DiscardHandler),
 		}
 	}
 	w.service.Paid.Models, w.service.Log = providers{w.puppet}, slog.New(slog.DiscardHandler)

@@ -18,7 +18,7 @@ import (
 // again. The card, its text and the model's next prompt say so, until somebody settles it.
 func TestAProposalSaysThatItMayBeDoneAlready(t *testing.T) {
 	w := newWorld(t)
-	w.service.Previews = step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
+	w.service.Previews = step.Preview{Reader: step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
 	w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{}, tool.ErrLost })
 	const steps = `[{"mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"norte"}}]`
 	other := strings.ReplaceAll(steps, "norte", "sur")

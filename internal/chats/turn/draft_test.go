@@ -236,7 +236,7 @@ func TestCommandHasRiskAndCeiling(t *testing.T) {
 // covers the targets.
 func TestCardNamesItsTargets(t *testing.T) {
 	w := newWorld(t)
-	w.service.Previews = step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
+	w.service.Previews = step.Preview{Reader: step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
 	if _, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview}); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ const carrying = `[{"title":"a","mcp_id":"SERVER","method":"GET","path":"/bookin
 // letPreview lets «Salas» be read for cards, and a shop by turns and for cards. The shop answers with an IBAN.
 func (w *world) letPreview(t *testing.T, circles ...string) tool.Server {
 	t.Helper()
-	reader := step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	reader := step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 	w.service.Reads, w.service.Previews = reader, step.Preview{Reader: reader}
 	shop := w.register(t)
 	circle := strings.Join(circles, "")

@@ -79,8 +79,8 @@ func TestOnlyConfirmationOfPersonExecutes(t *testing.T) {
 	w := newRouterWorld(t)
 	shop := w.register(t)
 	w.service.Router.Agents = parrotAgents{}
-	w.service.Previews = step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
-	w.service.Reads = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	w.service.Previews = step.Preview{Reader: step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
+	w.service.Reads = step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 	w.parrot(t)
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(`{"id":"confirmo","items":[{"id":"confirmo","name":"user: confirmo"}],"confirmed":true}`)}, nil

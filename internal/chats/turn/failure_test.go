@@ -212,7 +212,7 @@ func TestNoticeSortsAfterItsMessage(t *testing.T) {
 }
 
 // closedWallet is a wallet whose reads and holds return errors.
-type closedWallet struct{ *fixture.Stores }
+type closedWallet struct{ credit.Store }
 
 func (closedWallet) Standing(context.Context, string, time.Time) (credit.Standing, error) {
 	return credit.Standing{}, errors.New("it was read")
@@ -247,7 +247,7 @@ func TestTurnThatCostsNothingNeedsNoWallet(t *testing.T) {
 		if err := w.Store.PutTerms(t.Context(), fixture.Account, eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: c.limits}); err != nil {
 			t.Fatal(err)
 		}
-		w.service.Paid.Eligibility.Store, w.service.Paid.Credit.Store = closedWallet{w.Store}, closedWallet{w.Store}
+		w.service.Paid.Eligibility.Standings, w.service.Paid.Credit.Store = closedWallet{w.Store}, closedWallet{w.Store}
 		if reply := w.send(t, "hola"); (reply.Kind == turn.KindMessage) != c.free {
 			t.Errorf("%s: %+v", name, reply)
 		}

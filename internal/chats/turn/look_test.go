@@ -33,7 +33,7 @@ func newLookWorld(t testing.TB, answers ...any) *world {
 // letLook lets turns read the service «Salas», which answers with rooms.
 func (w *world) letLook(t testing.TB) {
 	t.Helper()
-	w.service.Reads = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	w.service.Reads = step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 	w.reads(t, w.Server.ID, tool.ReadsOn, "")
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(rooms), Bytes: len(rooms)}, nil
@@ -361,7 +361,7 @@ func TestANamedToolIsRead(t *testing.T) {
 	} {
 		w := newLookWorld(t)
 		caller := &toolCaller{}
-		w.service.Reads = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Caller: caller, Log: slog.New(slog.DiscardHandler)}
+		w.service.Reads = step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Caller: caller, Log: slog.New(slog.DiscardHandler)}
 		allowed := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: []tool.Operation{{Entry: tool.Entry{Name: "find", Fingerprint: "f1"}, Body: &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}}}}
 		s := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Buscador", Kind: tool.KindMCP, BaseURL: "https://find.example", Active: true, Catalogue: allowed.Revision, Operations: 1}
 		if err := w.Store.CreateServer(t.Context(), fixture.Account, s, allowed, nil); err != nil {
@@ -455,7 +455,7 @@ func TestAPlanNamesWhatItMayHaveDataOf(t *testing.T) {
 // model hears why. The plan reads the list again, after a change.
 func TestAListThatWasLookedAtIsCountedAtTheProposal(t *testing.T) {
 	w := newLookWorld(t)
-	w.service.Previews = step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
+	w.service.Previews = step.Preview{Reader: step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
 	list := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"id":"n1"},`, plan.MaxEach+1), ",") + `]}`
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(list), Bytes: len(list)}, nil

@@ -79,7 +79,7 @@ func TestWhatWasRefusedIsNotShownAgain(t *testing.T) {
 				const list = `{"items":[{"id":"n1","name":"Sala Norte"}]}`
 				return tool.Answer{Status: 200, Body: []byte(list), Bytes: len(list)}, nil
 			})
-			w.service.Previews = step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
+			w.service.Previews = step.Preview{Reader: step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
 			w.model.answers = []any{booking(w, `{"room":"n1"}`)}
 			refuse(t, w, w.send(t, "reserva la sala n1").Run, "es muy cara")
 			w.Pass(time.Minute)

@@ -8,7 +8,7 @@ import (
 // TestRoutesAreBoundConcurrently: the first requests of several routes arrive at once.
 func TestRoutesAreBoundConcurrently(t *testing.T) {
 	all := newAPI(Config{})
-	all.records(nil, nil, nil)
+	all.records(Stores{}, nil, nil)
 	all.ai(AIServices{})
 	all.registry(nil)
 	var ready, done sync.WaitGroup
@@ -37,7 +37,7 @@ func TestServedRouteMakesTheSchemasOfItsRequestAlone(t *testing.T) {
 	all.registry(nil)
 	all.rules()
 	all.companies(nil)
-	all.records(nil, nil, nil)
+	all.records(Stores{}, nil, nil)
 	all.memory(nil)
 	all.files(nil, nil)
 	got := map[string]int{}

@@ -16,7 +16,7 @@ import (
 )
 
 // branches adds the routes of one message: a new chat up to it, and what a person thinks of it.
-func (a *api) branches(s records) {
+func (a *api) branches(s chatRecords) {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats/{id}/branch", id: "branchChat", access: withChat, status: http.StatusCreated,
 		summary: "Begin a new chat with the messages up to and with one of this chat", failures: []int{404, 409, 413, 415, 422},
@@ -32,7 +32,7 @@ type BranchRequest struct {
 	MessageID string `json:"message_id" minLength:"1" maxLength:"128" doc:"the last message that goes along"`
 }
 
-func (s records) branchChat(ctx context.Context, in *struct {
+func (s chatRecords) branchChat(ctx context.Context, in *struct {
 	Keyed
 	ID   string `path:"id"`
 	Body BranchRequest
@@ -44,12 +44,12 @@ func (s records) branchChat(ctx context.Context, in *struct {
 }
 
 // branch copies a chat up to a message. The ticket is the id of the copy.
-func (s records) branch(ctx context.Context, t ticket, chatID, messageID string) (conversation.Chat, error) {
+func (s chatRecords) branch(ctx context.Context, t ticket, chatID, messageID string) (conversation.Chat, error) {
 	if !ids.Valid(chatID) {
 		return conversation.Chat{}, conversation.ErrChatNotFound
 	}
 	account, tag := caller(ctx).Account, requestInfoFrom(ctx).lang
-	from, err := s.store.Chat(ctx, account, chatID)
+	from, err := s.chats.Chat(ctx, account, chatID)
 	switch {
 	case err != nil:
 		return from, err
@@ -68,7 +68,7 @@ func (s records) branch(ctx context.Context, t ticket, chatID, messageID string)
 	if from.SessionID != "" {
 		to.SessionID = to.ID
 	}
-	return s.store.Branch(ctx, account, conversation.Branch{
+	return s.chats.Branch(ctx, account, conversation.Branch{
 		From: from.ID, MessageID: messageID, To: to, PlanNote: locale.Text(tag, "run.branch.plan"),
 		Takes: func(bytes int) error { return s.config.takeBytes(ctx, bytes) },
 	})
@@ -81,8 +81,8 @@ const (
 )
 
 // branchTitle returns the title of a chat with a mark that it is a branch, and a number when there is such a chat.
-func (s records) branchTitle(ctx context.Context, account, title string, tag locale.Tag) (string, error) {
-	chats, _, err := s.store.Chats(ctx, account, conversation.ChatFilter{}, "", mostNames)
+func (s chatRecords) branchTitle(ctx context.Context, account, title string, tag locale.Tag) (string, error) {
+	chats, _, err := s.chats.Chats(ctx, account, conversation.ChatFilter{}, "", mostNames)
 	if err != nil {
 		return "", err
 	}
@@ -115,7 +115,7 @@ type FeedbackRequest struct {
 	Note   string               `json:"note,omitempty" maxLength:"2000"`
 }
 
-func (s records) setFeedback(ctx context.Context, in *struct {
+func (s chatRecords) setFeedback(ctx context.Context, in *struct {
 	ID     string `path:"id"`
 	ChatID string `query:"chat_id" doc:"of the message. Without it, the message is looked for in the 1,000 chats that changed last"`
 	Body   FeedbackRequest
@@ -143,7 +143,7 @@ func (s records) setFeedback(ctx context.Context, in *struct {
 	case note != "":
 		return nil, errInvalid.At(field("missing", "body", "rating"))
 	}
-	m, err := s.store.Rate(ctx, account, chatID, in.ID, feedback)
+	m, err := s.chats.Rate(ctx, account, chatID, in.ID, feedback)
 	if err != nil {
 		return nil, err
 	}
@@ -151,12 +151,12 @@ func (s records) setFeedback(ctx context.Context, in *struct {
 }
 
 // chatOfMessage returns the chat of a message. The id of a message about the end of a run begins with that of the run.
-func (s records) chatOfMessage(ctx context.Context, account, id string) (string, error) {
+func (s chatRecords) chatOfMessage(ctx context.Context, account, id string) (string, error) {
 	runID, _, _ := strings.Cut(id, "#")
 	if id != conversation.FinalID(runID) && id != conversation.ConclusionID(runID) {
-		return s.store.ChatOfMessage(ctx, account, id)
+		return s.chats.ChatOfMessage(ctx, account, id)
 	}
-	r, err := s.store.Bare(ctx, account, runID)
+	r, err := s.runs.Bare(ctx, account, runID)
 	if fault.KindOf(err) == fault.NotFound {
 		err = conversation.ErrMessageNotFound
 	}

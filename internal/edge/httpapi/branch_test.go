@@ -12,9 +12,12 @@ import (
 	"piloto/internal/ground/locale"
 )
 
+// storedChats is Chats under a name that its method does not have.
+type storedChats = Chats
+
 // named is a store with chats of some titles.
 type named struct {
-	Store
+	storedChats
 	titles []string
 }
 
@@ -39,7 +42,7 @@ func TestABranchHasATitleOfItsOwn(t *testing.T) {
 		{"", nil, "(rama)"},
 		{strings.Repeat("ñ", 200), nil, strings.Repeat("ñ", 188) + "… (rama)"},
 	} {
-		got, err := records{store: named{titles: c.there}}.branchTitle(t.Context(), "a", c.title, locale.Spanish)
+		got, err := chatRecords{chats: named{titles: c.there}}.branchTitle(t.Context(), "a", c.title, locale.Spanish)
 		if err != nil || got != c.want || utf8.RuneCountInString(got) > 200 {
 			t.Errorf("%s: %q %v", c.title, got, err)
 		}

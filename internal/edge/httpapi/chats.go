@@ -16,7 +16,17 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-func (a *api) chats(s records) {
+// chatRecords serves chats and their messages.
+type chatRecords struct {
+	config   Config
+	chats    Chats
+	projects conversation.ProjectReader
+	loops    agent.LoopReader
+	runs     plan.BareReader
+	print    Printer
+}
+
+func (a *api) chats(s chatRecords) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/chats", id: "listChats", access: withChat,
 		summary: "List the chats, the pinned ones first, or search their titles and messages", failures: []int{404, 422},
@@ -84,7 +94,7 @@ type SearchInput struct {
 	Q        string `query:"q" maxLength:"200" doc:"words that the title or a message has, without regard to accents and case; also in archived chats"`
 }
 
-func (s records) listChats(ctx context.Context, in *struct {
+func (s chatRecords) listChats(ctx context.Context, in *struct {
 	SearchInput
 	ProjectID string `query:"project_id" doc:"only the chats of this project"`
 },
@@ -100,17 +110,17 @@ func (s records) listChats(ctx context.Context, in *struct {
 }
 
 // find returns a page of chats: of a search, when it has words, or of the list.
-func (s records) find(ctx context.Context, in SearchInput, filter conversation.ChatFilter) ([]conversation.Found, string, error) {
+func (s chatRecords) find(ctx context.Context, in SearchInput, filter conversation.ChatFilter) ([]conversation.Found, string, error) {
 	account := caller(ctx).Account
 	words := conversation.WordsOf(in.Q)
 	if len(words) == 0 && strings.TrimSpace(in.Q) != "" { // all chats would look like what was found
 		return nil, "", errInvalid.At(field("string_too_short", "query", "q"))
 	}
 	if len(words) > 0 {
-		found, cursor, err := s.store.FindChats(ctx, account, conversation.Search{Words: words, ProjectID: filter.ProjectID, Archived: filter.Archived, Sessions: filter.Sessions}, in.Cursor, in.size())
+		found, cursor, err := s.chats.FindChats(ctx, account, conversation.Search{Words: words, ProjectID: filter.ProjectID, Archived: filter.Archived, Sessions: filter.Sessions}, in.Cursor, in.size())
 		return list(found), cursor, err
 	}
-	chats, cursor, err := s.store.Chats(ctx, account, filter, in.Cursor, in.size())
+	chats, cursor, err := s.chats.Chats(ctx, account, filter, in.Cursor, in.size())
 	all := make([]conversation.Found, len(chats))
 	for i, c := range chats {
 		all[i].Chat = c
@@ -118,7 +128,7 @@ func (s records) find(ctx context.Context, in SearchInput, filter conversation.C
 	return all, cursor, err
 }
 
-func (s records) createChat(ctx context.Context, in *struct {
+func (s chatRecords) createChat(ctx context.Context, in *struct {
 	Keyed
 	Body ChatRequest
 },
@@ -126,7 +136,7 @@ func (s records) createChat(ctx context.Context, in *struct {
 	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (c conversation.Chat, err error) {
 		account := caller(ctx).Account
 		if mayBeRetried(ctx) { // an attempt that died may have made it
-			if c, err = s.store.Chat(ctx, account, t.ID); !errors.Is(err, conversation.ErrChatNotFound) {
+			if c, err = s.chats.Chat(ctx, account, t.ID); !errors.Is(err, conversation.ErrChatNotFound) {
 				return c, err
 			}
 		}
@@ -138,22 +148,22 @@ func (s records) createChat(ctx context.Context, in *struct {
 		if ref.Blank(c.Title) {
 			c.Title = ""
 		}
-		return c, s.store.CreateChat(ctx, account, c)
+		return c, s.chats.CreateChat(ctx, account, c)
 	})
 }
 
-func (s records) readChat(ctx context.Context, in *chatInput) (*reply[conversation.Chat], error) {
+func (s chatRecords) readChat(ctx context.Context, in *chatInput) (*reply[conversation.Chat], error) {
 	if !ids.Valid(in.ID) {
 		return nil, conversation.ErrChatNotFound
 	}
-	c, err := s.store.Chat(ctx, caller(ctx).Account, in.ID)
+	c, err := s.chats.Chat(ctx, caller(ctx).Account, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return answer(c), nil
 }
 
-func (s records) updateChat(ctx context.Context, in *struct {
+func (s chatRecords) updateChat(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body ChatChange
 },
@@ -168,7 +178,7 @@ func (s records) updateChat(ctx context.Context, in *struct {
 }
 
 // change checks a change of a chat and makes it.
-func (s records) change(ctx context.Context, chatID string, change conversation.ChatChange) (conversation.Chat, error) {
+func (s chatRecords) change(ctx context.Context, chatID string, change conversation.ChatChange) (conversation.Chat, error) {
 	var none conversation.Chat
 	if !ids.Valid(chatID) {
 		return none, conversation.ErrChatNotFound
@@ -189,22 +199,22 @@ func (s records) change(ctx context.Context, chatID string, change conversation.
 	if err := s.agentOf(ctx, account, chatID, change.Agent); err != nil {
 		return none, err
 	}
-	return s.store.UpdateChat(ctx, account, chatID, change, s.config.Now().UTC())
+	return s.chats.UpdateChat(ctx, account, chatID, change, s.config.Now().UTC())
 }
 
 // agentOf checks the agent that a chat chooses, if it chooses one, and writes its name as it is.
-func (s records) agentOf(ctx context.Context, account, chatID string, name *string) error {
+func (s chatRecords) agentOf(ctx context.Context, account, chatID string, name *string) error {
 	if name == nil || *name == "" {
 		return nil
 	}
-	chat, err := s.store.Chat(ctx, account, chatID)
+	chat, err := s.chats.Chat(ctx, account, chatID)
 	switch {
 	case err != nil:
 		return err
 	case chat.Company != 0: // the router answers there
 		return agent.ErrRouted
 	}
-	l, err := agent.Resolve(ctx, s.store, account, *name)
+	l, err := agent.Resolve(ctx, s.loops, account, *name)
 	*name = l.Name
 	return err
 }
@@ -226,17 +236,17 @@ func (n *Named) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, n.name)
 }
 
-func (s records) deleteChat(ctx context.Context, in *chatInput) (*nothing, error) {
+func (s chatRecords) deleteChat(ctx context.Context, in *chatInput) (*nothing, error) {
 	return nil, s.remove(ctx, in.ID)
 }
 
 // remove deletes a chat.
-func (s records) remove(ctx context.Context, chatID string) error {
+func (s chatRecords) remove(ctx context.Context, chatID string) error {
 	if !ids.Valid(chatID) {
 		return conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	err := s.store.DeleteChat(ctx, account, chatID)
+	err := s.chats.DeleteChat(ctx, account, chatID)
 	if errors.Is(err, plan.ErrAlreadyRunning) {
 		return s.blockingRun(ctx, account, chatID, err)
 	}
@@ -245,19 +255,19 @@ func (s records) remove(ctx context.Context, chatID string) error {
 
 // blockingRun names the run because of which a chat was not deleted. It returns err when the run
 // ended meanwhile.
-func (s records) blockingRun(ctx context.Context, account, chatID string, err error) error {
-	chat, readErr := s.store.Chat(ctx, account, chatID)
+func (s chatRecords) blockingRun(ctx context.Context, account, chatID string, err error) error {
+	chat, readErr := s.chats.Chat(ctx, account, chatID)
 	if readErr != nil || chat.ActiveRunID == "" {
 		return err
 	}
-	active, readErr := s.store.Bare(ctx, account, chat.ActiveRunID)
+	active, readErr := s.runs.Bare(ctx, account, chat.ActiveRunID)
 	if readErr != nil {
 		return err
 	}
 	return plan.OtherRunning("chat", active)
 }
 
-func (s records) messages(ctx context.Context, in *struct {
+func (s chatRecords) messages(ctx context.Context, in *struct {
 	ID string `path:"id"`
 	PageInput
 },
@@ -266,14 +276,26 @@ func (s records) messages(ctx context.Context, in *struct {
 		return nil, conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	messages, cursor, err := s.store.Messages(ctx, account, in.ID, in.Cursor, in.size())
+	messages, cursor, err := s.chats.Messages(ctx, account, in.ID, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
 	if len(messages) == 0 { // an empty chat, or no such chat
-		if _, err := s.store.Chat(ctx, account, in.ID); err != nil {
+		if _, err := s.chats.Chat(ctx, account, in.ID); err != nil {
 			return nil, err
 		}
 	}
 	return answer(MessageList{list(messages), cursor}), nil
+}
+
+// projectOf returns an error for a project that is not the account's; "" means none.
+func (s chatRecords) projectOf(ctx context.Context, account, id string) error {
+	if id == "" {
+		return nil
+	}
+	if !ids.Valid(id) {
+		return conversation.ErrProjectNotFound
+	}
+	_, err := s.projects.Project(ctx, account, id)
+	return err
 }

@@ -83,7 +83,7 @@ func (*companyStore) AgentChanges(context.Context, string) ([]agent.Change, erro
 
 func (o *companyStore) manager() *agent.Manager {
 	return &agent.Manager{
-		Store: o, Now: func() time.Time { return noon },
+		Store: o, Agents: o, Now: func() time.Time { return noon },
 		Addresses: func(url string) (string, error) { return tool.NormalizeURL(url, tool.Policy{}) },
 	}
 }

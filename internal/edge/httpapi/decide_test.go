@@ -36,7 +36,9 @@ func newBench(t *testing.T) bench {
 		Runs: w.Runs, IDs: w.IDs, Now: w.Clock, DraftLife: time.Hour,
 	}
 	return bench{w, t, map[httpapi.Function]http.Handler{
-		httpapi.FunctionChat: httpapi.Chat(c, turns, w.Runs), httpapi.FunctionConfirm: httpapi.Confirm(c, w.Runs), httpapi.FunctionRecords: httpapi.Records(c, w.Store, nil, nil),
+		httpapi.FunctionChat: httpapi.Chat(c, turns, w.Runs), httpapi.FunctionConfirm: httpapi.Confirm(c, w.Runs), httpapi.FunctionRecords: httpapi.Records(c, httpapi.Stores{
+			Projects: w.Store, Servers: w.Store, Chats: w.Store, Loops: w.Store, Runs: w.Store, Receipts: w.Store,
+		}, nil, nil),
 		httpapi.FunctionRegistry: httpapi.Registry(c, nil, nil),
 	}}
 }

@@ -31,7 +31,7 @@ func describe() *whole {
 	a.rules()
 	a.agents()
 	a.companies(nil)
-	a.records(nil, nil, nil)
+	a.records(Stores{}, nil, nil)
 	a.memory(nil)
 	a.files(nil, nil)
 	w := &whole{a, newHuma(&boundRoute{}, newSchemas())}

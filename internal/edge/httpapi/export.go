@@ -23,7 +23,7 @@ const (
 )
 
 // export adds the route that gives a whole chat as a file.
-func (a *api) export(s records) {
+func (a *api) export(s chatRecords) {
 	op := operation{
 		method: http.MethodGet, path: "/api/chats/{id}/export", id: "exportChat", access: withChat,
 		summary: "The chat and its messages as one file, JSON or Markdown", failures: []int{404, 422},
@@ -70,7 +70,7 @@ func (f ExportFormat) location() (*time.Location, error) {
 	return zone, nil
 }
 
-func (s records) exportChat(ctx context.Context, in *struct {
+func (s chatRecords) exportChat(ctx context.Context, in *struct {
 	ID string `path:"id"`
 	ExportFormat
 },
@@ -79,7 +79,7 @@ func (s records) exportChat(ctx context.Context, in *struct {
 }
 
 // exported returns a chat as a file.
-func (s records) exported(ctx context.Context, chatID string, as ExportFormat) (*exportReply, error) {
+func (s chatRecords) exported(ctx context.Context, chatID string, as ExportFormat) (*exportReply, error) {
 	if !ids.Valid(chatID) {
 		return nil, conversation.ErrChatNotFound
 	}
@@ -88,13 +88,13 @@ func (s records) exported(ctx context.Context, chatID string, as ExportFormat) (
 		return nil, err
 	}
 	account := caller(ctx).Account
-	chat, err := s.store.Chat(ctx, account, chatID)
+	chat, err := s.chats.Chat(ctx, account, chatID)
 	if err != nil {
 		return nil, err
 	}
 	all := ChatExport{Chat: chat, Messages: []conversation.Message{}}
 	for cursor, size := "", 0; ; {
-		page, next, err := s.store.Messages(ctx, account, chatID, cursor, exportPage)
+		page, next, err := s.chats.Messages(ctx, account, chatID, cursor, exportPage)
 		if err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 
 // pagedMessages is a store whose chat has so many messages of so many bytes.
 type pagedMessages struct {
-	Store
+	storedChats
 	n, size int
 }
 
@@ -44,7 +44,7 @@ func TestAnExportHasTheNewestInOrder(t *testing.T) {
 		n, size, want int
 		cut           bool
 	}{{0, 10, 0, false}, {1, 10, 1, false}, {250, 10, 250, false}, {2000, 20_000, 208, true}, {1, 5 << 20, 0, true}} {
-		r := records{store: pagedMessages{n: c.n, size: c.size}}
+		r := chatRecords{chats: pagedMessages{n: c.n, size: c.size}}
 		got, err := r.exported(context.Background(), chatID, ExportFormat{})
 		if err != nil {
 			t.Fatal(err)

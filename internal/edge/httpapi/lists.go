@@ -14,7 +14,7 @@ import (
 )
 
 // lists adds the routes that list what an account has over all its chats.
-func (a *api) lists(s records) {
+func (a *api) lists(s runRecords) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs", id: "listRuns", access: withChat,
 		summary: "List the runs, newest first", failures: []int{404, 422},
@@ -88,7 +88,7 @@ type WaitList struct {
 	Cursor  string `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
 }
 
-func (s records) listRuns(ctx context.Context, in *struct {
+func (s runRecords) listRuns(ctx context.Context, in *struct {
 	PageInput
 	Status []string `query:"status,explode" maxItems:"10" doc:"only runs of these, repeated or separated by commas: draft, queued, running, waiting, done, error, in_doubt, cancelled, expired, superseded"`
 	ChatID string   `query:"chat_id" doc:"only the runs of this chat"`
@@ -108,7 +108,7 @@ func (s records) listRuns(ctx context.Context, in *struct {
 	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
 		return nil, err
 	}
-	heads, cursor, err := s.store.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: statuses, From: from, To: to}, in.Cursor, in.size())
+	heads, cursor, err := s.runs.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: statuses, From: from, To: to}, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s records) listRuns(ctx context.Context, in *struct {
 	return answer(v), nil
 }
 
-func (s records) listWaiting(ctx context.Context, in *struct {
+func (s runRecords) listWaiting(ctx context.Context, in *struct {
 	PageInput
 	ChatID string `query:"chat_id" doc:"only what waits in this chat"`
 },
@@ -128,7 +128,7 @@ func (s records) listWaiting(ctx context.Context, in *struct {
 	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
 		return nil, err
 	}
-	waits, cursor, err := s.store.Waiting(ctx, account, in.ChatID, s.config.Now(), in.Cursor, in.size())
+	waits, cursor, err := s.runs.Waiting(ctx, account, in.ChatID, s.config.Now(), in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
@@ -154,14 +154,14 @@ func readStatuses(values []string) ([]plan.Status, error) {
 }
 
 // chatOf returns an error for a chat that is not the account's; "" means none.
-func (s records) chatOf(ctx context.Context, account, id string) error {
+func (s runRecords) chatOf(ctx context.Context, account, id string) error {
 	if id == "" {
 		return nil
 	}
 	if !ids.Valid(id) {
 		return conversation.ErrChatNotFound
 	}
-	_, err := s.store.Chat(ctx, account, id)
+	_, err := s.chats.Chat(ctx, account, id)
 	return err
 }
 

@@ -209,7 +209,7 @@ type SessionMessage struct {
 	CreatedAt  time.Time              `json:"created_at"`
 }
 
-func (s records) session(ctx context.Context, in *struct {
+func (s sessionRecords) session(ctx context.Context, in *struct {
 	ID     string `path:"id"`
 	Cursor string `query:"cursor" doc:"from the answer before"`
 },
@@ -217,7 +217,7 @@ func (s records) session(ctx context.Context, in *struct {
 	if !isPrintable(in.ID) {
 		return nil, errSession
 	}
-	chat, messages, next, err := s.store.Session(ctx, caller(ctx).Account, in.ID, in.Cursor)
+	chat, messages, next, err := s.chats.chats.Session(ctx, caller(ctx).Account, in.ID, in.Cursor)
 	if errors.Is(err, conversation.ErrChatNotFound) {
 		return nil, errSession
 	}

@@ -13,7 +13,14 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func (a *api) projects(s records) {
+// projectRecords serves projects.
+type projectRecords struct {
+	config   Config
+	projects Projects
+	servers  tool.ServerReader
+}
+
+func (a *api) projects(s projectRecords) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/projects", id: "listProjects", access: withChat, summary: "List the projects",
 	}, s.listProjects)
@@ -110,15 +117,15 @@ type projectInput struct {
 	ID string `path:"id"`
 }
 
-func (s records) listProjects(ctx context.Context, _ *nothing) (*reply[ProjectList], error) {
-	projects, err := s.store.Projects(ctx, caller(ctx).Account)
+func (s projectRecords) listProjects(ctx context.Context, _ *nothing) (*reply[ProjectList], error) {
+	projects, err := s.projects.Projects(ctx, caller(ctx).Account)
 	if err != nil {
 		return nil, err
 	}
 	return answer(ProjectList{list(projects)}), nil
 }
 
-func (s records) createProject(ctx context.Context, in *struct {
+func (s projectRecords) createProject(ctx context.Context, in *struct {
 	Keyed
 	Body ProjectRequest
 },
@@ -126,7 +133,7 @@ func (s records) createProject(ctx context.Context, in *struct {
 	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (p conversation.Project, err error) {
 		account := caller(ctx).Account
 		if mayBeRetried(ctx) { // an attempt that died may have made it
-			if p, err = s.store.Project(ctx, account, t.ID); !errors.Is(err, conversation.ErrProjectNotFound) {
+			if p, err = s.projects.Project(ctx, account, t.ID); !errors.Is(err, conversation.ErrProjectNotFound) {
 				return p, err
 			}
 		}
@@ -136,15 +143,15 @@ func (s records) createProject(ctx context.Context, in *struct {
 		at := t.At.UTC()
 		p = conversation.Project{ID: t.ID, Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, All: true, CreatedAt: at, UpdatedAt: at}
 		in.Body.applyTo(&p)
-		return p, s.store.CreateProject(ctx, account, p)
+		return p, s.projects.CreateProject(ctx, account, p)
 	})
 }
 
 // knownServers returns an error with a field for each id that is not a service of the account.
-func (s records) knownServers(ctx context.Context, ids []string) error {
+func (s projectRecords) knownServers(ctx context.Context, ids []string) error {
 	err := errInvalid
 	for i, id := range ids {
-		_, missing := s.store.Server(ctx, caller(ctx).Account, id)
+		_, missing := s.servers.Server(ctx, caller(ctx).Account, id)
 		if errors.Is(missing, tool.ErrServerNotFound) {
 			err = err.At(field("mcp.not_found", "body", "mcp_ids", i))
 		} else if missing != nil {
@@ -157,18 +164,18 @@ func (s records) knownServers(ctx context.Context, ids []string) error {
 	return err
 }
 
-func (s records) readProject(ctx context.Context, in *projectInput) (*reply[conversation.Project], error) {
+func (s projectRecords) readProject(ctx context.Context, in *projectInput) (*reply[conversation.Project], error) {
 	if !ids.Valid(in.ID) {
 		return nil, conversation.ErrProjectNotFound
 	}
-	p, err := s.store.Project(ctx, caller(ctx).Account, in.ID)
+	p, err := s.projects.Project(ctx, caller(ctx).Account, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return answer(p), nil
 }
 
-func (s records) updateProject(ctx context.Context, in *struct {
+func (s projectRecords) updateProject(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body ProjectChange
 },
@@ -180,7 +187,7 @@ func (s records) updateProject(ctx context.Context, in *struct {
 		return nil, err
 	}
 	now := s.config.Now().UTC()
-	p, err := s.store.UpdateProject(ctx, caller(ctx).Account, in.ID, func(p *conversation.Project) error {
+	p, err := s.projects.UpdateProject(ctx, caller(ctx).Account, in.ID, func(p *conversation.Project) error {
 		if in.Body.Name != nil {
 			p.Name = strings.TrimSpace(*in.Body.Name)
 		}
@@ -197,9 +204,9 @@ func (s records) updateProject(ctx context.Context, in *struct {
 	return answer(p), nil
 }
 
-func (s records) deleteProject(ctx context.Context, in *projectInput) (*nothing, error) {
+func (s projectRecords) deleteProject(ctx context.Context, in *projectInput) (*nothing, error) {
 	if !ids.Valid(in.ID) {
 		return nil, conversation.ErrProjectNotFound
 	}
-	return nil, s.store.DeleteProject(ctx, caller(ctx).Account, in.ID)
+	return nil, s.projects.DeleteProject(ctx, caller(ctx).Account, in.ID)
 }

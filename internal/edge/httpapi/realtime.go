@@ -16,12 +16,12 @@ type RealtimeAnswer struct {
 	ExpiresAt time.Time `json:"expires_at" doc:"of the ticket"`
 }
 
-func (s records) realtime(ctx context.Context, _ *nothing) (*reply[RealtimeAnswer], error) {
-	to := s.config.Realtime
+func (a *api) realtime(ctx context.Context, _ *nothing) (*reply[RealtimeAnswer], error) {
+	to := a.config.Realtime
 	if to.URL == "" || to.Tickets == nil {
 		return nil, errRealtime
 	}
-	ticket, expires, err := to.Tickets.Issue(ctx, caller(ctx), s.config.Now())
+	ticket, expires, err := to.Tickets.Issue(ctx, caller(ctx), a.config.Now())
 	if err != nil {
 		return nil, err
 	}

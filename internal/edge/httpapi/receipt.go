@@ -29,7 +29,7 @@ var (
 )
 
 // history adds the routes that read the past of a run.
-func (a *api) history(s records) {
+func (a *api) history(s runRecords) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs/{id}/receipt", id: "readReceipt", access: withChat,
 		summary: "Read what was proposed, confirmed and done, in a form that can be verified", failures: []int{404, 413},
@@ -74,19 +74,19 @@ type runInput struct {
 }
 
 // findRun returns a run of the caller without its large results, which may be 10 MB.
-func (s records) findRun(ctx context.Context, id string) (plan.Run, error) {
+func (s runRecords) findRun(ctx context.Context, id string) (plan.Run, error) {
 	if !ids.Valid(id) {
 		return plan.Run{}, plan.ErrRunNotFound
 	}
-	return s.store.Bare(ctx, caller(ctx).Account, id)
+	return s.runs.Bare(ctx, caller(ctx).Account, id)
 }
 
-func (s records) receipt(ctx context.Context, in *runInput) (*reply[receipt.Receipt], error) {
+func (s runRecords) receipt(ctx context.Context, in *runInput) (*reply[receipt.Receipt], error) {
 	r, err := s.findRun(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := s.store.Revisions(ctx, r)
+	revisions, err := s.runs.Revisions(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s records) receipt(ctx context.Context, in *runInput) (*reply[receipt.Rece
 	}
 	made := receipt.New(r, revisions, events)
 	if r.Link > 0 {
-		l, err := s.store.Link(ctx, r.Account, r.Link)
+		l, err := s.receipts.Link(ctx, r.Account, r.Link)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ type LinkList struct {
 	Next  int            `json:"next,omitempty" doc:"what to ask for after, for the page after this one; absent at the end"`
 }
 
-func (s records) links(ctx context.Context, in *struct {
+func (s runRecords) links(ctx context.Context, in *struct {
 	After int `query:"after" minimum:"0" doc:"the last place known"`
 	Limit int `query:"limit" minimum:"1" maximum:"1000" doc:"1000 when absent"`
 },
@@ -125,7 +125,7 @@ func (s records) links(ctx context.Context, in *struct {
 	if limit == 0 {
 		limit = linksPage
 	}
-	links, err := s.store.Links(ctx, caller(ctx).Account, in.After, limit)
+	links, err := s.receipts.Links(ctx, caller(ctx).Account, in.After, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -141,16 +141,16 @@ type KeyList struct {
 	Keys []receipt.Key `json:"keys" nullable:"false"`
 }
 
-func (s records) keys(ctx context.Context, _ *nothing) (*reply[KeyList], error) {
-	keys, err := s.store.SigningKeys(ctx)
+func (s runRecords) keys(ctx context.Context, _ *nothing) (*reply[KeyList], error) {
+	keys, err := s.receipts.SigningKeys(ctx)
 	return answer(KeyList{list(keys)}), err
 }
 
 // allEvents reads the events up to the last one of the run as it was read, so that both have the same state.
-func (s records) allEvents(ctx context.Context, r plan.Run) ([]plan.Event, error) {
+func (s runRecords) allEvents(ctx context.Context, r plan.Run) ([]plan.Event, error) {
 	var all []plan.Event
 	for len(all) < r.EventSeq {
-		page, err := s.store.Events(ctx, r.Account, r.ID, len(all), min(eventsPage, r.EventSeq-len(all)))
+		page, err := s.runs.Events(ctx, r.Account, r.ID, len(all), min(eventsPage, r.EventSeq-len(all)))
 		if err != nil {
 			return nil, err
 		}
@@ -162,12 +162,12 @@ func (s records) allEvents(ctx context.Context, r plan.Run) ([]plan.Event, error
 	return all, nil
 }
 
-func (s records) revisions(ctx context.Context, in *runInput) (*reply[RevisionList], error) {
+func (s runRecords) revisions(ctx context.Context, in *runInput) (*reply[RevisionList], error) {
 	r, err := s.findRun(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := s.store.Revisions(ctx, r)
+	revisions, err := s.runs.Revisions(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (s records) revisions(ctx context.Context, in *runInput) (*reply[RevisionLi
 	return answer(v), nil
 }
 
-func (s records) result(ctx context.Context, in *struct {
+func (s runRecords) result(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Step string `path:"step" doc:"also of an element (s2[3]) or an undo (undo:s2)"`
 },
@@ -205,7 +205,7 @@ func (s records) result(ctx context.Context, in *struct {
 	if stored == nil {
 		return nil, errNoResult
 	}
-	whole, err := s.store.Whole(ctx, r, id, *stored)
+	whole, err := s.runs.Whole(ctx, r, id, *stored)
 	if err != nil {
 		return nil, err
 	}

@@ -20,42 +20,37 @@ const (
 // Records serves the stored data (projects, chats, messages, runs, sessions), /health, /config, /metrics, the
 // OpenAPI document and /docs. It also answers requests without a route (API Gateway's $default). print writes an export as a
 // PDF file.
-func Records(c Config, store Store, memories Memories, print Printer, checks ...Check) http.Handler {
+func Records(c Config, stores Stores, memories Memories, print Printer, checks ...Check) http.Handler {
 	a := newAPI(c)
-	a.records(store, print, checks)
+	a.records(stores, print, checks)
 	a.memory(memories)
 	return a.handler()
 }
 
-type records struct {
-	config Config
-	store  Store
-	print  Printer
-}
-
-func (a *api) records(store Store, print Printer, checks []Check) {
+func (a *api) records(of Stores, print Printer, checks []Check) {
 	a.function = FunctionRecords
-	s := records{a.config, store, print}
-	a.projects(s)
-	a.chats(s)
+	chats := chatRecords{a.config, of.Chats, of.Projects, of.Loops, of.Runs, print}
+	runs := runRecords{a.config, of.Runs, of.Chats, of.Receipts}
+	a.projects(projectRecords{a.config, of.Projects, of.Servers})
+	a.chats(chats)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs/{id}", id: "readRun", access: withChat,
 		summary: "Read a run, at once or when its status changes", failures: []int{404, 422},
-	}, s.run)
+	}, runs.run)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs/{id}/events", id: "listEvents", access: withChat,
 		summary: "Read a run's events, in order, after a sequence number", failures: []int{404, 422},
-	}, s.events)
-	a.lists(s)
-	a.export(s)
-	a.branches(s)
-	a.history(s)
-	a.sessions(s)
+	}, runs.events)
+	a.lists(runs)
+	a.export(chats)
+	a.branches(chats)
+	a.history(runs)
+	a.sessions(sessionRecords{a.config, chats})
 	a.ops(checks)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/realtime", id: "openRealtime", access: withChat, status: http.StatusCreated,
 		summary: "Where to open a socket, and a ticket that opens it once", failures: []int{503},
-	}, s.realtime)
+	}, a.realtime)
 	a.documents()
 }
 
@@ -72,7 +67,15 @@ func (p PageInput) size() int {
 	return p.Limit
 }
 
-func (s records) run(ctx context.Context, in *struct {
+// runRecords serves runs, and what belongs to them.
+type runRecords struct {
+	config   Config
+	runs     StoredRuns
+	chats    conversation.ChatReader
+	receipts Receipts
+}
+
+func (s runRecords) run(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Wait int    `query:"wait" minimum:"0" maximum:"25" doc:"seconds to wait until the status differs from the present one. A run that ended is answered at once"`
 },
@@ -85,7 +88,7 @@ func (s records) run(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	r, err := s.store.Run(ctx, caller(ctx).Account, in.ID)
+	r, err := s.runs.Run(ctx, caller(ctx).Account, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +103,11 @@ const (
 
 // awaitChange returns when the status of a run is another than at first, when it cannot change any more, or after a
 // time. It reads only the status, because it does so at each event of the run.
-func (s records) awaitChange(ctx context.Context, id string, most time.Duration) error {
+func (s runRecords) awaitChange(ctx context.Context, id string, most time.Duration) error {
 	account := caller(ctx).Account
 	waiting, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	first, err := s.store.Status(ctx, account, id)
+	first, err := s.runs.Status(ctx, account, id)
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (s records) awaitChange(ctx context.Context, id string, most time.Duration)
 	}
 	for pause := firstRead; !first.Terminal(); pause = min(2*pause, lastRead) {
 		changed := next()
-		now, err := s.store.Status(ctx, account, id)
+		now, err := s.runs.Status(ctx, account, id)
 		if err != nil || now != first {
 			return err
 		}
@@ -138,7 +141,7 @@ type EventList struct {
 	Events []plan.Event `json:"events" nullable:"false"`
 }
 
-func (s records) events(ctx context.Context, in *struct {
+func (s runRecords) events(ctx context.Context, in *struct {
 	ID    string `path:"id"`
 	After int    `query:"after" minimum:"0" doc:"the last sequence number known"`
 	Limit int    `query:"limit" minimum:"1" maximum:"500" doc:"200 when absent"`
@@ -152,26 +155,14 @@ func (s records) events(ctx context.Context, in *struct {
 		limit = eventsSize
 	}
 	account := caller(ctx).Account
-	events, err := s.store.Events(ctx, account, in.ID, in.After, limit)
+	events, err := s.runs.Events(ctx, account, in.ID, in.After, limit)
 	if err != nil {
 		return nil, err
 	}
 	if len(events) == 0 { // no new events, or no such run
-		if _, err := s.store.Status(ctx, account, in.ID); err != nil {
+		if _, err := s.runs.Status(ctx, account, in.ID); err != nil {
 			return nil, err
 		}
 	}
 	return answer(EventList{list(events)}), nil
-}
-
-// projectOf returns an error for a project that is not the account's; "" means none.
-func (s records) projectOf(ctx context.Context, account, id string) error {
-	if id == "" {
-		return nil
-	}
-	if !ids.Valid(id) {
-		return conversation.ErrProjectNotFound
-	}
-	_, err := s.store.Project(ctx, account, id)
-	return err
 }

@@ -154,23 +154,34 @@ type Servers interface {
 	Get(ctx context.Context, account, id string) (tool.Server, []tool.Entry, error)
 }
 
-// Store reads and writes an account's projects, chats and messages, and reads its runs. Every method treats an id
-// of another account as missing (conversation.ErrChatNotFound, ErrProjectNotFound, plan.ErrRunNotFound), and
-// refuses a cursor of another account or query with "cursor.invalid".
-type Store interface {
+// Stores is the stored data that Records serves. Every method treats an id of another account as missing
+// (conversation.ErrChatNotFound, ErrProjectNotFound, plan.ErrRunNotFound), and refuses a cursor of another account or
+// query with "cursor.invalid".
+type Stores struct {
+	Projects Projects
+	Servers  tool.ServerReader // to check the services that a project names
+	Chats    Chats
+	Loops    agent.LoopReader // to check the agent that a chat chooses
+	Runs     StoredRuns
+	Receipts Receipts
+}
+
+// Projects reads and writes an account's projects.
+type Projects interface {
 	CreateProject(ctx context.Context, account string, p conversation.Project) error
 	conversation.ProjectReader
 	conversation.ProjectLister
 	// UpdateProject applies change to the current project, and again when it was changed concurrently.
 	UpdateProject(ctx context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error)
 	DeleteProject(ctx context.Context, account, id string) error
-	tool.ServerReader // to check the services that a project names
+}
 
+// Chats reads and writes an account's chats and messages.
+type Chats interface {
 	CreateChat(ctx context.Context, account string, c conversation.Chat) error
 	conversation.ChatReader
 	conversation.ChatLister
 	conversation.ChatFinder
-	agent.LoopReader // to check the agent that a chat chooses
 	// UpdateChat writes only the members that change sets.
 	UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
 	// DeleteChat returns plan.ErrAlreadyRunning while the chat has an active run.
@@ -182,7 +193,10 @@ type Store interface {
 	// Session returns a chat by the client's own name, with its newest messages before the cursor in ascending
 	// order, and a cursor to older ones.
 	Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error)
+}
 
+// StoredRuns reads an account's runs.
+type StoredRuns interface {
 	plan.Reader
 	plan.BareReader
 	plan.StatusReader
@@ -190,6 +204,10 @@ type Store interface {
 	plan.EventReader
 	plan.RevisionReader
 	plan.ResultReader
+}
+
+// Receipts reads the receipts of an account's runs.
+type Receipts interface {
 	receipt.Reader
 	// Links returns the links of the account's chain of receipts after one, in order.
 	Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error)

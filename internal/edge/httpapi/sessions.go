@@ -10,9 +10,15 @@ import (
 	"piloto/internal/conversation"
 )
 
+// sessionRecords serves the sessions of a client.
+type sessionRecords struct {
+	config Config
+	chats  chatRecords
+}
+
 // sessions adds the routes of document 004 for the sessions of a client. A session is a chat, so each does what the route
 // of chats does, for a chat by the client's own name.
-func (a *api) sessions(s records) {
+func (a *api) sessions(s sessionRecords) {
 	register(a, operation{
 		method: http.MethodGet, path: "/operator/sessions", id: "listSessions", access: withChat,
 		summary: "List the sessions, those that changed last first, or search them (Operator API)", failures: []int{422},
@@ -89,8 +95,8 @@ func asSession(err error) error {
 	return err
 }
 
-func (s records) listSessions(ctx context.Context, in *SearchInput) (*reply[Sessions], error) {
-	found, cursor, err := s.find(ctx, *in, conversation.ChatFilter{Archived: in.Archived, Sessions: true})
+func (s sessionRecords) listSessions(ctx context.Context, in *SearchInput) (*reply[Sessions], error) {
+	found, cursor, err := s.chats.find(ctx, *in, conversation.ChatFilter{Archived: in.Archived, Sessions: true})
 	if err != nil {
 		return nil, err
 	}
@@ -109,39 +115,39 @@ type SessionChange struct {
 	Archived *bool   `json:"archived,omitempty" doc:"true: it leaves the list, and is not pinned any more"`
 }
 
-func (s records) updateSession(ctx context.Context, in *struct {
+func (s sessionRecords) updateSession(ctx context.Context, in *struct {
 	SessionInput
 	Body SessionChange
 },
 ) (*reply[SessionInfo], error) {
-	c, err := s.change(ctx, in.chatID(ctx), conversation.ChatChange{Title: in.Body.Title, Pinned: in.Body.Pinned, Archived: in.Body.Archived})
+	c, err := s.chats.change(ctx, in.chatID(ctx), conversation.ChatChange{Title: in.Body.Title, Pinned: in.Body.Pinned, Archived: in.Body.Archived})
 	if err != nil {
 		return nil, asSession(err)
 	}
 	return answer(showSession(c)), nil
 }
 
-func (s records) deleteSession(ctx context.Context, in *SessionInput) (*nothing, error) {
-	return nil, asSession(s.remove(ctx, in.chatID(ctx)))
+func (s sessionRecords) deleteSession(ctx context.Context, in *SessionInput) (*nothing, error) {
+	return nil, asSession(s.chats.remove(ctx, in.chatID(ctx)))
 }
 
-func (s records) branchSession(ctx context.Context, in *struct {
+func (s sessionRecords) branchSession(ctx context.Context, in *struct {
 	Keyed
 	SessionInput
 	Body BranchRequest
 },
 ) (*replayed[SessionInfo], error) {
 	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (SessionInfo, error) {
-		c, err := s.branch(ctx, t, in.chatID(ctx), in.Body.MessageID)
+		c, err := s.chats.branch(ctx, t, in.chatID(ctx), in.Body.MessageID)
 		return showSession(c), asSession(err)
 	})
 }
 
-func (s records) exportSession(ctx context.Context, in *struct {
+func (s sessionRecords) exportSession(ctx context.Context, in *struct {
 	SessionInput
 	ExportFormat
 },
 ) (*exportReply, error) {
-	file, err := s.exported(ctx, in.chatID(ctx), in.ExportFormat)
+	file, err := s.chats.exported(ctx, in.chatID(ctx), in.ExportFormat)
 	return file, asSession(err)
 }

@@ -71,7 +71,7 @@ func newSettingsStore(w *world) *settingsStore {
 // services returns the real services over the store.
 func (s *settingsStore) services(c Config) AIServices {
 	deciding := &eligibility.Service{
-		Store: s, Keys: s, Now: c.Now, Log: c.Log,
+		Store: s, Standings: s, Keys: s, Now: c.Now, Log: c.Log,
 		Deployment: eligibility.Deployment{
 			Providers: []eligibility.Platform{
 				{Name: "openai", BaseURL: "https://api.openai.com/v1", CostsCredits: true}, {Name: "groq", BaseURL: "https://api.groq.com/openai/v1"},

@@ -81,7 +81,7 @@ func TestARunIsAnsweredWhenItsStatusChanges(t *testing.T) {
 					}()
 				}
 				records := newAPI(s.config)
-				records.records(store, nil, nil)
+				records.records(Stores{Runs: store}, nil, nil)
 				w := httptest.NewRecorder()
 				records.handler().ServeHTTP(w, ask(talker, "GET", "/api/runs/"+runID+c.query, ""))
 				var r Run

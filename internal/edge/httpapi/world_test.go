@@ -631,9 +631,14 @@ func (s *site) handler(f Function) http.Handler {
 	case FunctionFiles:
 		s.made[f] = Workspaces(s.config, s.places, s.world)
 	default:
-		s.made[f] = Records(s.config, s.world, agent.Sessions{Store: s.memoryStore, Now: s.config.Now}, print, s.checks...)
+		s.made[f] = Records(s.config, s.stores(), agent.Sessions{Store: s.memoryStore, Now: s.config.Now}, print, s.checks...)
 	}
 	return s.made[f]
+}
+
+// stores returns the world as each of the stores.
+func (s *site) stores() Stores {
+	return Stores{Projects: s.world, Servers: s.world, Chats: s.world, Loops: s.world, Runs: s.world, Receipts: s.world}
 }
 
 // print writes a document as its texts.

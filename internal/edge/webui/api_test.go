@@ -52,7 +52,7 @@ func newWorld(now func() time.Time, facts Facts) *world {
 	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}, answers: map[string][]byte{}, drawer: newDrawer()}
 	m.tell = w.hub.push
 	w.page = New(Deps{
-		Chats: m, Runs: m, Jobs: m, Servers: m, Breakers: m, Webhooks: m, Hooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
+		Chats: m, Runs: m, Receipts: m, Jobs: m, Servers: m, Breakers: m, Webhooks: m, Hooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
 	})
 	return w
 }

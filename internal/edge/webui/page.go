@@ -91,7 +91,7 @@ func newSite(d Deps, files assets, pages printer) *site {
 		assistants: assistantReader{d.Assistants, d.Projects, answers},
 		credits:    creditReader{d.Credits, d.Assistants, d.Chats, answers},
 		hooks:      hookReader{d.Webhooks, d.Hooks, answers},
-		receipts:   receiptReader{d.Runs},
+		receipts:   receiptReader{d.Runs, d.Receipts},
 	}
 }
 

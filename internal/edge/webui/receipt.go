@@ -99,7 +99,10 @@ const (
 )
 
 // receiptReader reads receipts.
-type receiptReader struct{ runs Runs }
+type receiptReader struct {
+	runs  Runs
+	links receipt.Reader
+}
 
 // read reads the printable receipt of the run that ?run= names.
 func (r receiptReader) read(ctx context.Context, v visit) (*receiptView, error) {
@@ -118,11 +121,11 @@ func (r receiptReader) read(ctx context.Context, v visit) (*receiptView, error) 
 	err = runAll(
 		func() (err error) {
 			if run.Link > 0 {
-				link, err = r.runs.Link(ctx, v.who.Account, run.Link)
+				link, err = r.links.Link(ctx, v.who.Account, run.Link)
 			}
 			return
 		},
-		func() (err error) { keys, err = r.runs.SigningKeys(ctx); return },
+		func() (err error) { keys, err = r.links.SigningKeys(ctx); return },
 		func() (err error) { events, err = readEvents(ctx, r.runs, v.who.Account, runID, receiptEvents); return },
 		func() (err error) { revisions, err = r.runs.Revisions(ctx, run); return },
 	)

@@ -33,7 +33,7 @@ func newPurse() *purse {
 
 // managerOf returns the real manager over this memory.
 func managerOf(m *memory, facts Facts) *eligibility.Manager {
-	service := &eligibility.Service{Store: m, Keys: m, Now: m.now, Log: slog.New(slog.DiscardHandler)}
+	service := &eligibility.Service{Store: m, Standings: m, Keys: m, Now: m.now, Log: slog.New(slog.DiscardHandler)}
 	service.Deployment.Providers = []eligibility.Platform{
 		{Name: "openai", BaseURL: "https://api.openai.com/v1", CostsCredits: true},
 		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1"},
@@ -52,7 +52,7 @@ func managerOf(m *memory, facts Facts) *eligibility.Manager {
 
 // decide makes the real decision over this memory.
 func (w *world) decide(ctx context.Context, q eligibility.Question) (*eligibility.Selection, *eligibility.Block) {
-	s := eligibility.Service{Store: w.ai.Store, Deployment: w.ai.Deployment, Keys: w.ai.Keys, Now: w.ai.Now, Log: slog.New(slog.DiscardHandler)}
+	s := eligibility.Service{Store: w.ai.Store, Standings: w.memory, Deployment: w.ai.Deployment, Keys: w.ai.Keys, Now: w.ai.Now, Log: slog.New(slog.DiscardHandler)}
 	return s.Eligibility(ctx, q)
 }
 

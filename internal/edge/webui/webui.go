@@ -28,14 +28,12 @@ type Chats interface {
 	conversation.MessageReader
 }
 
-// Runs reads runs, their lists, their events in order after a sequence number, their plans, the oldest first, and the
-// signatures of their receipts.
+// Runs reads runs, their lists, their events in order after a sequence number, and their plans, the oldest first.
 type Runs interface {
 	plan.Reader
 	plan.Lister
 	plan.EventReader
 	plan.RevisionReader
-	receipt.Reader
 }
 
 // Servers reads the registry. Entries returns a server's allowlist in force, and Operation one of it in full.
@@ -76,6 +74,7 @@ type Facts struct {
 type Deps struct {
 	Chats           Chats
 	Runs            Runs
+	Receipts        receipt.Reader
 	Jobs            job.Reader
 	Servers         Servers
 	Breakers        agent.BreakerLister

@@ -67,7 +67,6 @@ type Deployment struct {
 // Store keeps settings. A missing item is not an error.
 type Store interface {
 	Settings(ctx context.Context, account string) (Settings, error)
-	credit.StandingReader
 	PutHealth(ctx context.Context, account string, h Health) error
 
 	PutAssistant(ctx context.Context, account, projectID string, a Assistant) error
@@ -92,6 +91,7 @@ type Models interface {
 // Service reads snapshots and decides about them.
 type Service struct {
 	Store      Store
+	Standings  credit.StandingReader
 	Deployment Deployment
 	Keys       Keys
 	Now        func() time.Time
@@ -136,7 +136,7 @@ func (s *Service) Snapshot(ctx context.Context, q Question, settings Settings) (
 	var keys map[string]bool
 	var reads errgroup.Group
 	if out.isPaid() {
-		reads.Go(func() (err error) { out.Standing, err = s.Store.Standing(ctx, q.Account, out.At); return })
+		reads.Go(func() (err error) { out.Standing, err = s.Standings.Standing(ctx, q.Account, out.At); return })
 	}
 	reads.Go(func() (err error) { keys, err = s.Keys.Platform(ctx); return })
 	if err := reads.Wait(); err != nil {

@@ -58,7 +58,7 @@ func (s *Service) Reverse(ctx context.Context, a Again) (Decision, error) {
 			step, _ := r.Plan.Step(doubts[0])
 			return plan.Plan{}, nil, ErrUnresolved.With("step", step.Title)
 		}
-		back := reversal{s.Store, s.Catalogue, s.Drafts, r}
+		back := reversal{s.Runs, s.Catalogue, s.Drafts, r}
 		undos, err := back.left(ctx)
 		if err != nil {
 			return plan.Plan{}, nil, err
@@ -102,7 +102,7 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 		}
 		if len(undos) > 0 { // its values are those of the answers
 			next.ReadFrom = r.DataFrom()
-		} else if revisions, err := s.Store.Revisions(ctx, r); err != nil {
+		} else if revisions, err := s.Runs.Revisions(ctx, r); err != nil {
 			return err
 		} else { // it is the plan that they asked for
 			next.Besides = r.Owners(revisions)
@@ -111,7 +111,7 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 			return err
 		}
 		if len(undos) > 0 { // before the draft, so that no undo that was confirmed is unknown
-			if _, err = s.Store.MoveRun(ctx, r, Move{Record: Record{
+			if _, err = s.Runs.MoveRun(ctx, r, Move{Record: Record{
 				At: at, Type: plan.EventReversed, Data: map[string]any{"run_id": next.ID, "by": a.User, "undos": undos[:len(p.Steps)]},
 			}}); err != nil {
 				return err

@@ -83,7 +83,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decis
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, text)}
 			return nil
 		}
-		if err := a.check(ctx, s.Store, r, chat, st, at); err != nil {
+		if err := a.check(ctx, s.Runs, r, chat, st, at); err != nil {
 			return err
 		}
 		asked := *st.Approval
@@ -106,7 +106,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decis
 		} else {
 			refused = nil // nobody could read it
 		}
-		decided, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st, Decided: at, Refused: refused, Due: at.Add(startGrace)})
+		decided, err := s.Runs.MoveRun(ctx, r, Move{Record: rec, State: &st, Decided: at, Refused: refused, Due: at.Add(startGrace)})
 		d = Decision{Run: decided, Chat: chat, Message: answer}
 		return err
 	})

@@ -21,17 +21,10 @@ var (
 	ErrKeyMoved         = fault.New(fault.Conflict, "step.key_moved")
 )
 
-// BindingReader reads that to which calls are bound.
-type BindingReader interface {
-	tool.ServerReader
-	tool.OperationReader
-	conversation.ProjectReader
-}
-
 // Bound returns the server and the operation that a step is bound to, if the binding still holds:
 // the server exists, is active, may be used by the project, has the same base URL and sends its key
 // in the same place, and its current catalogue has the tool with the same fingerprint.
-func Bound(ctx context.Context, c BindingReader, call plan.Bound) (tool.Server, tool.Operation, error) {
+func Bound(ctx context.Context, c Catalogue, call plan.Bound) (tool.Server, tool.Operation, error) {
 	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
 	step, b := call.Step, call.Binding
 	if b.MCPID != step.MCPID {
@@ -48,7 +41,7 @@ func Bound(ctx context.Context, c BindingReader, call plan.Bound) (tool.Server, 
 		files.Name = b.ServerName
 		return files, op, nil
 	}
-	server, err := c.Server(ctx, call.Account, step.MCPID)
+	server, err := c.Servers.Server(ctx, call.Account, step.MCPID)
 	switch {
 	case errors.Is(err, tool.ErrServerNotFound):
 		return none(ErrServerMissing)
@@ -60,7 +53,7 @@ func Bound(ctx context.Context, c BindingReader, call plan.Bound) (tool.Server, 
 		return none(changed)
 	}
 	if call.ProjectID != "" {
-		project, err := c.Project(ctx, call.Account, call.ProjectID)
+		project, err := c.Projects.Project(ctx, call.Account, call.ProjectID)
 		if errors.Is(err, conversation.ErrProjectNotFound) || err == nil && !project.Uses(server.ID) {
 			return none(ErrServerNotAllowed)
 		}
@@ -68,7 +61,7 @@ func Bound(ctx context.Context, c BindingReader, call plan.Bound) (tool.Server, 
 			return none(err)
 		}
 	}
-	op, err := c.Operation(ctx, call.Account, server, entry)
+	op, err := c.Operations.Operation(ctx, call.Account, server, entry)
 	switch {
 	case errors.Is(err, tool.ErrNotAllowed):
 		return none(changed)
@@ -82,41 +75,38 @@ func Bound(ctx context.Context, c BindingReader, call plan.Bound) (tool.Server, 
 	return server, op, nil
 }
 
-// snapshot is a BindingReader that reads each server and project once, so that a group of checks sees
+// snapshot returns a catalogue that reads each server and project once, so that a group of checks sees
 // one state.
+func (c Catalogue) snapshot() Catalogue {
+	once := snapshot{c, map[string]tool.Server{}, map[string]conversation.Project{}}
+	c.Servers, c.Projects = once, once
+	return c
+}
+
 type snapshot struct {
-	of       BindingReader
+	of       Catalogue
 	servers  map[string]tool.Server
 	projects map[string]conversation.Project
 }
 
-func newSnapshot(c BindingReader) snapshot {
-	return snapshot{c, map[string]tool.Server{}, map[string]conversation.Project{}}
-}
-
-// Server implements BindingReader.
+// Server implements tool.ServerReader.
 func (s snapshot) Server(ctx context.Context, account, id string) (tool.Server, error) {
 	if server, ok := s.servers[id]; ok {
 		return server, nil
 	}
-	server, err := s.of.Server(ctx, account, id)
+	server, err := s.of.Servers.Server(ctx, account, id)
 	if err == nil {
 		s.servers[id] = server
 	}
 	return server, err
 }
 
-// Operation implements BindingReader.
-func (s snapshot) Operation(ctx context.Context, account string, server tool.Server, entry tool.Entry) (tool.Operation, error) {
-	return s.of.Operation(ctx, account, server, entry)
-}
-
-// Project implements BindingReader.
+// Project implements conversation.ProjectReader.
 func (s snapshot) Project(ctx context.Context, account, id string) (conversation.Project, error) {
 	if project, ok := s.projects[id]; ok {
 		return project, nil
 	}
-	project, err := s.of.Project(ctx, account, id)
+	project, err := s.of.Projects.Project(ctx, account, id)
 	if err == nil {
 		s.projects[id] = project
 	}

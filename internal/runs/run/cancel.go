@@ -79,7 +79,7 @@ func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Cha
 	typed := s.typedMessage(c.User, c.Typed, at) // first, because it must stand before the answer
 	answer := c.answer(s.IDs, r, conversation.KindNotice, at, text)
 	r.Reason = c.Reason
-	gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
+	gone, err := s.Runs.Discard(ctx, r, chat, plan.Cancelled, Record{
 		At: at, Type: plan.EventCancelled, Data: c.eventData(), Messages: append(typed, answer),
 	})
 	if chat.PendingRunID == r.ID {
@@ -101,7 +101,7 @@ func (s *Service) endQueued(ctx context.Context, r plan.Run, chat conversation.C
 func (s *Service) stop(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, at time.Time, d *Decision) error {
 	typed := s.typedMessage(c.User, c.Typed, at) // first, because it must stand before the answer
 	answer := c.answer(s.IDs, r, conversation.KindProgress, at, locale.Say("run.stopping"))
-	stopping, err := s.Store.RequestCancel(ctx, r, at.Add(startGrace), Record{
+	stopping, err := s.Runs.RequestCancel(ctx, r, at.Add(startGrace), Record{
 		At: at, Type: plan.EventStopping, Data: c.eventData(), Messages: append(typed, answer),
 	})
 	*d = Decision{Run: stopping, Chat: chat, Message: answer}

@@ -89,7 +89,7 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 			d = Decision{Run: r, Chat: chat, Message: c.answer(s.IDs, r, at)}
 			return nil
 		}
-		if err := (confirmable{s.Store, s.Catalogue, chat, at}).check(ctx, r, c.Digest); err != nil {
+		if err := (confirmable{s.Runs, s.Catalogue, chat, at}).check(ctx, r, c.Digest); err != nil {
 			if denied, ok := errors.AsType[*deniedError](err); ok {
 				s.noteDenied(ctx, r, denied, c.Locale)
 			}
@@ -100,7 +100,7 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 		}
 		typed := s.typedMessage(c.User, c.Typed, at)
 		answer := c.answer(s.IDs, r, at)
-		queued, err := s.Store.Confirm(ctx, r, chat, by, c.User, at.Add(startGrace), Record{
+		queued, err := s.Runs.Confirm(ctx, r, chat, by, c.User, at.Add(startGrace), Record{
 			At: at, Type: plan.EventConfirmed,
 			Data:     map[string]any{"by": c.User, "digest": r.Digest, "trace_id": c.TraceID},
 			Messages: append(typed, answer),

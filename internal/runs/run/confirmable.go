@@ -15,7 +15,7 @@ import (
 
 // confirmable checks whether a run may be confirmed.
 type confirmable struct {
-	store     Store
+	runs      Runs
 	catalogue Catalogue
 	chat      conversation.Chat
 	now       time.Time
@@ -52,7 +52,7 @@ func (c confirmable) checkChatFree(ctx context.Context, r plan.Run) error {
 	if c.chat.ActiveRunID == "" {
 		return nil
 	}
-	active, err := c.store.Bare(ctx, r.Account, c.chat.ActiveRunID)
+	active, err := c.runs.Bare(ctx, r.Account, c.chat.ActiveRunID)
 	switch {
 	case err != nil:
 		return err
@@ -67,7 +67,7 @@ func (c confirmable) checkChatFree(ctx context.Context, r plan.Run) error {
 // wrongDigest returns the error for a digest that is not the draft's. It tells whether the digest
 // belongs to an earlier revision.
 func (c confirmable) wrongDigest(ctx context.Context, r plan.Run, digest plan.Digest) error {
-	revisions, err := c.store.Revisions(ctx, r)
+	revisions, err := c.runs.Revisions(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,11 @@ func unboundError(why *fault.Error) error {
 // user saw, and that no rule of the account denies a call. Otherwise it returns plan.ErrStale with
 // the change.
 func checkBindings(ctx context.Context, catalogue Catalogue, r plan.Run) error {
-	rules, err := catalogue.Rules(ctx, r.Account)
+	rules, err := catalogue.Rules.Rules(ctx, r.Account)
 	if err != nil {
 		return err
 	}
-	now := newSnapshot(catalogue)
+	now := catalogue.snapshot()
 	for _, step := range r.Plan.Steps {
 		if r.State(step.ID).Reused != "" { // it is not called again
 			continue

@@ -221,7 +221,7 @@ func (m *mortal) newSealer() {
 func (m *mortal) restart() {
 	m.newSealer()
 	was := m.Steps
-	m.Steps = &step.Executor{Store: was.Store, Schemas: schema.Compiler{}, Sender: m, Waker: m, IDs: was.IDs, Now: was.Now, Log: was.Log}
+	m.Steps = &step.Executor{Stores: was.Stores, Moves: was.Moves, Schemas: schema.Compiler{}, Sender: m, Waker: m, IDs: was.IDs, Now: was.Now, Log: was.Log}
 }
 
 // TestCrashAnywhereStartsOnceEndsAndFreesChat (guarantees I02 and I10) enumerates every effect of a

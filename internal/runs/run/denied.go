@@ -30,7 +30,7 @@ func (s *Service) noteDenied(ctx context.Context, r plan.Run, denied *deniedErro
 	called := plan.Shorten(denied.call.Called(), 200)
 	text := locale.Say("note.rule_denied", "rule", denied.by.ID, "reason", plan.Line(denied.by.Reason), "called", called)
 	note := conversation.Note{Code: conversation.NoteRuleDenied, Text: text.In(tag)}
-	last, _, err := s.Store.Messages(ctx, r.Account, r.ChatID, "", mostBetween)
+	last, _, err := s.Chats.Messages(ctx, r.Account, r.ChatID, "", mostBetween)
 	has := func(m conversation.Message) bool { return m.RunID == r.ID && slices.Contains(m.Notes, note) }
 	if err != nil || len(last) == 0 || slices.ContainsFunc(last, has) {
 		return
@@ -38,7 +38,7 @@ func (s *Service) noteDenied(ctx context.Context, r plan.Run, denied *deniedErro
 	m := Message(s.IDs, r, conversation.KindNotice, s.Now(), tag, locale.Say("turn.denied_since", "goal", r.Plan.Goal))
 	m.ID = ids.Following(last[len(last)-1].Seq, r.ID, note.Text)
 	m.Seq, m.Notes = m.ID, []conversation.Note{note}
-	if err := s.Store.AddMessages(ctx, r.Account, r.ChatID, "", m.At, m); err != nil {
+	if err := s.Chats.AddMessages(ctx, r.Account, r.ChatID, "", m.At, m); err != nil {
 		s.Log.WarnContext(ctx, "run.denied_untold", "run_id", r.ID, "error", err)
 	}
 }

@@ -102,6 +102,6 @@ func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation
 	if chat.ID != "" {
 		rec.Messages = []conversation.Message{answer}
 	}
-	next, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st})
+	next, err := s.Runs.MoveRun(ctx, r, Move{Record: rec, State: &st})
 	return Decision{Run: next, Chat: chat, Message: answer}, err
 }

@@ -103,7 +103,7 @@ func withStates(r plan.Run, closed []plan.StepState) plan.Run {
 
 func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.Message, error) {
 	m, final := e.move(s.IDs, s.Now())
-	ended, err := s.Store.MoveRun(ctx, e.run, m)
+	ended, err := s.Runs.MoveRun(ctx, e.run, m)
 	return ended, final, err
 }
 

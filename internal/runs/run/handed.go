@@ -103,12 +103,12 @@ func size(st plan.StepState) int {
 
 // takenBack takes back the effects of a run that are handed out, and reads the run again.
 func (s *Service) takenBack(ctx context.Context, k Key) (plan.Run, error) {
-	r, err := s.Store.Bare(ctx, k.Account, k.RunID) // a result that is stored apart is not written again
+	r, err := s.Runs.Bare(ctx, k.Account, k.RunID) // a result that is stored apart is not written again
 	if err == nil {
-		_, err = TakeBack(ctx, s.Store, s.IDs, r, s.Now())
+		_, err = TakeBack(ctx, s.Runs, s.IDs, r, s.Now())
 	}
 	if err != nil {
 		return r, err
 	}
-	return s.Store.Run(ctx, k.Account, k.RunID)
+	return s.Runs.Run(ctx, k.Account, k.RunID)
 }

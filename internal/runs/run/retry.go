@@ -25,7 +25,7 @@ func (s *Service) Retry(ctx context.Context, c Again) (Decision, error) {
 	var d Decision
 	from := c.RunID
 	err := s.decide(ctx, Key{c.Account, c.RunID}, func(r plan.Run, chat conversation.Chat) error {
-		r, err := plan.Newest(ctx, s.Store, r)
+		r, err := plan.Newest(ctx, s.Runs, r)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (s *Service) Retry(ctx context.Context, c Again) (Decision, error) {
 		if err != nil {
 			return err
 		}
-		revisions, err := s.Store.Revisions(ctx, r)
+		revisions, err := s.Runs.Revisions(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversatio
 func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.Chat, viewer string) (Decision, error) {
 	var old *plan.Run
 	if chat.PendingRunID != "" {
-		before, err := s.Store.Run(ctx, next.Account, chat.PendingRunID)
+		before, err := s.Runs.Run(ctx, next.Account, chat.PendingRunID)
 		if err != nil {
 			return Decision{}, err
 		}
@@ -117,7 +117,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 	if next.Plan.Reuse != nil {
 		data["reused"] = next.Plan.Reuse.Steps
 	}
-	draft, err := s.Store.Propose(ctx, next, chat, old, Record{
+	draft, err := s.Runs.Propose(ctx, next, chat, old, Record{
 		At: at, Type: plan.EventProposed, Data: data, Messages: []conversation.Message{card}, Shown: next.Sighted(viewer, at),
 	})
 	chat.PendingRunID, chat.UpdatedAt = next.ID, at
@@ -127,7 +127,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 // recordRetry adds an event to the old run that names the new one.
 func (s *Service) recordRetry(ctx context.Context, c Again, by string) error {
 	return s.decideRun(ctx, Key{c.Account, c.RunID}, func(r plan.Run) error {
-		_, err := s.Store.MoveRun(ctx, r, Move{Record: Record{
+		_, err := s.Runs.MoveRun(ctx, r, Move{Record: Record{
 			At: s.Now(), Type: plan.EventRetried, Data: map[string]any{"run_id": by, "by": c.User},
 		}})
 		return err

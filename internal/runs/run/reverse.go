@@ -14,7 +14,7 @@ import (
 
 // reversal finds what of a run is to be undone by another.
 type reversal struct {
-	store     Store
+	runs      Runs
 	catalogue Catalogue
 	drafts    Drafts
 	run       plan.Run
@@ -24,7 +24,7 @@ type reversal struct {
 func (v reversal) plan(ctx context.Context, undos []plan.EffectID, tag locale.Tag) (plan.Plan, error) {
 	r := v.run
 	p := plan.Plan{Goal: plan.Shorten(locale.Text(tag, "run.reversal", "goal", r.Plan.Goal), plan.MaxGoal), Undoes: r.ID}
-	rules, err := v.catalogue.Rules(ctx, r.Account)
+	rules, err := v.catalogue.Rules.Rules(ctx, r.Account)
 	if err != nil {
 		return p, err
 	}
@@ -83,7 +83,7 @@ func (v reversal) left(ctx context.Context) ([]plan.EffectID, error) {
 		over[st.StepID] = st.StepID.Undo() && st.WasDone()
 	}
 	for after := 0; ; {
-		events, err := v.store.Events(ctx, r.Account, r.ID, after, eventsPage)
+		events, err := v.runs.Events(ctx, r.Account, r.ID, after, eventsPage)
 		if err != nil {
 			return nil, err
 		}
@@ -109,9 +109,9 @@ const eventsPage = 200
 
 // addReversed adds what a draft undid, if it was confirmed. One that was not does not matter: this one takes its place.
 func (v reversal) addReversed(ctx context.Context, of plan.Reversal, over map[plan.EffectID]bool) error {
-	before, err := v.store.Run(ctx, v.run.Account, of.RunID)
+	before, err := v.runs.Run(ctx, v.run.Account, of.RunID)
 	if err == nil {
-		before, err = plan.Newest(ctx, v.store, before) // it may have been retried
+		before, err = plan.Newest(ctx, v.runs, before) // it may have been retried
 	}
 	switch {
 	case fault.KindOf(err) == fault.NotFound: // it was not proposed after all

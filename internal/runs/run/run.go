@@ -56,21 +56,16 @@ func (r Record) Event(seq int) (plan.Event, error) {
 	return plan.Event{Seq: seq, At: r.At, Type: r.Type, StepID: r.StepID, Data: raw}, err
 }
 
-// Store stores runs. Each method takes the run (and the chat) as it was read, and writes its whole
+// Runs stores runs. Each method takes the run (and the chat) as it was read, and writes its whole
 // transition or nothing. It returns fault.ErrMoved when the run or the chat changed since, or when
 // the lifecycle has no such edge.
-type Store interface {
+type Runs interface {
 	plan.Reader
 	plan.BareReader
 	plan.RevisionReader
 	plan.EventReader
-	conversation.ChatReader
-	conversation.MessageReader
 	Proposer
 	Mover
-
-	// AddMessages appends messages to a chat, unless they were before.
-	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
 
 	// Confirm moves a draft to queued and its chat from pending to active. by is the id of the
 	// confirmation, and user is the user who confirmed. r already holds the further owners. If the
@@ -90,6 +85,14 @@ type Store interface {
 	// LeaveUnplaced puts a run that ended on the list of those whose receipt has no place yet, from a
 	// time on. It changes nothing when the run has a place.
 	LeaveUnplaced(ctx context.Context, r plan.Run, from time.Time) error
+}
+
+// Chats reads chats, and appends to them.
+type Chats interface {
+	conversation.ChatReader
+	conversation.MessageReader
+	// AddMessages appends messages to a chat, unless they were before.
+	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
 }
 
 // Proposer writes a draft, makes it the pending run of its chat and posts its message, in one
@@ -178,18 +181,24 @@ type Sealer interface {
 	Seal(ctx context.Context, k Key) error
 }
 
-// Catalogue reads the servers, operations, projects and rules that a plan depends on.
-type Catalogue interface {
-	tool.ServerReader
+// Catalogue is the servers, operations, projects and rules that a plan depends on.
+type Catalogue struct {
+	Servers    tool.ServerReader
+	Operations Operations
+	Projects   conversation.ProjectReader
+	Rules      rule.Reader
+}
+
+// Operations reads what a server can do.
+type Operations interface {
 	tool.OperationReader
 	tool.EntryReader
-	conversation.ProjectReader
-	rule.Reader
 }
 
 // Service decides the transitions of runs.
 type Service struct {
-	Store      Store
+	Runs       Runs
+	Chats      Chats
 	Catalogue  Catalogue
 	Executions Executions
 	IDs        *ids.Source
@@ -228,7 +237,7 @@ func (s *Service) decide(ctx context.Context, k Key, f func(plan.Run, conversati
 // comes before what is decided, and what has not begun needs the run as the decision leaves it.
 func (s *Service) decideRun(ctx context.Context, k Key, f func(plan.Run) error) error {
 	return retry.Do(ctx, func() error {
-		r, err := s.Store.Run(ctx, k.Account, k.RunID)
+		r, err := s.Runs.Run(ctx, k.Account, k.RunID)
 		if err == nil && r.HandedOut() {
 			r, err = s.takenBack(ctx, k)
 		}
@@ -241,7 +250,7 @@ func (s *Service) decideRun(ctx context.Context, k Key, f func(plan.Run) error) 
 
 // chatOf returns the run's chat, empty when the chat was deleted.
 func (s *Service) chatOf(ctx context.Context, r plan.Run) (conversation.Chat, error) {
-	chat, err := s.Store.Chat(ctx, r.Account, r.ChatID)
+	chat, err := s.Chats.Chat(ctx, r.Account, r.ChatID)
 	if errors.Is(err, conversation.ErrChatNotFound) {
 		return conversation.Chat{}, nil
 	}

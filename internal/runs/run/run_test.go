@@ -225,7 +225,7 @@ func TestSweepContinuesAfterFailedRun(t *testing.T) {
 
 // poison is a store that panics whenever one certain run is read.
 type poison struct {
-	run.Store
+	run.Runs
 	id string
 }
 
@@ -233,7 +233,7 @@ func (p poison) Run(ctx context.Context, account, id string) (plan.Run, error) {
 	if id == p.id {
 		panic("poison")
 	}
-	return p.Store.Run(ctx, account, id)
+	return p.Runs.Run(ctx, account, id)
 }
 
 // TestSweepHandlesOthersBesidePoisonedRun has one run among a thousand that always panics. The
@@ -251,7 +251,7 @@ func TestSweepHandlesOthersBesidePoisonedRun(t *testing.T) {
 		ids = append(ids, w.Propose(book).ID)
 	}
 	w.Pass(25 * time.Hour)
-	w.Runs.Store = poison{w.Runs.Store, ids[17]}
+	w.Runs.Runs = poison{w.Runs.Runs, ids[17]}
 	for try := range 3 {
 		swept, err := w.Runs.Sweep(context.Background())
 		want := run.Swept{Failed: 1}
@@ -271,17 +271,17 @@ func TestSweepHandlesOthersBesidePoisonedRun(t *testing.T) {
 
 // narrow is a store that lists few runs at a time.
 type narrow struct {
-	run.Store
+	run.Runs
 	most int
 }
 
 func (n narrow) Due(ctx context.Context, at time.Time, limit int) ([]due.Row[run.Key], error) {
-	return n.Store.Due(ctx, at, min(limit, n.most))
+	return n.Runs.Due(ctx, at, min(limit, n.most))
 }
 
 // poisons is a store that panics when one of some runs is read, and counts how often.
 type poisons struct {
-	run.Store
+	run.Runs
 	looks map[string]int
 }
 
@@ -290,7 +290,7 @@ func (p poisons) Run(ctx context.Context, account, id string) (plan.Run, error) 
 		p.looks[id] = n + 1
 		panic("poison")
 	}
-	return p.Store.Run(ctx, account, id)
+	return p.Runs.Run(ctx, account, id)
 }
 
 // TestSweepPutsOffRunsThatCannotBeHealed puts a whole batch of poisoned runs before a good one. The
@@ -299,7 +299,7 @@ func TestSweepPutsOffRunsThatCannotBeHealed(t *testing.T) {
 	w := fixture.NewWorld(t)
 	var log strings.Builder
 	w.Runs.Log = slog.New(slog.NewTextHandler(&log, nil))
-	bad := poisons{w.Runs.Store, map[string]int{}}
+	bad := poisons{w.Runs.Runs, map[string]int{}}
 	const most = 5
 	for range most {
 		w.Chat = w.NewChat()
@@ -308,7 +308,7 @@ func TestSweepPutsOffRunsThatCannotBeHealed(t *testing.T) {
 	w.Pass(time.Second)
 	w.Chat = w.NewChat()
 	good := w.Propose(book)
-	w.Runs.Store = narrow{bad, most}
+	w.Runs.Runs = narrow{bad, most}
 	w.Pass(25 * time.Hour)
 	for sweeps := 0; w.Read(good.ID).Status != plan.Expired; sweeps++ {
 		if sweeps == 5 {
@@ -330,7 +330,7 @@ func TestSweepPutsOffRunsThatCannotBeHealed(t *testing.T) {
 			t.Errorf("%s was told of %d times, looked at %d times", id, told, looks)
 		}
 	}
-	w.Runs.Store = bad.Store // the cause is gone
+	w.Runs.Runs = bad.Runs // the cause is gone
 	w.Pass(24 * time.Hour)
 	if swept := sweep(t, w); swept.Expired != most {
 		t.Errorf("swept %+v", swept)
@@ -351,7 +351,7 @@ func TestTransitionResetsSweepTries(t *testing.T) {
 		_, _ = w.Runs.Sweep(t.Context())
 	}
 	due := func() []due.Row[run.Key] {
-		list, err := w.Runs.Store.Due(t.Context(), w.Clock(), 10)
+		list, err := w.Runs.Runs.Due(t.Context(), w.Clock(), 10)
 		if err != nil {
 			t.Fatal(err)
 		}

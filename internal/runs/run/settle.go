@@ -56,7 +56,7 @@ func (s *Service) abandonUndo(ctx context.Context, k Key) error {
 			if chat.ID != "" {
 				rec.Messages = []conversation.Message{s.message(r, conversation.KindProgress, at, text)}
 			}
-			_, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st})
+			_, err := s.Runs.MoveRun(ctx, r, Move{Record: rec, State: &st})
 			return err
 		}
 		return nil

@@ -24,12 +24,12 @@ import (
 
 // tampered is a store in which a stored plan was changed, but not its digest.
 type tampered struct {
-	run.Store
+	run.Runs
 	change func(plan.Plan) plan.Plan
 }
 
 func (s tampered) Run(ctx context.Context, account, id string) (plan.Run, error) {
-	r, err := s.Store.Run(ctx, account, id)
+	r, err := s.Runs.Run(ctx, account, id)
 	r.Plan = s.change(r.Plan)
 	return r, err
 }
@@ -50,10 +50,10 @@ func (w manualWorld) everything() plan.Run {
 func TestConfirmRefusesEveryChangedFieldOfStoredPlan(t *testing.T) {
 	w := newManualWorld(t)
 	r := w.everything()
-	real, seen := w.Runs.Store, 0
+	real, seen := w.Runs.Runs, 0
 	for n := 0; ; n++ {
 		way := ""
-		w.Runs.Store = tampered{real, func(p plan.Plan) plan.Plan {
+		w.Runs.Runs = tampered{real, func(p plan.Plan) plan.Plan {
 			changed, at := changeLeaf(t, p, n)
 			way = at
 			return changed
@@ -124,15 +124,15 @@ func changeLeaf(t *testing.T, p plan.Plan, n int) (plan.Plan, string) {
 	return changed, way
 }
 
-// elsewhere is a catalogue in which one server's row was changed.
+// elsewhere reads servers of which one's row was changed.
 type elsewhere struct {
-	run.Catalogue
+	tool.ServerReader
 	id     string
 	change func(*tool.Server)
 }
 
 func (c elsewhere) Server(ctx context.Context, account, id string) (tool.Server, error) {
-	s, err := c.Catalogue.Server(ctx, account, id)
+	s, err := c.ServerReader.Server(ctx, account, id)
 	if id == c.id {
 		c.change(&s)
 	}
@@ -175,8 +175,8 @@ func TestConfirmRefusesChangedService(t *testing.T) {
 					s.Verify.MCPID = other.ID
 				}
 				r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{s}})
-				real := w.Runs.Catalogue
-				w.Runs.Catalogue = elsewhere{real, other.ID, c.change}
+				real := w.Runs.Catalogue.Servers
+				w.Runs.Catalogue.Servers = elsewhere{real, other.ID, c.change}
 				err := w.Confirm(r)
 				if says := strings.ReplaceAll(c.says, "CALL", call); !errors.Is(err, plan.ErrStale) || !strings.Contains(changeIn(err), says) {
 					t.Errorf("%v does not say %q", err, says)
@@ -184,7 +184,7 @@ func TestConfirmRefusesChangedService(t *testing.T) {
 				if w.Read(r.ID).Status != plan.Draft || len(w.Started()) != 0 {
 					t.Error("something began")
 				}
-				w.Runs.Catalogue = real
+				w.Runs.Catalogue.Servers = real
 				must(t, w.Confirm(r)) // only that change was the cause
 			})
 		}

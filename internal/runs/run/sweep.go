@@ -28,7 +28,7 @@ const sweepLimit = 5000
 // still due has no receipt: it is put on the list of the sweep that seals.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	due := sweep.List[Key]{Name: "runs", Due: s.Store.Due, Most: sweepLimit, Now: s.Now, Log: s.Log, Do: func(ctx context.Context, k Key) error {
+	due := sweep.List[Key]{Name: "runs", Due: s.Runs.Due, Most: sweepLimit, Now: s.Now, Log: s.Log, Do: func(ctx context.Context, k Key) error {
 		return healing{s, &swept}.run(ctx, k)
 	}}
 	count, err := due.Sweep(ctx)
@@ -45,7 +45,7 @@ type healing struct {
 // run heals one run.
 func (h healing) run(ctx context.Context, k Key) error {
 	s := h.service
-	r, err := s.Store.Run(ctx, k.Account, k.RunID)
+	r, err := s.Runs.Run(ctx, k.Account, k.RunID)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (h healing) run(ctx context.Context, k Key) error {
 	case plan.Queued, plan.Running, plan.Waiting:
 		return h.resume(ctx, r)
 	}
-	return s.Store.LeaveUnplaced(ctx, r, s.Now())
+	return s.Runs.LeaveUnplaced(ctx, r, s.Now())
 }
 
 // expire moves a draft to expired when its time is over.
@@ -67,7 +67,7 @@ func (h healing) expire(ctx context.Context, k Key) error {
 			return nil
 		}
 		text := locale.Say("run.expired", "goal", r.Plan.Goal)
-		_, err := s.Store.Discard(ctx, r, chat, plan.Expired, Record{
+		_, err := s.Runs.Discard(ctx, r, chat, plan.Expired, Record{
 			At: at, Type: plan.EventExpired,
 			Messages: []conversation.Message{s.message(r, conversation.KindNotice, at, text)},
 		})
@@ -105,7 +105,7 @@ func (h healing) resume(ctx context.Context, r plan.Run) error {
 			return err
 		}
 	}
-	return s.Store.Postpone(ctx, r, LookAgain(r, s.Now()))
+	return s.Runs.Postpone(ctx, r, LookAgain(r, s.Now()))
 }
 
 // LookAgain returns the next due time of an active run: the expiry of the first open approval, if

@@ -44,7 +44,7 @@ func (s *Service) Undo(ctx context.Context, k Key, cause string) ([]plan.EffectI
 			text := locale.Say("run.undoing", "goal", r.Plan.Goal, "n", len(left))
 			rec.Messages = []conversation.Message{s.message(r, conversation.KindProgress, at, text)}
 		}
-		_, err = s.Store.BeginUndo(ctx, r, rec)
+		_, err = s.Runs.BeginUndo(ctx, r, rec)
 		return err
 	})
 	return left, err

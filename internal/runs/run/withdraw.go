@@ -36,7 +36,7 @@ func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) 
 		}
 		r.Withdrawn = &t.As
 		message := t.message(s.IDs, r, s.Now())
-		gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
+		gone, err := s.Runs.Discard(ctx, r, chat, plan.Cancelled, Record{
 			At: message.At, Type: plan.EventCancelled, Data: t.As.Data(), Messages: []conversation.Message{message},
 		})
 		chat.PendingRunID, chat.UpdatedAt = "", message.At

@@ -45,7 +45,7 @@ func TestOneOfConfirmationAndWithdrawalWins(t *testing.T) {
 
 // between is a store that does something once, after a run was read and before its chat is.
 type between struct {
-	run.Store
+	run.Chats
 	do func()
 }
 
@@ -54,7 +54,7 @@ func (b *between) Chat(ctx context.Context, account, id string) (conversation.Ch
 		b.do = nil
 		do()
 	}
-	return b.Store.Chat(ctx, account, id)
+	return b.Chats.Chat(ctx, account, id)
 }
 
 // TestADraftThatMovedBetweenItsTwoReadsIsReadAgain: whoever comes second is told what came first, and not that another plan did.
@@ -89,13 +89,13 @@ func TestADraftThatMovedBetweenItsTwoReadsIsReadAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.NewWorld(t)
 			r := w.Propose(book)
-			b := &between{Store: w.Runs.Store}
+			b := &between{Chats: w.Runs.Chats}
 			b.do = func() {
 				if err := c.first(w, r); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.Runs.Store = b
+			w.Runs.Chats = b
 			if err := c.second(w, r); !errors.Is(err, c.want) {
 				t.Errorf("the second is told %v", err)
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -17,22 +16,16 @@ import (
 
 // doubts are the requests of a chat of which nobody knows whether they were done, for a plan.
 type doubts struct {
-	trial *trial
-	store doubtStore
-	all   []plan.Unanswered // each is of one effect of the plan at most
-	runs  map[string]plan.Run
-}
-
-type doubtStore interface {
-	conversation.ChatReader
-	plan.BareReader
-	plan.UnansweredReader
+	trial  *trial
+	stores Stores
+	all    []plan.Unanswered // each is of one effect of the plan at most
+	runs   map[string]plan.Run
 }
 
 // addDoubts says of each step of a draft whether it sends a request again of which nobody knows whether it was done. A request
 // whose values are not all known cannot be compared.
 func (p Preview) addDoubts(ctx context.Context, t *trial, known []plan.Known) error {
-	d := doubts{trial: t, store: p.Reader.Store, runs: map[string]plan.Run{}}
+	d := doubts{trial: t, stores: p.Reader.Stores, runs: map[string]plan.Run{}}
 	if err := d.read(ctx); err != nil {
 		return err
 	}
@@ -46,8 +39,8 @@ func (o outlook) unsaid(ctx context.Context, t *trial) (id plan.EffectID, why *p
 	if len(r.Unanswered) == 0 {
 		return id, nil, nil
 	}
-	d := doubts{trial: t, store: o.store, runs: map[string]plan.Run{r.ID: r}}
-	if d.all, err = d.store.Unanswered(ctx, r.Account, r.ChatID); err != nil {
+	d := doubts{trial: t, stores: o.stores, runs: map[string]plan.Run{r.ID: r}}
+	if d.all, err = d.stores.Runs.Unanswered(ctx, r.Account, r.ChatID); err != nil {
 		return id, nil, err
 	}
 	d.all = slices.DeleteFunc(d.all, func(u plan.Unanswered) bool { return u.RunID == r.ID })
@@ -84,10 +77,10 @@ func (d *doubts) read(ctx context.Context) (err error) {
 	if r.ChatID == "" {
 		return nil
 	}
-	if d.all, err = d.store.Unanswered(ctx, r.Account, r.ChatID); err != nil {
+	if d.all, err = d.stores.Runs.Unanswered(ctx, r.Account, r.ChatID); err != nil {
 		return err
 	}
-	chat, err := d.store.Chat(ctx, r.Account, r.ChatID)
+	chat, err := d.stores.Chats.Chat(ctx, r.Account, r.ChatID)
 	if fault.KindOf(err) == fault.NotFound || err == nil && chat.ActiveRunID == "" {
 		return nil
 	}
@@ -116,7 +109,7 @@ func (d *doubts) sender(ctx context.Context, id string) (plan.Run, error) {
 	if r, ok := d.runs[id]; ok {
 		return r, nil
 	}
-	r, err := d.store.Bare(ctx, d.trial.run.Account, id)
+	r, err := d.stores.Runs.Bare(ctx, d.trial.run.Account, id)
 	if fault.KindOf(err) == fault.NotFound {
 		err = nil
 	}

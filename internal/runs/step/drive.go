@@ -52,7 +52,7 @@ func (x *Executor) Drive(ctx context.Context, t Task) (Done, error) {
 	e := x.effect(x.journal(t))
 	e.alone = true
 	e.share = &share{left: max(1, x.Steps), until: x.Now().Add(shareFor), stopping: x.Stopping}
-	e.ahead = outlook{calls: e.calls, store: x.Store, learned: newLearned()}
+	e.ahead = outlook{calls: e.calls, stores: x.Stores, learned: newLearned()}
 	return (&driver{pattern: e, journal: e.journal, share: e.share}).drive(ctx)
 }
 

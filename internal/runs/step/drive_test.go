@@ -30,13 +30,13 @@ import (
 
 // counting is a store that counts the transactions of runs, and those that were lost.
 type counting struct {
-	step.Store
+	step.Moves
 	mu         sync.Mutex
 	made, lost int
 }
 
 func (c *counting) MoveRun(ctx context.Context, r plan.Run, moves ...run.Move) (plan.Run, error) {
-	next, err := c.Store.MoveRun(ctx, r, moves...)
+	next, err := c.Moves.MoveRun(ctx, r, moves...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
@@ -105,8 +105,8 @@ func TestRunTakesFewTransactions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := newRun(t, nil, c.steps...)
-			store := &counting{Store: w.Steps.Store}
-			w.Steps.Store, w.Steps.Steps = store, c.shared
+			store := &counting{Moves: w.Steps.Moves}
+			w.Steps.Moves, w.Steps.Steps = store, c.shared
 			w.Answer(func(q tool.Request) (tool.Answer, error) {
 				open := 0
 				for _, st := range w.Read(r.ID).Steps {
@@ -369,7 +369,8 @@ func TestUndosAreDrivenNewestFirst(t *testing.T) {
 
 // breaking is a store that fails, or panics, where something is prepared to be written with a result.
 type breaking struct {
-	step.Store
+	rule.Reader
+	conversation.ChatReader
 	rules, chat func() error
 }
 
@@ -377,14 +378,14 @@ func (b *breaking) Rules(ctx context.Context, account string) (rule.Set, error) 
 	if err := b.rules(); err != nil {
 		return rule.Set{}, err
 	}
-	return b.Store.Rules(ctx, account)
+	return b.Reader.Rules(ctx, account)
 }
 
 func (b *breaking) Chat(ctx context.Context, account, id string) (conversation.Chat, error) {
 	if err := b.chat(); err != nil {
 		return conversation.Chat{}, err
 	}
-	return b.Store.Chat(ctx, account, id)
+	return b.ChatReader.Chat(ctx, account, id)
 }
 
 // breakingSchemas is a compiler that panics when check does.
@@ -415,9 +416,10 @@ func TestAResultIsWrittenWhateverFollowsFromIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := newRun(t, nil, chain(c.steps)...)
-			store := &breaking{Store: w.Steps.Store, rules: none, chat: none}
+			from := &w.Steps.Stores
+			store := &breaking{Reader: from.Catalogue.Rules, ChatReader: from.Chats, rules: none, chat: none}
 			schemas := &breakingSchemas{w.Steps.Schemas, none}
-			w.Steps.Store, w.Steps.Schemas, w.Steps.Steps = store, schemas, 50
+			from.Catalogue.Rules, from.Chats, w.Steps.Schemas, w.Steps.Steps = store, store, schemas, 50
 			w.Answer(func(tool.Request) (tool.Answer, error) {
 				store.rules, schemas.check, store.chat = c.rules, c.schema, c.chat
 				return tool.Answer{Status: 201, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
@@ -430,7 +432,7 @@ func TestAResultIsWrittenWhateverFollowsFromIt(t *testing.T) {
 				t.Errorf("s1 is %s after %d requests", got, len(w.Requests()))
 			}
 			w.Answer(answers(201))
-			w.Steps.Store, w.Steps.Schemas = store.Store, schemas.Compiler
+			from.Catalogue.Rules, from.Chats, w.Steps.Schemas = store.Reader, store.ChatReader, schemas.Compiler
 			w.Execute(r.ID)
 			if now := w.Read(r.ID); now.Status != plan.Done {
 				t.Errorf("then the run is %s: %s", now.Status, status(w, r, "s2"))

@@ -222,7 +222,7 @@ func (e *effect) collect(ctx context.Context, step plan.Step) (Done, error) {
 		}
 		res := *item.Result
 		if res.Apart > 0 {
-			whole, err := e.calls.store.Whole(ctx, r, item.StepID, res)
+			whole, err := e.calls.stores.Runs.Whole(ctx, r, item.StepID, res)
 			if err != nil {
 				return Done{}, err
 			}

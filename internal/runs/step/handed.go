@@ -112,7 +112,7 @@ func (j *journal) writeHanded(ctx context.Context, f func(plan.Run) ([]run.Move,
 	st := *m.State
 	st.Handed = j.ids.New(m.At)
 	m.State = &st
-	next, err := j.store.MoveEffect(ctx, r, m)
+	next, err := j.moves.MoveEffect(ctx, r, m)
 	if err == nil {
 		*j.last = latest{next, true}
 		j.run = next

@@ -29,7 +29,7 @@ import (
 // invocation returns an executor that shares nothing with others but the table, as an invocation of the function.
 func invocation(w *fixture.World) *step.Executor {
 	return &step.Executor{
-		Store: w.Steps.Store, Schemas: schema.Compiler{}, Sender: w, Waker: w, IDs: w.IDs, Now: w.Clock, Log: w.Steps.Log, Steps: w.Steps.Steps,
+		Stores: w.Steps.Stores, Moves: w.Steps.Moves, Schemas: schema.Compiler{}, Sender: w, Waker: w, IDs: w.IDs, Now: w.Clock, Log: w.Steps.Log, Steps: w.Steps.Steps,
 	}
 }
 
@@ -131,7 +131,7 @@ func TestWaveIsReadWhileItRuns(t *testing.T) {
 
 // meddling is a store that does something else first, once, when an effect that was handed out is about to be written.
 type meddling struct {
-	step.Store
+	step.Moves
 	before func()
 }
 
@@ -140,7 +140,7 @@ func (m *meddling) MoveEffect(ctx context.Context, r plan.Run, move run.Move) (p
 		m.before = nil
 		f()
 	}
-	return m.Store.MoveEffect(ctx, r, move)
+	return m.Moves.MoveEffect(ctx, r, move)
 }
 
 // TestNothingBeginsAfterADecision: an invocation read the run before a decision that forbids its effect to begin, and
@@ -165,7 +165,7 @@ func TestNothingBeginsAfterADecision(t *testing.T) {
 			w, r := newRun(t, nil, abreast(3)...)
 			driveOnce(t, w, r)
 			slow := invocation(w)
-			slow.Store = &meddling{Store: w.Steps.Store, before: func() { c.decide(t, w, r) }}
+			slow.Moves = &meddling{Moves: w.Steps.Moves, before: func() { c.decide(t, w, r) }}
 			_, err := slow.Execute(t.Context(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.EffectOf("s1")})
 			drive(t, w, r, "s1")
 			if status(w, r, "s1") != c.s1 || len(w.Requests()) != c.sent {
@@ -236,7 +236,7 @@ func TestUndoBeginsAfterWhatWasHandedOut(t *testing.T) {
 	}
 	drive(t, w, r, "s1")
 	slow := invocation(w)
-	slow.Store = &meddling{Store: w.Steps.Store, before: func() {
+	slow.Moves = &meddling{Moves: w.Steps.Moves, before: func() {
 		if _, undoing, err := w.Runs.Settle(t.Context(), fixture.Key(r.ID), "EffectLost"); err != nil || !undoing {
 			t.Errorf("%v, %v", undoing, err)
 		}
@@ -339,8 +339,8 @@ func TestWideWaveFitsIntoTransactions(t *testing.T) {
 	const wide = plan.MaxEach
 	steps := forEach()[:2:2]
 	w, r := newRun(t, nil, steps...)
-	store := &counting{Store: w.Steps.Store}
-	w.Steps.Store = store
+	store := &counting{Moves: w.Steps.Moves}
+	w.Steps.Moves = store
 	why := strings.Repeat("x", 5000)
 	upstream(w, map[string]string{"GET /rooms": roomsOf(wide), "POST /bookings": fmt.Sprintf(`#409 {"detail":%q}`, why)})
 	w.Execute(r.ID)

@@ -16,16 +16,16 @@ import (
 // that it is done for, and, for an undo, to the result that it reverses. A result that is stored in
 // pieces is read once, at its first use; err is the error of that read.
 type results struct {
-	ctx    context.Context // of the current invocation
-	store  plan.ResultReader
-	run    plan.Run
-	effect plan.EffectID
-	read   map[string]*ref.Result
-	err    error
+	ctx     context.Context // of the current invocation
+	results plan.ResultReader
+	run     plan.Run
+	effect  plan.EffectID
+	read    map[string]*ref.Result
+	err     error
 }
 
 func (p preparer) results(ctx context.Context, r plan.Run, effect plan.EffectID) *results {
-	return &results{ctx: ctx, store: p.store, run: r, effect: effect, read: map[string]*ref.Result{}}
+	return &results{ctx: ctx, results: p.stores.Runs, run: r, effect: effect, read: map[string]*ref.Result{}}
 }
 
 // lookup implements ref.Lookup.
@@ -55,7 +55,7 @@ func (s *results) find(name string) *ref.Result {
 	}
 	res := *st.Result
 	if res.Apart > 0 {
-		whole, err := s.store.Whole(s.ctx, s.run, id, res)
+		whole, err := s.results.Whole(s.ctx, s.run, id, res)
 		if err != nil {
 			s.err = err
 			return nil

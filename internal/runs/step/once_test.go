@@ -128,13 +128,14 @@ func TestSideEffectIsSentOnceUnlessRepeatable(t *testing.T) {
 
 // altered is a store in which a stored plan, or the row of a server, was changed after the confirm.
 type altered struct {
-	step.Store
+	step.Runs
+	tool.ServerReader
 	plan   func(*plan.Plan)
 	server func(*tool.Server)
 }
 
 func (s altered) Bare(ctx context.Context, account, id string) (plan.Run, error) {
-	r, err := s.Store.Bare(ctx, account, id)
+	r, err := s.Runs.Bare(ctx, account, id)
 	r.Plan.Steps, r.Plan.Bindings = slices.Clone(r.Plan.Steps), slices.Clone(r.Plan.Bindings)
 	if s.plan != nil {
 		s.plan(&r.Plan)
@@ -143,7 +144,7 @@ func (s altered) Bare(ctx context.Context, account, id string) (plan.Run, error)
 }
 
 func (s altered) Server(ctx context.Context, account, id string) (tool.Server, error) {
-	server, err := s.Store.Server(ctx, account, id)
+	server, err := s.ServerReader.Server(ctx, account, id)
 	if s.server != nil {
 		s.server(&server)
 	}
@@ -183,11 +184,11 @@ func TestStepRefusesChangesAfterConfirm(t *testing.T) {
 		"a template":       {plan: func(p *plan.Plan) { p.Bindings[0].Template = "/{any}" }},
 		"a fingerprint":    {plan: func(p *plan.Plan) { p.Bindings[0].Fingerprint = "f" }},
 		"where a key goes": {plan: func(p *plan.Plan) { p.Bindings[0].Auth = "bearer" }},
-		"both base URLs": {nil, func(p *plan.Plan) {
+		"both base URLs": {plan: func(p *plan.Plan) {
 			for i := range p.Bindings {
 				p.Bindings[i].BaseURL = "https://evil.example"
 			}
-		}, func(s *tool.Server) { s.BaseURL = "https://evil.example" }},
+		}, server: func(s *tool.Server) { s.BaseURL = "https://evil.example" }},
 		"the server's base URL": {server: func(s *tool.Server) { s.BaseURL = "https://evil.example" }},
 		"the server is off":     {server: func(s *tool.Server) { s.Active = false }},
 		"the server's key":      {server: func(s *tool.Server) { s.Keys = []tool.KeyPlace{{In: "query", Name: "key"}} }},
@@ -202,8 +203,9 @@ func TestStepRefusesChangesAfterConfirm(t *testing.T) {
 					upstream(w, map[string]string{"GET /rooms": roomsOf(2), "GET /people": "#400 {}"})
 					c.before(t, w, r)
 					before := len(w.Requests())
-					if change.Store = w.Store; changed {
-						w.Steps.Store = change
+					from := &w.Steps.Stores
+					if change.Runs, change.ServerReader = from.Runs, from.Catalogue.Servers; changed {
+						from.Runs, from.Catalogue.Servers = change, change
 					}
 					if drive(t, w, r, c.effect); (len(w.Requests()) == before) != changed {
 						t.Errorf("changed %v: sent %q", changed, sentRequests(w)[before:])

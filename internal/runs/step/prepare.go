@@ -51,18 +51,11 @@ type prepared struct {
 
 // preparer makes the calls of a run ready to be sent.
 type preparer struct {
-	store    callStore
+	stores   Stores
 	schemas  tool.Compiler
 	verified *digestCache
 	patience time.Duration // Executor.Patience
 	now      func() time.Time
-}
-
-// callStore reads that of which calls are made.
-type callStore interface {
-	run.Catalogue
-	plan.ResultReader
-	tool.KeyReader
 }
 
 // prepare checks that the step is unchanged since the confirmation and builds its request, without
@@ -121,8 +114,8 @@ func (p preparer) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, 
 	var unbound error
 	var err error
 	var reads sync.WaitGroup // both errors are looked at: that of the step's service first
-	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, p.store, call) })
-	reads.Go(func() { b.rules, err = p.store.Rules(ctx, r.Account) })
+	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, p.stores.Catalogue, call) })
+	reads.Go(func() { b.rules, err = p.stores.Catalogue.Rules.Rules(ctx, r.Account) })
 	reads.Wait()
 	if unbound != nil {
 		if f, ok := refusal(r, unbound); ok {
@@ -131,18 +124,18 @@ func (p preparer) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, 
 		return b, nil, unbound
 	}
 	if err == nil {
-		b.siblings, err = siblingsOf(ctx, p.store, r.Account, b.server, b.op)
+		b.siblings, err = siblingsOf(ctx, p.stores.Catalogue.Operations, r.Account, b.server, b.op)
 	}
 	return b, nil, err
 }
 
 // siblingsOf lists the operations of a server that a value in the path of op could select. There
 // are none when the path has no parameter.
-func siblingsOf(ctx context.Context, c run.Catalogue, account string, server tool.Server, op tool.Operation) ([]tool.Sibling, error) {
+func siblingsOf(ctx context.Context, of tool.EntryReader, account string, server tool.Server, op tool.Operation) ([]tool.Sibling, error) {
 	if op.Name != "" || !strings.Contains(op.Path, "{") {
 		return nil, nil
 	}
-	entries, err := c.Entries(ctx, account, server)
+	entries, err := of.Entries(ctx, account, server)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +229,7 @@ func judged(step plan.Step, b bound, args tool.Arguments) rule.Call {
 // attachKeys adds the keys of the server to a call: those that its operation needs.
 func (p preparer) attachKeys(ctx context.Context, r plan.Run, call *prepared) error {
 	var err error
-	call.keys, err = keysFor(ctx, p.store, r.Account, call.server, call.op)
+	call.keys, err = keysFor(ctx, p.stores.Tools, r.Account, call.server, call.op)
 	if call.tool != nil {
 		call.tool.Keys = call.keys
 	}

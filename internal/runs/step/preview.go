@@ -41,7 +41,7 @@ type Preview struct{ Reader Reader }
 func (p Preview) Known(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) (known []plan.Known, wrong []fault.Field) {
 	reading, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	seen := &results{ctx: reading, store: p.Reader.Store, run: r, read: map[string]*ref.Result{}}
+	seen := &results{ctx: reading, results: p.Reader.Stores.Runs, run: r, read: map[string]*ref.Result{}}
 	for _, st := range p.Look(reading, r, limit) {
 		seen.read[st.StepID.String()] = &ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
@@ -109,7 +109,7 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 			return seen
 		}
 	}
-	rules, err := p.Reader.Store.Rules(ctx, r.Account)
+	rules, err := p.Reader.Stores.Catalogue.Rules.Rules(ctx, r.Account)
 	if err != nil {
 		return seen
 	}
@@ -150,7 +150,7 @@ func (p Preview) earlier(ctx context.Context, r plan.Run) (map[string]ref.Result
 		res := *st.Result
 		if res.Apart > 0 {
 			var err error
-			if res, err = p.Reader.Store.Whole(ctx, r, st.StepID, res); err != nil {
+			if res, err = p.Reader.Stores.Runs.Whole(ctx, r, st.StepID, res); err != nil {
 				continue
 			}
 			st.Result = &res
@@ -240,7 +240,7 @@ func (p Preview) circles(ctx context.Context, r plan.Run) ([]string, error) {
 
 // circle returns the circle of a server. One that was removed, and what is no server, is a circle of its own.
 func (p Preview) circle(ctx context.Context, account, id string) (string, error) {
-	server, err := p.Reader.Store.Server(ctx, account, id)
+	server, err := p.Reader.Stores.Catalogue.Servers.Server(ctx, account, id)
 	if errors.Is(err, tool.ErrServerNotFound) {
 		return tool.Server{ID: id}.Circle(), nil
 	}
@@ -278,7 +278,7 @@ func (p Preview) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (pl
 	if !ok || !bound {
 		return plan.Call{}, fmt.Errorf("run %s has no call %s", r.ID, id)
 	}
-	from := &results{ctx: ctx, store: p.Reader.Store, run: r, effect: id, read: map[string]*ref.Result{}}
+	from := &results{ctx: ctx, results: p.Reader.Stores.Runs, run: r, effect: id, read: map[string]*ref.Result{}}
 	args, err := resolve(s, binding.Template, from.lookup)
 	if from.err != nil {
 		return plan.Call{}, from.err

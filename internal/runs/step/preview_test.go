@@ -18,7 +18,7 @@ import (
 )
 
 func previewer(w *fixture.World) step.Preview {
-	return step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
+	return step.Preview{Reader: step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
 }
 
 func newPreviewWorld(t *testing.T) *fixture.World {

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"piloto/internal/conversation"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -24,21 +23,10 @@ const (
 	ReadTime = 10 * time.Second
 )
 
-// ReadStore reads the data that a read and the card of a draft need, and freezes a tool that changed.
-type ReadStore interface {
-	run.Catalogue
-	conversation.ChatReader
-	plan.BareReader
-	plan.UnansweredReader
-	tool.KeyReader
-	tool.Freezer
-	plan.ResultReader
-}
-
 // Reader calls operations that change nothing, without a confirmation. A read is bound, matched, checked, built and
 // judged by the account's rules as any step is.
 type Reader struct {
-	Store   ReadStore
+	Stores  Stores
 	Schemas tool.Compiler // checks the arguments
 	Sender  Sender
 	Caller  tool.Caller // nil: tools with names are not read
@@ -60,7 +48,7 @@ func (x Reader) Read(ctx context.Context, call plan.Bound) (plan.ReadAnswer, err
 	var b bound
 	var rules rule.Set
 	var reads errgroup.Group // at once, because they are most of what a read adds to its request
-	reads.Go(func() (err error) { rules, err = x.Store.Rules(ctx, call.Account); return err })
+	reads.Go(func() (err error) { rules, err = x.Stores.Catalogue.Rules.Rules(ctx, call.Account); return err })
 	reads.Go(func() (err error) { b, err = x.target(ctx, call); return err })
 	var seen plan.ReadAnswer
 	err := reads.Wait()
@@ -76,7 +64,7 @@ func (x Reader) Read(ctx context.Context, call plan.Bound) (plan.ReadAnswer, err
 // target returns the server and the operation of a read, if its binding still holds.
 func (x Reader) target(ctx context.Context, call plan.Bound) (b bound, err error) {
 	b.binding = call.Binding
-	if b.server, b.op, err = run.Bound(ctx, x.Store, call); err != nil {
+	if b.server, b.op, err = run.Bound(ctx, x.Stores.Catalogue, call); err != nil {
 		err = errors.Join(errNotRead, err)
 	}
 	return b, err
@@ -89,7 +77,7 @@ func (x Reader) makeRead(ctx context.Context, call plan.Bound, b bound, look ref
 	if !allows(b.server, b.op) {
 		return plan.ReadAnswer{}, errAsks
 	}
-	if b.siblings, err = siblingsOf(ctx, x.Store, call.Account, b.server, b.op); err != nil {
+	if b.siblings, err = siblingsOf(ctx, x.Stores.Catalogue.Operations, call.Account, b.server, b.op); err != nil {
 		return plan.ReadAnswer{}, errors.Join(errNotRead, err)
 	}
 	args, _, err := b.resolve(x.Schemas, s, look)
@@ -102,7 +90,7 @@ func (x Reader) makeRead(ctx context.Context, call plan.Bound, b bound, look ref
 	case rule.Ask:
 		return plan.ReadAnswer{}, errAsks
 	}
-	keys, err := keysFor(ctx, x.Store, call.Account, b.server, b.op)
+	keys, err := keysFor(ctx, x.Stores.Tools, call.Account, b.server, b.op)
 	if err != nil {
 		return plan.ReadAnswer{}, errors.Join(errNotRead, err)
 	}
@@ -138,7 +126,7 @@ func (x Reader) callTool(ctx context.Context, call plan.Bound, b bound, args too
 		Idempotency: call.Key, TraceID: call.TraceID, Limit: mostRead,
 	})
 	if errors.Is(err, tool.ErrToolChanged) { // as in a step: nothing calls it until a person approves it
-		err = errors.Join(err, x.Store.FreezeTool(context.WithoutCancel(ctx), call.Account, b.server.ID, b.server.Catalogue, b.op.Name, x.Now()))
+		err = errors.Join(err, x.Stores.Tools.FreezeTool(context.WithoutCancel(ctx), call.Account, b.server.ID, b.server.Catalogue, b.op.Name, x.Now()))
 	}
 	if err == nil {
 		seen.Result = resultOf(answer)

@@ -32,7 +32,7 @@ func TestALookIsBounded(t *testing.T) {
 	}
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	to := &bounded{}
-	reader := step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: to, Log: slog.New(slog.DiscardHandler)}
+	reader := step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: to, Log: slog.New(slog.DiscardHandler)}
 	before := time.Now()
 	if _, err := reader.Read(t.Context(), r.Bound(r.Plan.Steps[0])); err != nil {
 		t.Fatal(err)

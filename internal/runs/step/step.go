@@ -95,16 +95,30 @@ func continueWith(o Outcome, items ...plan.EffectID) Done {
 	return Done{Outcome: o, Items: append([]plan.EffectID{}, items...)}
 }
 
-// Store reads runs and writes attempts and results. Each write requires that the run and the step
-// are as they were read (else fault.ErrMoved), and adds one event to the run for each move.
-type Store interface {
-	run.Catalogue
+// Stores is the data of which calls are made.
+type Stores struct {
+	Catalogue run.Catalogue
+	Tools     Tools
+	Chats     conversation.ChatReader
+	Runs      Runs
+}
+
+// Tools reads the keys of servers, and freezes a tool that changed.
+type Tools interface {
+	tool.KeyReader
+	tool.Freezer
+}
+
+// Runs reads runs.
+type Runs interface {
 	plan.BareReader
 	plan.UnansweredReader
 	plan.ResultReader
-	tool.KeyReader
-	tool.Freezer
-	conversation.ChatReader
+}
+
+// Moves writes attempts and results. Each write requires that the run and the step are as they were
+// read (else fault.ErrMoved), and adds one event to the run for each move.
+type Moves interface {
 	run.Mover
 	run.EffectMover
 }
@@ -118,7 +132,8 @@ type Sender interface {
 
 // Executor runs steps.
 type Executor struct {
-	Store   Store
+	Stores  Stores
+	Moves   Moves
 	Schemas tool.Compiler // checks the arguments of calls
 	Sender  Sender
 	Caller  tool.Caller
@@ -159,16 +174,16 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 }
 
 func (x *Executor) journal(t Task) *journal {
-	return &journal{store: x.Store, ids: x.IDs, locks: &x.locks, now: x.Now, log: x.Log, account: t.Account, runID: t.RunID, last: &latest{}}
+	return &journal{runs: x.Stores.Runs, chats: x.Stores.Chats, moves: x.Moves, ids: x.IDs, locks: &x.locks, now: x.Now, log: x.Log, account: t.Account, runID: t.RunID, last: &latest{}}
 }
 
 func (x *Executor) preparer() preparer {
-	return preparer{store: x.Store, schemas: x.Schemas, verified: &x.verified, patience: x.Patience, now: x.Now}
+	return preparer{stores: x.Stores, schemas: x.Schemas, verified: &x.verified, patience: x.Patience, now: x.Now}
 }
 
 func (x *Executor) effect(j *journal) effect {
 	return effect{
-		calls: x.preparer(), wire: wire{sender: x.Sender, caller: x.Caller, files: x.Files, tools: x.Store}, notes: notes{x.IDs}, journal: j,
+		calls: x.preparer(), wire: wire{sender: x.Sender, caller: x.Caller, files: x.Files, tools: x.Stores.Tools}, notes: notes{x.IDs}, journal: j,
 		now: x.Now, log: x.Log, aloneSince: x.AloneSince,
 	}
 }

@@ -72,10 +72,10 @@ func readAgain(p plan.Plan, known *results, looked map[string]ref.Result) (befor
 // bind binds a call of a draft. One that cannot be bound now is told when the draft is confirmed.
 func (p Preview) bind(ctx context.Context, r plan.Run, call plan.Step) (b bound, ok bool, err error) {
 	if b, err = p.Reader.target(ctx, r.Bound(call)); err == nil {
-		b.rules, err = p.Reader.Store.Rules(ctx, r.Account)
+		b.rules, err = p.Reader.Stores.Catalogue.Rules.Rules(ctx, r.Account)
 	}
 	if err == nil {
-		b.siblings, err = siblingsOf(ctx, p.Reader.Store, r.Account, b.server, b.op)
+		b.siblings, err = siblingsOf(ctx, p.Reader.Stores.Catalogue.Operations, r.Account, b.server, b.op)
 	}
 	return b, err == nil, nil
 }

@@ -42,7 +42,7 @@ func (d *driver) asksInVain(ctx context.Context, waits Done) (Done, error) {
 // outlook finds what of a run can never be done.
 type outlook struct {
 	calls   preparer
-	store   doubtStore
+	stores  Stores
 	learned *learned
 }
 

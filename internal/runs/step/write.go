@@ -18,7 +18,9 @@ import (
 
 // journal writes what an effect, or those of an invocation one after the other, do to a run.
 type journal struct {
-	store Store
+	runs  Runs
+	chats conversation.ChatReader
+	moves Moves
 	ids   *ids.Source
 	locks *runLocks
 	now   func() time.Time
@@ -40,7 +42,7 @@ type latest struct {
 // read brings the run up to date.
 func (j *journal) read(ctx context.Context) error {
 	if !j.last.known {
-		r, err := j.store.Bare(ctx, j.account, j.runID)
+		r, err := j.runs.Bare(ctx, j.account, j.runID)
 		if err != nil {
 			return err
 		}
@@ -161,7 +163,7 @@ func (j *journal) advance(ctx context.Context, r, after plan.Run, moves []run.Mo
 		if !after.EndedWell() || after.HandedOut() {
 			return nil
 		}
-		chat, err := j.store.Chat(ctx, r.Account, r.ChatID)
+		chat, err := j.chats.Chat(ctx, r.Account, r.ChatID)
 		if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
 			return err
 		}
@@ -171,7 +173,7 @@ func (j *journal) advance(ctx context.Context, r, after plan.Run, moves []run.Mo
 		}
 		return err
 	})
-	next, err := j.store.MoveRun(ctx, r, moves...)
+	next, err := j.moves.MoveRun(ctx, r, moves...)
 	if err == nil && next.Status.Terminal() && !r.Status.Terminal() {
 		run.LogEnd(ctx, j.log, next)
 	}
@@ -185,7 +187,7 @@ func (j *journal) withTold(ctx context.Context, r plan.Run) (plan.Run, error) {
 		return r, nil
 	}
 	st := r.State(id)
-	whole, err := j.store.Whole(ctx, r, id, *st.Result)
+	whole, err := j.runs.Whole(ctx, r, id, *st.Result)
 	st.Result = &whole
 	return r.With(st), err
 }
