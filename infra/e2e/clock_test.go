@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/fixture"
+	"piloto/internal/store"
 
 	"piloto/infra/local/process"
 	"piloto/internal/access/auth"
@@ -43,7 +43,7 @@ func openWithClock(t *testing.T, clock *manualClock, model string) *client {
 }
 
 // openHere does the same as openWithClock, and returns the deployment's table too.
-func openHere(t *testing.T, clock *manualClock, model string) (*client, *fixture.Stores) {
+func openHere(t *testing.T, clock *manualClock, model string) (*client, store.Stores) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	p, err := process.Open(t.Context(), process.Options{
@@ -68,7 +68,7 @@ func openHere(t *testing.T, clock *manualClock, model string) (*client, *fixture
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return newClient(server.URL, testToken), fixture.Join(p.Stores)
+	return newClient(server.URL, testToken), p.Stores
 }
 
 func TestExpiredDraftIsNotConfirmed(t *testing.T) {

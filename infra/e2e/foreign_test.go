@@ -258,7 +258,7 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 			model.will(reply{text: "Hola."})
 			c.must(t, 200, "POST", "/operator/chat", object("session_id", name, "message", "Hola"))
 		}
-		session, _, _, err := store.Session(t.Context(), accounts[i], "s", "")
+		session, _, _, err := store.Chats.Session(t.Context(), accounts[i], "s", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +266,7 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 		for range 200 { // as many as a page of a session has
 			id := ids.New(time.Now())
 			m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: time.Now()}
-			if err := store.AddMessages(t.Context(), accounts[i], session.ID, "", time.Now(), m); err != nil {
+			if err := store.Chats.AddMessages(t.Context(), accounts[i], session.ID, "", time.Now(), m); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -280,7 +280,7 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 			propose(t, c, model, c.chat(t), map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
 			work(t, c, model)
 		}
-		sweeper := hook.Sweeper{Store: store, Send: nowhere{}, NewID: ids.New, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		sweeper := hook.Sweeper{Store: store.Hooks, Send: nowhere{}, NewID: ids.New, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 		if _, err := sweeper.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/fixture"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -109,7 +107,7 @@ func (l *listener) ping(t testing.TB) []push {
 }
 
 // store opens the deployment's table, through the wire protocol that -aws serves.
-func (d *deployment) store(t testing.TB) *fixture.Stores {
+func (d *deployment) store(t testing.TB) store.Stores {
 	t.Helper()
 	config := aws.Config{
 		Region: "us-east-1", BaseEndpoint: aws.String("http://" + d.aws),
@@ -119,7 +117,7 @@ func (d *deployment) store(t testing.TB) *fixture.Stores {
 	if err != nil || len(tables.TableNames) != 1 {
 		t.Fatalf("tables: %v %v", tables, err)
 	}
-	return fixture.Join(store.New(store.Dial(config), tables.TableNames[0]))
+	return store.New(store.Dial(config), tables.TableNames[0])
 }
 
 // ticket returns a ticket for a token.
@@ -145,7 +143,7 @@ func TestEventsArePushedOnlyToTheirAccount(t *testing.T) {
 	d, ours, model := startScriptedWithTable(t)
 	newNeighbour(t, d, auth.ScopeChat)
 	store := d.store(t)
-	listening, status := listen(t, d, ticket(t, store, testToken), http.Header{"Origin": {d.url()}})
+	listening, status := listen(t, d, ticket(t, store.Access, testToken), http.Header{"Origin": {d.url()}})
 	foreign, _ := listen(t, d, "", bearer(neighbour))
 	if listening == nil || foreign == nil {
 		t.Fatalf("not connected: %d", status)
@@ -212,12 +210,12 @@ func TestSocketRefusesUnauthorizedClients(t *testing.T) {
 	d.aws = freeAddress(t)
 	d.mustStart(t)
 	store := d.store(t)
-	good := ticket(t, store, testToken)
+	good := ticket(t, store.Access, testToken)
 	once, _ := listen(t, d, good, nil)
 	if once == nil {
 		t.Fatal("a ticket opens nothing")
 	}
-	session, err := auth.SessionFor(t.Context(), store, testToken, auth.KindToken, time.Now(), time.Hour)
+	session, err := auth.SessionFor(t.Context(), store.Access, testToken, auth.KindToken, time.Now(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,9 +232,9 @@ func TestSocketRefusesUnauthorizedClients(t *testing.T) {
 		"a session as a token":    {"", bearer(session), 401},
 		"the page's cookie":       {"", http.Header{"Cookie": {"__Host-piloto_session=" + session}}, 401},
 		"an unknown token":        {"", bearer("nobody"), 401},
-		"a page of elsewhere":     {ticket(t, store, testToken), http.Header{"Origin": {"https://evil.example"}}, 403},
-		"a page of no origin":     {ticket(t, store, testToken), http.Header{"Origin": {"null"}}, 403},
-		"the same name, no https": {ticket(t, store, testToken), http.Header{"Origin": {"http://localhost:1"}}, 403},
+		"a page of elsewhere":     {ticket(t, store.Access, testToken), http.Header{"Origin": {"https://evil.example"}}, 403},
+		"a page of no origin":     {ticket(t, store.Access, testToken), http.Header{"Origin": {"null"}}, 403},
+		"the same name, no https": {ticket(t, store.Access, testToken), http.Header{"Origin": {"http://localhost:1"}}, 403},
 	} {
 		if l, status := listen(t, d, c.query, c.header); l != nil || status != c.status {
 			t.Errorf("%s: %d, want %d", name, status, c.status)
@@ -258,12 +256,12 @@ func TestRevokedTokenEndsSocketAtNextPing(t *testing.T) {
 	d.mustStart(t)
 	newNeighbour(t, d, auth.ScopeChat)
 	store := d.store(t)
-	l, _ := listen(t, d, ticket(t, store, neighbour), nil)
+	l, _ := listen(t, d, ticket(t, store.Access, neighbour), nil)
 	if l == nil {
 		t.Fatal("not connected")
 	}
 	l.ping(t)
-	if err := store.DeleteToken(t.Context(), ids.Hash(neighbour)); err != nil {
+	if err := store.Access.DeleteToken(t.Context(), ids.Hash(neighbour)); err != nil {
 		t.Fatal(err)
 	}
 	l.say(t, `{"action":"ping"}`)
@@ -271,7 +269,7 @@ func TestRevokedTokenEndsSocketAtNextPing(t *testing.T) {
 	if err == nil || len(list) != 1 || list[0].text("code") != "auth_required" {
 		t.Errorf("told %v, then %v", list, err)
 	}
-	if left, err := store.Connections(t.Context(), "neighbour"); err != nil || len(left) != 0 {
+	if left, err := store.Access.Connections(t.Context(), "neighbour"); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v are left", left, err)
 	}
 }
@@ -283,7 +281,7 @@ func TestSocketsCloseWhenProcessStops(t *testing.T) {
 	d.aws = freeAddress(t)
 	d.mustStart(t)
 	store := d.store(t)
-	l, _ := listen(t, d, ticket(t, store, testToken), nil)
+	l, _ := listen(t, d, ticket(t, store.Access, testToken), nil)
 	l.ping(t)
 	if err := d.stop(patience); err != nil {
 		t.Fatal(err)
@@ -292,7 +290,7 @@ func TestSocketsCloseWhenProcessStops(t *testing.T) {
 		t.Error("the client is still connected")
 	}
 	d.mustStart(t)
-	if left, err := store.Connections(t.Context(), "default"); err != nil || len(left) != 0 {
+	if left, err := store.Access.Connections(t.Context(), "default"); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v are left", left, err)
 	}
 	l, _ = listen(t, d, "", bearer(testToken))

@@ -17,7 +17,7 @@ func TestEveryRouteRefusesEveryBadToken(t *testing.T) {
 	clock := &manualClock{at: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)}
 	c, table := openHere(t, clock, "http://127.0.0.1:1/v1")
 	put := func(secret string, kind auth.Kind, parent string, ends time.Time) {
-		if err := table.PutToken(t.Context(), auth.Token{
+		if err := table.Access.PutToken(t.Context(), auth.Token{
 			Hash: ids.Hash(secret), Kind: kind, Account: "default", User: "local", Scopes: auth.Scopes(), Parent: parent, ExpiresAt: ends, CreatedAt: clock.now(),
 		}); err != nil {
 			t.Fatal(err)

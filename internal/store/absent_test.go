@@ -19,7 +19,7 @@ func TestServerIsAbsentUntilDiscoverySucceeds(t *testing.T) {
 	newID := ids.NewSource(nil).New
 	absent := func(at time.Time) []tool.Absent {
 		t.Helper()
-		rows, err := table.Absent(ctx, at, 10)
+		rows, err := table.Registry.Absent(ctx, at, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestServerIsAbsentUntilDiscoverySucceeds(t *testing.T) {
 	one := tool.Server{ID: newID(now), Name: "one", Kind: tool.KindOpenAPI, Active: true, Status: tool.Offline, CreatedAt: now, UpdatedAt: now}
 	known := tool.Server{ID: newID(now), Name: "known", Kind: tool.KindOpenAPI, Active: true, Status: tool.Online, Catalogue: newID(now), CreatedAt: now, UpdatedAt: now}
 	for _, s := range []tool.Server{one, known} {
-		if err := table.CreateServer(ctx, "acme", s, tool.Catalogue{Revision: s.Catalogue}, nil); err != nil {
+		if err := table.Registry.CreateServer(ctx, "acme", s, tool.Catalogue{Revision: s.Catalogue}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestServerIsAbsentUntilDiscoverySucceeds(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			err := table.PutOffServer(ctx, list[0], now.Add(time.Minute))
+			err := table.Registry.PutOffServer(ctx, list[0], now.Add(time.Minute))
 			if err == nil {
 				won.Add(1)
 			} else if !errors.Is(err, tool.ErrServerMoved) {
@@ -64,23 +64,23 @@ func TestServerIsAbsentUntilDiscoverySucceeds(t *testing.T) {
 		t.Errorf("a minute later: %+v", list)
 	}
 	for _, active := range []bool{false, true} {
-		if s, err := table.SetServerActive(ctx, "acme", one.ID, active, later); err != nil || s.Active != active || (len(absent(later)) == 1) != active {
+		if s, err := table.Registry.SetServerActive(ctx, "acme", one.ID, active, later); err != nil || s.Active != active || (len(absent(later)) == 1) != active {
 			t.Errorf("active %v: %+v %v, absent %+v", active, s, err, absent(later))
 		}
 	}
 	seen := absent(later)[0]
 	one.Status = tool.Online
-	if err := table.ReplaceCatalogue(ctx, "acme", one, "", tool.Catalogue{Revision: newID(later)}); err != nil {
+	if err := table.Registry.ReplaceCatalogue(ctx, "acme", one, "", tool.Catalogue{Revision: newID(later)}); err != nil {
 		t.Fatal(err)
 	}
 	if list := absent(later); len(list) != 0 {
 		t.Errorf("once it is known: %+v", list)
 	}
-	if err := table.PutOffServer(ctx, seen, later); !errors.Is(err, tool.ErrServerMoved) {
+	if err := table.Registry.PutOffServer(ctx, seen, later); !errors.Is(err, tool.ErrServerMoved) {
 		t.Errorf("whoever saw it before: %v", err)
 	}
 	for _, active := range []bool{false, true} {
-		if _, err := table.SetServerActive(ctx, "acme", one.ID, active, later); err != nil || len(absent(later)) != 0 {
+		if _, err := table.Registry.SetServerActive(ctx, "acme", one.ID, active, later); err != nil || len(absent(later)) != 0 {
 			t.Errorf("one that is known is switched, and looked for: %v %+v", err, absent(later))
 		}
 	}

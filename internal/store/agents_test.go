@@ -21,13 +21,13 @@ func agentServer(id, name string) tool.Server {
 // TestAgentsHaveOneSpaceOfNames: a server and a loop cannot have the same name, also not by case, whoever is first.
 func TestAgentsHaveOneSpaceOfNames(t *testing.T) {
 	s := fixture.Table(t)
-	agents := agent.Registry{Store: s, Now: func() time.Time { return now }}
-	if err := s.CreateServer(ctx, "acme", agentServer("s1", "Ventas"), tool.Catalogue{}, nil); err != nil {
+	agents := agent.Registry{Store: s.Registry, Now: func() time.Time { return now }}
+	if err := s.Registry.CreateServer(ctx, "acme", agentServer("s1", "Ventas"), tool.Catalogue{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err := agents.Put(ctx, "acme", "ana", "ventas", 0, json.RawMessage(`{"prompt":"p"}`))
 	wantError(t, "a loop with a server's name", err, agent.ErrTaken)
-	if err := s.PutAgentChange(ctx, "acme", agent.Change{Name: "ventas", Version: 1, Patch: json.RawMessage(`{"prompt":"p"}`)}); !errors.Is(err, agent.ErrMoved) {
+	if err := s.Registry.PutAgentChange(ctx, "acme", agent.Change{Name: "ventas", Version: 1, Patch: json.RawMessage(`{"prompt":"p"}`)}); !errors.Is(err, agent.ErrMoved) {
 		t.Errorf("the store wrote over a server's name: %v", err)
 	}
 	wantError(t, "a server's name is not deleted as a loop's", agents.Delete(ctx, "acme", "VENTAS", 0), agent.ErrTaken)
@@ -35,16 +35,16 @@ func TestAgentsHaveOneSpaceOfNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"Compras", "ventas", "plan", "Build"} {
-		wantError(t, name, s.CreateServer(ctx, "acme", agentServer("s2", name), tool.Catalogue{}, nil), tool.ErrAgentTaken)
+		wantError(t, name, s.Registry.CreateServer(ctx, "acme", agentServer("s2", name), tool.Catalogue{}, nil), tool.ErrAgentTaken)
 	}
 	e, err := agents.Get(ctx, "acme", "vEntas")
 	if err != nil || e.Kind != agent.KindServer || e.Name != "Ventas" {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if _, err := agent.Resolve(ctx, s, "acme", "Ventas"); !errors.Is(err, agent.ErrNotALoop) {
+	if _, err := agent.Resolve(ctx, s.Registry, "acme", "Ventas"); !errors.Is(err, agent.ErrNotALoop) {
 		t.Errorf("a server is resolved as a loop: %v", err)
 	}
-	if err := s.DeleteServer(ctx, "acme", "s1"); err != nil {
+	if err := s.Registry.DeleteServer(ctx, "acme", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := agents.Put(ctx, "acme", "ana", "ventas", 0, json.RawMessage(`{"prompt":"p"}`)); err != nil {
@@ -54,7 +54,7 @@ func TestAgentsHaveOneSpaceOfNames(t *testing.T) {
 
 func TestAgentsOfAnAccount(t *testing.T) {
 	s := fixture.Table(t)
-	agents := agent.Registry{Store: s, Now: func() time.Time { return now }}
+	agents := agent.Registry{Store: s.Registry, Now: func() time.Time { return now }}
 	names := func(account string) (list []string) {
 		entries, err := agents.List(ctx, account)
 		if err != nil {
@@ -97,10 +97,10 @@ func TestAgentsOfAnAccount(t *testing.T) {
 
 func TestAnAccountHasSoManyAgents(t *testing.T) {
 	s := fixture.Table(t)
-	agents := agent.Registry{Store: s, Now: func() time.Time { return now }}
+	agents := agent.Registry{Store: s.Registry, Now: func() time.Time { return now }}
 	for i := range agent.MostLoops {
 		c := agent.Change{Name: "a" + string(rune('a'+i/26)) + string(rune('a'+i%26)), Version: 1, Patch: json.RawMessage(`{"prompt":"p"}`)}
-		if err := s.PutAgentChange(ctx, "acme", c); err != nil {
+		if err := s.Registry.PutAgentChange(ctx, "acme", c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestOneOfTwoChangesOfAnAgentWins(t *testing.T) {
 	errs := make(chan error, 8)
 	for range cap(errs) {
 		go func() {
-			errs <- s.PutAgentChange(ctx, "acme", agent.Change{Name: "own", Version: 1, Patch: json.RawMessage(`{"prompt":"p"}`)})
+			errs <- s.Registry.PutAgentChange(ctx, "acme", agent.Change{Name: "own", Version: 1, Patch: json.RawMessage(`{"prompt":"p"}`)})
 		}()
 	}
 	won := 0

@@ -14,6 +14,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/live/hook"
+	"piloto/internal/store"
 )
 
 var strict = agent.Policy{Failures: 3, Window: time.Minute, Open: 10 * time.Second, Probe: 5 * time.Second}
@@ -26,14 +27,14 @@ func TestStoredBreakerEqualsDomainBreaker(t *testing.T) {
 	t.Run("a hook hears of it", func(t *testing.T) {
 		table := fixture.Table(t)
 		h := hook.Hook{ID: "hk_1", Account: "acme", URL: "https://x.example", Events: hook.Events, Enabled: true, CreatedAt: now, UpdatedAt: now}
-		if err := table.ChangeHooks(ctx, "acme", func([]hook.Hook) (hook.Change, error) { return hook.Change{Put: &h}, nil }); err != nil {
+		if err := table.Hooks.ChangeHooks(ctx, "acme", func([]hook.Hook) (hook.Change, error) { return hook.Change{Put: &h}, nil }); err != nil {
 			t.Fatal(err)
 		}
 		checkStoredBreakers(t, table)
 	})
 }
 
-func checkStoredBreakers(t *testing.T, table *fixture.Stores) {
+func checkStoredBreakers(t *testing.T, table store.Stores) {
 	agents := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		agents++
@@ -64,7 +65,7 @@ func checkStoredBreakers(t *testing.T, table *fixture.Stores) {
 			"call": func(t *rapid.T) {
 				probes++
 				probe := fmt.Sprint("p", probes)
-				got, err := table.TakeProbe(ctx, "acme", id, probe, p, at)
+				got, err := table.Router.TakeProbe(ctx, "acme", id, probe, p, at)
 				want = want.Probed(probe, p, at)
 				compare(t, "probe", got, err)
 				if want.OpenedAt.IsZero() {
@@ -75,19 +76,19 @@ func checkStoredBreakers(t *testing.T, table *fixture.Stores) {
 			},
 			"pause": func(t *rapid.T) {
 				until := at.Add(time.Duration(rapid.IntRange(0, 60_000).Draw(t, "rest")) * time.Millisecond)
-				got, err := table.NotePause(ctx, "acme", id, until, at)
+				got, err := table.Router.NotePause(ctx, "acme", id, until, at)
 				want = want.AfterPause(until)
 				compare(t, "pause", got, err)
 			},
 			"failure": func(t *rapid.T) {
 				c := result(t)
-				got, err := table.CountFailure(ctx, "acme", id, c, p, at)
+				got, err := table.Router.CountFailure(ctx, "acme", id, c, p, at)
 				want = want.AfterFailure(c, p, at)
 				compare(t, "failure", got, err)
 			},
 			"answer": func(t *rapid.T) {
 				c := result(t)
-				got, err := table.CountAnswer(ctx, "acme", id, c, at)
+				got, err := table.Router.CountAnswer(ctx, "acme", id, c, at)
 				want = want.AfterAnswer(c)
 				compare(t, "answer", got, err)
 			},
@@ -96,12 +97,12 @@ func checkStoredBreakers(t *testing.T, table *fixture.Stores) {
 				if c.Probe == "" {
 					return
 				}
-				got, err := table.DropProbe(ctx, "acme", id, c, at)
+				got, err := table.Router.DropProbe(ctx, "acme", id, c, at)
 				want = want.AfterNothing(c)
 				compare(t, "nothing", got, err)
 			},
 			"": func(t *rapid.T) {
-				got, err := table.Breaker(ctx, "acme", id)
+				got, err := table.Router.Breaker(ctx, "acme", id)
 				compare(t, "read", got, err)
 			},
 		})
@@ -136,25 +137,25 @@ func TestConcurrentFailuresAreCountedAndOpenOnce(t *testing.T) {
 			for range failures - 1 {
 				done.Go(func() {
 					<-start
-					if _, err := table.CountFailure(ctx, "acme", id, agent.Call{}, p, now); err != nil {
+					if _, err := table.Router.CountFailure(ctx, "acme", id, agent.Call{}, p, now); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			close(start)
 			done.Wait()
-			if b, err := table.Breaker(ctx, "acme", id); err != nil || len(b.Failed) != failures-1 || !b.OpenedAt.IsZero() {
+			if b, err := table.Router.Breaker(ctx, "acme", id); err != nil || len(b.Failed) != failures-1 || !b.OpenedAt.IsZero() {
 				t.Fatalf("after %d of %d: %+v, %v", failures-1, failures, b, err)
 			}
 			for range 30 { // one more opens it, and the rest come late
 				done.Go(func() {
-					if b, err := table.CountFailure(ctx, "acme", id, agent.Call{}, p, now); err != nil || b.Opens != 1 {
+					if b, err := table.Router.CountFailure(ctx, "acme", id, agent.Call{}, p, now); err != nil || b.Opens != 1 {
 						t.Errorf("%+v, %v", b, err)
 					}
 				})
 			}
 			done.Wait()
-			if b, err := table.Breaker(ctx, "acme", id); err != nil || b.Opens != 1 || len(b.Failed) != failures || b.Phase(now) != agent.Open {
+			if b, err := table.Router.Breaker(ctx, "acme", id); err != nil || b.Opens != 1 || len(b.Failed) != failures || b.Phase(now) != agent.Open {
 				t.Errorf("%+v, %v", b, err)
 			}
 		}
@@ -163,7 +164,9 @@ func TestConcurrentFailuresAreCountedAndOpenOnce(t *testing.T) {
 
 func TestOneOfManyCallersTakesProbe(t *testing.T) {
 	table := fixture.Table(t)
-	openBreaker(t, func(c agent.Call) (agent.Breaker, error) { return table.CountFailure(ctx, "acme", "a", c, strict, now) })
+	openBreaker(t, func(c agent.Call) (agent.Breaker, error) {
+		return table.Router.CountFailure(ctx, "acme", "a", c, strict, now)
+	})
 	for round := range 10 {
 		at := now.Add(strict.Open + time.Duration(round)*strict.Probe)
 		var done sync.WaitGroup
@@ -173,7 +176,7 @@ func TestOneOfManyCallersTakesProbe(t *testing.T) {
 			done.Go(func() {
 				id := fmt.Sprint(round, "-", i)
 				<-start
-				b, err := table.TakeProbe(ctx, "acme", "a", id, strict, at)
+				b, err := table.Router.TakeProbe(ctx, "acme", "a", id, strict, at)
 				if err != nil {
 					t.Error(err)
 				}
@@ -188,11 +191,11 @@ func TestOneOfManyCallersTakesProbe(t *testing.T) {
 			t.Fatalf("round %d: %d took the probe", round, len(winners))
 		}
 		id := <-winners
-		again, err := table.TakeProbe(ctx, "acme", "a", id, strict, at) // the first answer was lost
+		again, err := table.Router.TakeProbe(ctx, "acme", "a", id, strict, at) // the first answer was lost
 		if err != nil || again.Probe != id {
 			t.Errorf("%+v, %v", again, err)
 		}
-		if b, err := table.CountAnswer(ctx, "acme", "a", agent.Call{Opens: 1, Probe: "another"}, at); err != nil || b.Probe != id {
+		if b, err := table.Router.CountAnswer(ctx, "acme", "a", agent.Call{Opens: 1, Probe: "another"}, at); err != nil || b.Probe != id {
 			t.Errorf("another's answer ended the probe: %+v, %v", b, err)
 		}
 	}
@@ -201,23 +204,23 @@ func TestOneOfManyCallersTakesProbe(t *testing.T) {
 func TestLateCallDoesNotCountAfterBreakerClosed(t *testing.T) {
 	table := fixture.Table(t)
 	openBreaker(t, func(c agent.Call) (agent.Breaker, error) {
-		return table.CountFailure(ctx, "acme", "a", c, strict, now)
+		return table.Router.CountFailure(ctx, "acme", "a", c, strict, now)
 	})
 	at := now.Add(strict.Open)
-	if b, err := table.TakeProbe(ctx, "acme", "a", "p", strict, at); err != nil || b.Probe != "p" {
+	if b, err := table.Router.TakeProbe(ctx, "acme", "a", "p", strict, at); err != nil || b.Probe != "p" {
 		t.Fatal(b, err)
 	}
-	if b, err := table.CountAnswer(ctx, "acme", "a", agent.Call{Opens: 1, Probe: "p"}, at); err != nil || b.Phase(at) != agent.Closed || b.Opens != 1 {
+	if b, err := table.Router.CountAnswer(ctx, "acme", "a", agent.Call{Opens: 1, Probe: "p"}, at); err != nil || b.Phase(at) != agent.Closed || b.Opens != 1 {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	late := agent.Call{}
-	if b, err := table.CountFailure(ctx, "acme", "a", late, strict, at); err != nil || len(b.Failed) != 0 {
+	if b, err := table.Router.CountFailure(ctx, "acme", "a", late, strict, at); err != nil || len(b.Failed) != 0 {
 		t.Errorf("a late failure: %+v, %v", b, err)
 	}
-	if b, err := table.CountFailure(ctx, "acme", "a", agent.Call{Opens: 1}, strict, at); err != nil || len(b.Failed) != 1 {
+	if b, err := table.Router.CountFailure(ctx, "acme", "a", agent.Call{Opens: 1}, strict, at); err != nil || len(b.Failed) != 1 {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if b, err := table.CountAnswer(ctx, "acme", "a", late, at); err != nil || len(b.Failed) != 1 {
+	if b, err := table.Router.CountAnswer(ctx, "acme", "a", late, at); err != nil || len(b.Failed) != 1 {
 		t.Errorf("a late answer: %+v, %v", b, err)
 	}
 }
@@ -226,15 +229,15 @@ func TestAnAccountSeesItsOwnBreakers(t *testing.T) {
 	table := fixture.Table(t)
 	for _, account := range []string{"acme", "acme2"} {
 		for _, id := range []string{"a", "b"} {
-			if _, err := table.CountFailure(ctx, account, account+id, agent.Call{}, strict, now); err != nil {
+			if _, err := table.Router.CountFailure(ctx, account, account+id, agent.Call{}, strict, now); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	openBreaker(t, func(c agent.Call) (agent.Breaker, error) {
-		return table.CountFailure(ctx, "acme", "acmeb", c, strict, now)
+		return table.Router.CountFailure(ctx, "acme", "acmeb", c, strict, now)
 	})
-	list, err := table.Breakers(ctx, "acme")
+	list, err := table.Router.Breakers(ctx, "acme")
 	want := []agent.Breaker{
 		{Agent: "acmea", Failed: []time.Time{now}},
 		{Agent: "acmeb", Failed: []time.Time{now, now, now}, Opens: 1, OpenedAt: now, OpenUntil: now.Add(strict.Open)},
@@ -242,7 +245,7 @@ func TestAnAccountSeesItsOwnBreakers(t *testing.T) {
 	if d := cmp.Diff(want, list); err != nil || d != "" {
 		t.Error(err, d)
 	}
-	if list, err := table.Breakers(ctx, "nobody"); err != nil || len(list) != 0 {
+	if list, err := table.Router.Breakers(ctx, "nobody"); err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }

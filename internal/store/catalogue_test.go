@@ -20,36 +20,36 @@ func TestRefreshAndDeletionOfAllowlistAreReadAtOnce(t *testing.T) {
 	ctx, s := t.Context(), w.Server
 	for _, summary := range []string{"one", "two", "three"} {
 		c := catalogue(w, summary)
-		if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, s, s.Catalogue, c); err != nil {
+		if err := w.Store.Registry.ReplaceCatalogue(ctx, fixture.Account, s, s.Catalogue, c); err != nil {
 			t.Fatal(err)
 		}
 		before := s
 		var err error
-		if s, err = w.Store.Server(ctx, fixture.Account, s.ID); err != nil {
+		if s, err = w.Store.Registry.Server(ctx, fixture.Account, s.ID); err != nil {
 			t.Fatal(err)
 		}
 		if s.Catalogue == before.Catalogue {
 			t.Fatal("the revision stayed")
 		}
 		for range 2 { // read, and read again from memory
-			entries, err := w.Store.Entries(ctx, fixture.Account, s)
+			entries, err := w.Store.Registry.Entries(ctx, fixture.Account, s)
 			if err != nil || len(entries) != 1 || entries[0].Summary != summary {
 				t.Fatalf("%+v, %v; want %s", entries, err, summary)
 			}
-			op, err := w.Store.Operation(ctx, fixture.Account, s, entries[0])
+			op, err := w.Store.Registry.Operation(ctx, fixture.Account, s, entries[0])
 			if err != nil || op.Summary != summary {
 				t.Fatalf("%+v, %v; want %s", op, err, summary)
 			}
 		}
 		gone := tool.Entry{Method: "GET", Path: "/gone"}
-		if _, err := w.Store.Operation(ctx, fixture.Account, s, gone); !errors.Is(err, tool.ErrNotAllowed) {
+		if _, err := w.Store.Registry.Operation(ctx, fixture.Account, s, gone); !errors.Is(err, tool.ErrNotAllowed) {
 			t.Errorf("an operation that is not there: %v", err)
 		}
 	}
-	if err := w.Store.DeleteServer(ctx, fixture.Account, s.ID); err != nil {
+	if err := w.Store.Registry.DeleteServer(ctx, fixture.Account, s.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.Server(ctx, fixture.Account, s.ID); !errors.Is(err, tool.ErrServerNotFound) {
+	if _, err := w.Store.Registry.Server(ctx, fixture.Account, s.ID); !errors.Is(err, tool.ErrServerNotFound) {
 		t.Errorf("a deleted server: %v", err)
 	}
 }
@@ -57,18 +57,18 @@ func TestRefreshAndDeletionOfAllowlistAreReadAtOnce(t *testing.T) {
 // TestAllowlistOfARevisionIsReadOnce counts: a turn neither reads nor copies a large allowlist again.
 func TestAllowlistOfARevisionIsReadOnce(t *testing.T) {
 	w := fixture.NewWorld(t)
-	first, err := w.Store.Allowlist(t.Context(), fixture.Account, w.Server)
+	first, err := w.Store.Registry.Allowlist(t.Context(), fixture.Account, w.Server)
 	if err != nil || len(first.Entries()) == 0 {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	again, err := w.Store.Allowlist(t.Context(), fixture.Account, w.Server)
+	again, err := w.Store.Registry.Allowlist(t.Context(), fixture.Account, w.Server)
 	if err != nil || again != first {
 		t.Errorf("it was read again: %v", err)
 	}
 	var readers sync.WaitGroup
 	for range 8 {
 		readers.Go(func() {
-			entries, err := w.Store.Entries(t.Context(), fixture.Account, w.Server)
+			entries, err := w.Store.Registry.Entries(t.Context(), fixture.Account, w.Server)
 			if err != nil || &entries[0] != &first.Entries()[0] || cap(entries) != len(entries) {
 				t.Errorf("%d entries, %v", len(entries), err)
 			}

@@ -32,12 +32,12 @@ func TestUpdateChatLeavesOtherAttributes(t *testing.T) {
 		if s.change.ProjectID != nil || s.change.Automation != nil || s.change.Title == nil { // a name is no activity
 			last = at
 		}
-		got, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, s.change, at)
+		got, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, s.change, at)
 		if err != nil || got.Title != s.want.Title || got.ProjectID != s.want.ProjectID || got.Automation != s.want.Automation || !got.UpdatedAt.Equal(last) {
 			t.Errorf("%s: %+v, %v", s.name, got, err)
 		}
 	}
-	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, "01K0000000000000000000000Z", conversation.ChatChange{Automation: say("off")}, at); !errors.Is(err, conversation.ErrChatNotFound) {
+	if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, "01K0000000000000000000000Z", conversation.ChatChange{Automation: say("off")}, at); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Errorf("a chat that is not there: %v", err)
 	}
 }
@@ -49,7 +49,7 @@ func TestAChatHasOnePlace(t *testing.T) {
 	yes, no := true, false
 	for i, id := range []string{"a", "b", "c", "d", "e"} {
 		at := now.Add(time.Duration(i) * time.Minute)
-		if err := table.CreateChat(ctx, "acme", conversation.Chat{ID: id, Title: id, CreatedAt: at, UpdatedAt: at}); err != nil {
+		if err := table.Chats.CreateChat(ctx, "acme", conversation.Chat{ID: id, Title: id, CreatedAt: at, UpdatedAt: at}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,11 +68,11 @@ func TestAChatHasOnePlace(t *testing.T) {
 		{"d", conversation.ChatChange{Archived: &no}, "baedc", ""},
 		{"a", conversation.ChatChange{Pinned: &no}, "bedca", ""},
 	} {
-		before, err := table.Chat(ctx, "acme", s.id)
+		before, err := table.Chats.Chat(ctx, "acme", s.id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := table.UpdateChat(ctx, "acme", s.id, s.change, now.Add(time.Hour))
+		got, err := table.Chats.UpdateChat(ctx, "acme", s.id, s.change, now.Add(time.Hour))
 		if err != nil || !got.UpdatedAt.Equal(before.UpdatedAt) || got.Pinned && got.Archived {
 			t.Errorf("%s %+v: %+v, %v", s.id, s.change, got, err)
 		}
@@ -80,7 +80,7 @@ func TestAChatHasOnePlace(t *testing.T) {
 			for hidden, want := range map[bool]string{false: s.listed, true: s.hidden} {
 				read, cursor := "", ""
 				for {
-					list, next, err := table.Chats(ctx, "acme", conversation.ChatFilter{Archived: hidden}, cursor, limit)
+					list, next, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{Archived: hidden}, cursor, limit)
 					if err != nil || len(list) > limit {
 						t.Fatal(list, err)
 					}
@@ -97,7 +97,7 @@ func TestAChatHasOnePlace(t *testing.T) {
 			}
 		}
 	}
-	if _, err := table.UpdateChat(ctx, "other", "a", conversation.ChatChange{Pinned: &yes}, now); !errors.Is(err, conversation.ErrChatNotFound) {
+	if _, err := table.Chats.UpdateChat(ctx, "other", "a", conversation.ChatChange{Pinned: &yes}, now); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Errorf("of another account: %v", err)
 	}
 }
@@ -112,13 +112,13 @@ func TestAPinnedChatKeepsWhatHappensMeanwhile(t *testing.T) {
 		at = at.Add(time.Second)
 		pin := i%2 == 0
 		writes.Go(func() {
-			if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Pinned: &pin}, at.Add(time.Hour)); err != nil {
+			if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Pinned: &pin}, at.Add(time.Hour)); err != nil {
 				t.Error(err)
 			}
 		})
 		writes.Go(func() {
 			id := w.IDs.New(at)
-			if err := w.Store.AddMessages(ctx, fixture.Account, w.Chat.ID, "", at, conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, At: at}); err != nil {
+			if err := w.Store.Chats.AddMessages(ctx, fixture.Account, w.Chat.ID, "", at, conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, At: at}); err != nil {
 				t.Error(err)
 			}
 		})

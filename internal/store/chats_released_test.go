@@ -16,7 +16,7 @@ func TestADeletedProjectLetsItsChatsGo(t *testing.T) {
 	w := fixture.NewWorld(t)
 	ctx, account, yes := t.Context(), fixture.Account, true
 	for _, id := range []string{"p", "other"} {
-		if err := w.Store.CreateProject(ctx, account, conversation.Project{ID: id, Name: "P"}); err != nil {
+		if err := w.Store.Chats.CreateProject(ctx, account, conversation.Project{ID: id, Name: "P"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -27,15 +27,15 @@ func TestADeletedProjectLetsItsChatsGo(t *testing.T) {
 		if n == 7 {
 			c.ProjectID = "other"
 		}
-		if err := w.Store.CreateChat(ctx, account, c); err != nil {
+		if err := w.Store.Chats.CreateChat(ctx, account, c); err != nil {
 			t.Fatal(err)
 		}
 		var err error
 		switch n {
 		case 3:
-			c, err = w.Store.UpdateChat(ctx, account, c.ID, conversation.ChatChange{Archived: &yes}, w.Clock())
+			c, err = w.Store.Chats.UpdateChat(ctx, account, c.ID, conversation.ChatChange{Archived: &yes}, w.Clock())
 		case 4:
-			c, err = w.Store.UpdateChat(ctx, account, c.ID, conversation.ChatChange{Pinned: &yes}, w.Clock())
+			c, err = w.Store.Chats.UpdateChat(ctx, account, c.ID, conversation.ChatChange{Pinned: &yes}, w.Clock())
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -43,11 +43,11 @@ func TestADeletedProjectLetsItsChatsGo(t *testing.T) {
 		chats = append(chats, c)
 	}
 	w.Pass(time.Hour)
-	if err := w.Store.DeleteProject(ctx, account, "p"); err != nil {
+	if err := w.Store.Chats.DeleteProject(ctx, account, "p"); err != nil {
 		t.Fatal(err)
 	}
 	for n, c := range chats {
-		got, err := w.Store.Chat(ctx, account, c.ID)
+		got, err := w.Store.Chats.Chat(ctx, account, c.ID)
 		if want := map[bool]string{true: "other"}[n == 7]; err != nil || got.ProjectID != want || !got.UpdatedAt.Equal(c.UpdatedAt) || got.Archived != c.Archived || got.Pinned != c.Pinned {
 			t.Fatalf("%d: %+v, %v", n, got, err)
 		}
@@ -55,17 +55,17 @@ func TestADeletedProjectLetsItsChatsGo(t *testing.T) {
 
 	// A chat that came while it was deleted goes with the next sweep, once, and the files of a project without any are not looked for.
 	late := conversation.Chat{ID: w.IDs.New(w.Clock()), ProjectID: "p", CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-	if err := w.Store.CreateChat(ctx, account, late); err != nil {
+	if err := w.Store.Chats.CreateChat(ctx, account, late); err != nil {
 		t.Fatal(err)
 	}
-	sweeper := &conversation.FilesSweeper{Store: w.Store, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(context.Context, conversation.Gone) error {
+	sweeper := &conversation.FilesSweeper{Store: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(context.Context, conversation.Gone) error {
 		t.Error("it had no files")
 		return nil
 	}}
 	if n, err := sweeper.Sweep(ctx); n != 1 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if got, err := w.Store.Chat(ctx, account, late.ID); err != nil || got.ProjectID != "" {
+	if got, err := w.Store.Chats.Chat(ctx, account, late.ID); err != nil || got.ProjectID != "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -26,24 +26,24 @@ func TestOnlyMessagesAreMessages(t *testing.T) {
 	for i := range 5 {
 		id := w.IDs.New(at)
 		m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: fmt.Sprint(i), At: at}
-		if err := w.Store.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", at, m); err != nil {
+		if err := w.Store.Chats.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", at, m); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Store.TakeAnswer(t.Context(), conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: id, Until: at.Add(time.Minute)}, at); err != nil {
+		if err := w.Store.Chats.TakeAnswer(t.Context(), conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: id, Until: at.Add(time.Minute)}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Store.AskStop(t.Context(), fixture.Account, w.Chat.ID, at); err != nil {
+	if err := w.Store.Chats.AskStop(t.Context(), fixture.Account, w.Chat.ID, at); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.Show(t.Context(), draft, *draft.Sighted("somebody", at)); err != nil {
+	if err := w.Store.Chats.Show(t.Context(), draft, *draft.Sighted("somebody", at)); err != nil {
 		t.Fatal(err)
 	}
 	want := len(w.Messages())
 	for _, limit := range []int{1, 2, want, want + 1, 100} {
 		read, cursor := 0, ""
 		for {
-			list, next, err := w.Store.Messages(t.Context(), fixture.Account, w.Chat.ID, cursor, limit)
+			list, next, err := w.Store.Chats.Messages(t.Context(), fixture.Account, w.Chat.ID, cursor, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,11 +67,11 @@ func TestOnlyMessagesAreMessages(t *testing.T) {
 func TestExpiredMessageHasATimeToLive(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	m := conversation.Message{ID: "m", Seq: "m", Role: conversation.RoleUser, Kind: conversation.KindText, At: now}
-	if err := table.Say(ctx, "acme", "c", m); err != nil {
+	if err := table.Chats.Say(ctx, "acme", "c", m); err != nil {
 		t.Fatal(err)
 	}
 	for _, seq := range []string{"m", "gone"} { // one that is gone is deleted already
-		if err := table.Expire(ctx, "acme", "c", seq, now); err != nil {
+		if err := table.Chats.Expire(ctx, "acme", "c", seq, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestSessionThatSaysNothingNewIsOnlyRead(t *testing.T) {
 		t.Helper()
 		calls.Store(0)
 		c.UpdatedAt = now.Add(time.Minute)
-		got, err := table.OpenSession(ctx, "acme", c)
+		got, err := table.Chats.OpenSession(ctx, "acme", c)
 		if err != nil || calls.Load() != want {
 			t.Errorf("%d calls, not %d; %v", calls.Load(), want, err)
 		}
@@ -136,7 +136,7 @@ func TestMessagesOfOneTransactionStayTogether(t *testing.T) {
 		{message(conversation.RoleAssistant, "g"+large), message(conversation.RoleAssistant, "h"+large)},
 	} {
 		for range 2 { // a repeated request adds none
-			if err := w.Store.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", at, list...); err != nil {
+			if err := w.Store.Chats.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", at, list...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,7 +144,7 @@ func TestMessagesOfOneTransactionStayTogether(t *testing.T) {
 	for limit := 1; limit < 10; limit++ {
 		var read []string
 		for cursor, more := "", true; more; more = cursor != "" {
-			list, next, err := w.Store.Messages(t.Context(), fixture.Account, w.Chat.ID, cursor, limit)
+			list, next, err := w.Store.Chats.Messages(t.Context(), fixture.Account, w.Chat.ID, cursor, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,32 +167,32 @@ func TestMessagesOfOneTransactionStayTogether(t *testing.T) {
 func TestTheFirstFileMarksAProjectOrAChat(t *testing.T) {
 	w := fixture.NewWorld(t)
 	p := conversation.Project{ID: "p", Name: "P", CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-	if err := w.Store.CreateProject(t.Context(), fixture.Account, p); err != nil {
+	if err := w.Store.Chats.CreateProject(t.Context(), fixture.Account, p); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := errors.Join(w.Store.MarkFiles(t.Context(), fixture.Account, "p", ""), w.Store.MarkFiles(t.Context(), fixture.Account, "", w.Chat.ID)); err != nil {
+		if err := errors.Join(w.Store.Chats.MarkFiles(t.Context(), fixture.Account, "p", ""), w.Store.Chats.MarkFiles(t.Context(), fixture.Account, "", w.Chat.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	title := "x"
-	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{Title: &title}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{Title: &title}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.UpdateProject(t.Context(), fixture.Account, "p", func(p *conversation.Project) error { p.Name = "Q"; return nil }); err != nil {
+	if _, err := w.Store.Chats.UpdateProject(t.Context(), fixture.Account, "p", func(p *conversation.Project) error { p.Name = "Q"; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	chat, err := w.Store.Chat(t.Context(), fixture.Account, w.Chat.ID)
+	chat, err := w.Store.Chats.Chat(t.Context(), fixture.Account, w.Chat.ID)
 	if err != nil || !chat.Files {
 		t.Errorf("%+v, %v", chat, err)
 	}
-	if p, err = w.Store.Project(t.Context(), fixture.Account, "p"); err != nil || !p.Files || p.Name != "Q" {
+	if p, err = w.Store.Chats.Project(t.Context(), fixture.Account, "p"); err != nil || !p.Files || p.Name != "Q" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if err := w.Store.MarkFiles(t.Context(), fixture.Account, "", "none"); !errors.Is(err, conversation.ErrChatNotFound) {
+	if err := w.Store.Chats.MarkFiles(t.Context(), fixture.Account, "", "none"); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Error(err)
 	}
-	if err := w.Store.MarkFiles(t.Context(), "other", "p", ""); !errors.Is(err, conversation.ErrProjectNotFound) {
+	if err := w.Store.Chats.MarkFiles(t.Context(), "other", "p", ""); !errors.Is(err, conversation.ErrProjectNotFound) {
 		t.Error(err)
 	}
 }

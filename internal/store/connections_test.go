@@ -19,14 +19,15 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/runs/step"
+	"piloto/internal/store"
 )
 
-func connect(t *testing.T, table *fixture.Stores, account, id string) realtime.Connection {
+func connect(t *testing.T, table store.Stores, account, id string) realtime.Connection {
 	t.Helper()
 	c := realtime.Connection{
 		Account: account, ID: id, User: "ana", Parent: "hash", ConnectedAt: now, ExpiresAt: now.Add(time.Minute),
 	}
-	if err := table.AddConnection(ctx, c); err != nil {
+	if err := table.Access.AddConnection(ctx, c); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -36,33 +37,33 @@ func TestConnectionIsFoundByIDAndByAccount(t *testing.T) {
 	table := fixture.Table(t)
 	ours, theirs := connect(t, table, "acme", "c-1="), connect(t, table, "acme2", "c-2=")
 	for _, c := range []realtime.Connection{ours, theirs} {
-		got, err := table.Connection(ctx, c.ID)
+		got, err := table.Access.Connection(ctx, c.ID)
 		if d := cmp.Diff(c, got); err != nil || d != "" {
 			t.Error(err, d)
 		}
-		list, err := table.Connections(ctx, c.Account)
+		list, err := table.Access.Connections(ctx, c.Account)
 		if d := cmp.Diff([]realtime.Connection{c}, list); err != nil || d != "" {
 			t.Error(err, d)
 		}
 	}
-	if err := table.AddConnection(ctx, realtime.Connection{Account: "thief", ID: ours.ID, ConnectedAt: now}); err == nil {
+	if err := table.Access.AddConnection(ctx, realtime.Connection{Account: "thief", ID: ours.ID, ConnectedAt: now}); err == nil {
 		t.Error("an id was taken from its account")
 	}
-	if err := table.RemoveConnection(ctx, "acme2", ours.ID); err != nil {
+	if err := table.Access.RemoveConnection(ctx, "acme2", ours.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err := table.Advance(ctx, "acme", ours.ID, 1, now); err != nil {
+	if _, err := table.Access.Advance(ctx, "acme", ours.ID, 1, now); err != nil {
 		t.Errorf("removed by another account: %v", err)
 	}
 	for range 2 {
-		if err := table.RemoveConnection(ctx, "acme", ours.ID); err != nil {
+		if err := table.Access.RemoveConnection(ctx, "acme", ours.ID); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := table.Connection(ctx, ours.ID); !errors.Is(err, realtime.ErrGone) {
+	if _, err := table.Access.Connection(ctx, ours.ID); !errors.Is(err, realtime.ErrGone) {
 		t.Error(err)
 	}
-	if _, err := table.Connection(ctx, theirs.ID); err != nil {
+	if _, err := table.Access.Connection(ctx, theirs.ID); err != nil {
 		t.Error(err)
 	}
 }
@@ -80,7 +81,7 @@ func TestConcurrentAdvanceLeavesNoGap(t *testing.T) {
 			start.Wait()
 			for range each {
 				n := i%3 + 1
-				last, err := table.Advance(ctx, c.Account, c.ID, n, now)
+				last, err := table.Access.Advance(ctx, c.Account, c.ID, n, now)
 				if err != nil {
 					t.Error(err)
 				}
@@ -100,7 +101,7 @@ func TestConcurrentAdvanceLeavesNoGap(t *testing.T) {
 			t.Fatalf("number %d is %d", i+1, n)
 		}
 	}
-	if kept, err := table.Connection(ctx, c.ID); err != nil || kept.Seq != int64(len(got)) {
+	if kept, err := table.Access.Connection(ctx, c.ID); err != nil || kept.Seq != int64(len(got)) {
 		t.Errorf("%+v, %v after %d", kept, err, len(got))
 	}
 }
@@ -108,26 +109,26 @@ func TestConcurrentAdvanceLeavesNoGap(t *testing.T) {
 func TestAdvanceRefusesExpiredConnection(t *testing.T) {
 	table := fixture.Table(t)
 	c := connect(t, table, "acme", "c")
-	if _, err := table.Advance(ctx, "acme", "other", 1, now); !errors.Is(err, realtime.ErrGone) {
+	if _, err := table.Access.Advance(ctx, "acme", "other", 1, now); !errors.Is(err, realtime.ErrGone) {
 		t.Error("one that is not there:", err)
 	}
-	if _, err := table.Renew(ctx, "acme", "other", now, now, 0); !errors.Is(err, realtime.ErrGone) {
+	if _, err := table.Access.Renew(ctx, "acme", "other", now, now, 0); !errors.Is(err, realtime.ErrGone) {
 		t.Error("renewing one that is not there:", err)
 	}
-	if list, err := table.Connections(ctx, "acme"); err != nil || len(list) != 1 {
+	if list, err := table.Access.Connections(ctx, "acme"); err != nil || len(list) != 1 {
 		t.Error("asking made one:", list, err)
 	}
-	if _, err := table.Advance(ctx, "acme", c.ID, 1, c.ExpiresAt); !errors.Is(err, realtime.ErrGone) {
+	if _, err := table.Access.Advance(ctx, "acme", c.ID, 1, c.ExpiresAt); !errors.Is(err, realtime.ErrGone) {
 		t.Error("one that is over:", err)
 	}
 	later := c.ExpiresAt.Add(time.Hour)
-	if n, err := table.Renew(ctx, "acme", c.ID, c.ExpiresAt, later, 1); n != 1 || err != nil {
+	if n, err := table.Access.Renew(ctx, "acme", c.ID, c.ExpiresAt, later, 1); n != 1 || err != nil {
 		t.Error(n, err)
 	}
-	if n, err := table.Advance(ctx, "acme", c.ID, 2, later.Add(-1)); n != 3 || err != nil {
+	if n, err := table.Access.Advance(ctx, "acme", c.ID, 2, later.Add(-1)); n != 3 || err != nil {
 		t.Error(n, err)
 	}
-	got, err := table.Connection(ctx, c.ID)
+	got, err := table.Access.Connection(ctx, c.ID)
 	c.Seq, c.PingedAt, c.ExpiresAt = 3, c.ExpiresAt, later
 	if d := cmp.Diff(c, got); err != nil || d != "" {
 		t.Error(err, d)
@@ -174,7 +175,7 @@ func (e *ear) types() []string {
 func TestWaveIsAnnouncedWhileItRuns(t *testing.T) {
 	w := fixture.NewWorld(t)
 	e := &ear{}
-	w.Store.Announcing(e)
+	w.Store = w.Store.Announcing(e)
 	none := &[]string{}
 	r := w.Draft(plan.Proposal{Goal: "Mirar", Steps: []plan.ProposedStep{
 		{Title: "Una", Method: "GET", Path: "/rooms", Needs: none}, {Title: "Dos", Method: "GET", Path: "/rooms", Needs: none},
@@ -213,7 +214,7 @@ func TestWaveIsAnnouncedWhileItRuns(t *testing.T) {
 func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	w := fixture.NewWorld(t)
 	e := &ear{}
-	w.Store.Announcing(e)
+	w.Store = w.Store.Announcing(e)
 	told := func(when string, want ...string) {
 		t.Helper()
 		if d := cmp.Diff(want, e.types()); d != "" {
@@ -222,33 +223,33 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	}
 	say(t, w.Store, fixture.Account, w.Chat.ID, "hola", now)
 	told("a message", "message")
-	if err := w.Store.AddMessages(ctx, fixture.Account, "01HZZZZZZZZZZZZZZZZZZZZZZZ", "", now, conversation.Message{ID: "m", Seq: "m"}); err == nil {
+	if err := w.Store.Chats.AddMessages(ctx, fixture.Account, "01HZZZZZZZZZZZZZZZZZZZZZZZ", "", now, conversation.Message{ID: "m", Seq: "m"}); err == nil {
 		t.Error("a message was added to no chat")
 	}
 	told("a message that was refused")
 	blocked := conversation.Message{
 		ID: "b", Seq: newID(now), Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: "no_api_key", At: now,
 	}
-	if err := w.Store.AddMessages(ctx, fixture.Account, w.Chat.ID, "", now, blocked); err != nil {
+	if err := w.Store.Chats.AddMessages(ctx, fixture.Account, w.Chat.ID, "", now, blocked); err != nil {
 		t.Fatal(err)
 	}
 	told("a block", "message", "ai:execution_blocked")
 
 	title, gone := "Otro", "01HZZZZZZZZZZZZZZZZZZZZZZZ"
-	if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Title: &title}, now); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Title: &title}, now); err != nil {
 		t.Fatal(err)
 	}
 	told("a name", "chat")
-	if _, err := w.Store.UpdateChat(ctx, fixture.Account, gone, conversation.ChatChange{Title: &title}, now); err == nil {
+	if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, gone, conversation.ChatChange{Title: &title}, now); err == nil {
 		t.Error("no chat was renamed")
 	}
 	told("a change that was refused")
 	other := conversation.Chat{ID: "01HZZZZZZZZZZZZZZZZZZZZZZY", CreatedAt: now, UpdatedAt: now}
-	if err := w.Store.CreateChat(ctx, fixture.Account, other); err != nil {
+	if err := w.Store.Chats.CreateChat(ctx, fixture.Account, other); err != nil {
 		t.Fatal(err)
 	}
 	told("another chat", "chat")
-	if err := w.Store.DeleteChat(ctx, fixture.Account, other.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(ctx, fixture.Account, other.ID); err != nil {
 		t.Fatal(err)
 	}
 	told("a chat that was deleted", "chat")
@@ -269,7 +270,7 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	if len(list) == 0 || list[len(list)-1] != "run.finished done" {
 		t.Errorf("the run: %v", list)
 	}
-	if _, err := w.Store.RequestCancel(ctx, r, now, run.Record{At: now, Type: plan.EventCancelled}); !errors.Is(err, fault.ErrMoved) {
+	if _, err := w.Store.Runs.RequestCancel(ctx, r, now, run.Record{At: now, Type: plan.EventCancelled}); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("a run that moved on was marked: %v", err)
 	}
 	told("a transition that was refused")
@@ -292,7 +293,7 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 		t.Error(d)
 	}
 	for _, id := range []string{first.ID, r.ID} {
-		stored, err := w.Store.Events(ctx, fixture.Account, id, 0, 0)
+		stored, err := w.Store.Runs.Events(ctx, fixture.Account, id, 0, 0)
 		if d := cmp.Diff(stored, events[id], cmpopts.EquateComparable(plan.EffectID{})); err != nil || d != "" {
 			t.Error(err, d)
 		}

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
+	"piloto/internal/store"
 	"piloto/internal/store/kv"
 )
 
@@ -20,44 +21,44 @@ type pageOf func(cursor string) (shown, next string, err error)
 
 // lists are all lists that are read in pages, with and without their filters, of two accounts
 // that hold the same things. Every method of the table that takes a cursor belongs here.
-func lists(t *testing.T, table *fixture.Stores) map[string]pageOf {
+func lists(t *testing.T, table store.Stores) map[string]pageOf {
 	list := map[string]pageOf{}
 	for _, account := range []string{"acme", "other"} {
 		of := func(name string) string { return account + ": " + name }
 		for _, project := range []string{"", "p"} {
 			list[of("chats of "+project)] = func(cursor string) (string, string, error) {
-				got, next, err := table.Chats(ctx, account, conversation.ChatFilter{ProjectID: project}, cursor, 1)
+				got, next, err := table.Chats.Chats(ctx, account, conversation.ChatFilter{ProjectID: project}, cursor, 1)
 				return fmt.Sprint(got), next, err
 			}
 		}
 		for chat := range 2 {
 			c := conversation.Chat{ID: newID(now), ProjectID: "p", CreatedAt: now, UpdatedAt: now}
-			if err := table.CreateChat(ctx, account, c); err != nil {
+			if err := table.Chats.CreateChat(ctx, account, c); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 3 {
 				say(t, table, account, c.ID, of(fmt.Sprint(i)), now.Add(time.Duration(i)*time.Second))
 			}
 			list[of(fmt.Sprint("messages of ", chat))] = func(cursor string) (string, string, error) {
-				got, next, err := table.Messages(ctx, account, c.ID, cursor, 1)
+				got, next, err := table.Chats.Messages(ctx, account, c.ID, cursor, 1)
 				return fmt.Sprint(got), next, err
 			}
 		}
 		for i := range 3 {
 			e := credit.Entry{ID: newID(now), Kind: credit.KindGrant, Amount: 1, Actor: "ana", Reason: of("grant"), At: now}
-			if err := table.Move(ctx, account, e); err != nil {
+			if err := table.Wallet.Move(ctx, account, e); err != nil {
 				t.Fatal(err)
 			}
-			if err := table.PutRouterSettings(ctx, account, int64(i+1), agent.Settings{}); err != nil {
+			if err := table.Router.PutRouterSettings(ctx, account, int64(i+1), agent.Settings{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		list[of("ledger")] = func(cursor string) (string, string, error) {
-			got, next, err := table.Ledger(ctx, account, cursor, 1)
+			got, next, err := table.Wallet.Ledger(ctx, account, cursor, 1)
 			return fmt.Sprint(got), next, err
 		}
 		list[of("companies")] = func(cursor string) (string, string, error) {
-			got, next, err := table.RouterCompanies(ctx, account, cursor, 1)
+			got, next, err := table.Router.RouterCompanies(ctx, account, cursor, 1)
 			return fmt.Sprint(got), next, err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/fixture"
 	"piloto/infra/local/fixture/table"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
@@ -49,23 +48,23 @@ func listOf[K any](name string, row func(string) planted, due func(context.Conte
 // dueListCount is how many lists there are.
 const dueListCount = 11
 
-func dueLists(s *fixture.Stores) []dueList {
+func dueLists(s store.Stores) []dueList {
 	acme := kv.Account("acme")
 	run := func(sk string) func(string) planted {
 		return func(id string) planted { return planted{PK: kv.Run("acme", id), SK: sk} }
 	}
 	return []dueList{
-		listOf("DUE", run("RUN"), s.Due),
-		listOf("UNPLACED", run("RUN"), s.Unplaced),
-		listOf("CONCLUDING", run("CONCLUSION"), s.LeftConclusions),
-		listOf("UNSIGNED", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#CHAIN", SK: "LINK#000000001"} }, s.Unsigned),
-		listOf("JOBS", func(id string) planted { return planted{PK: kv.Job("acme", id), SK: "JOB"} }, s.DueJobs),
-		listOf("HOOKS", func(id string) planted { return planted{PK: acme + "#H#" + id, SK: "D#d"} }, s.DueHooks),
-		listOf("HOOKS", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#OUTBOX", SK: "T#t"} }, s.DueHooks),
-		listOf("ANSWERING", func(id string) planted { return planted{PK: kv.Chat("acme", "c"), SK: "ANSWER#" + id, Until: 1} }, s.LeftAnswers),
-		listOf("GONE", func(id string) planted { return planted{PK: acme, SK: "GONE##" + id, Chat: id} }, s.WithFiles),
-		listOf("ABSENT", func(id string) planted { return planted{PK: acme, SK: "SERVER#" + id, ID: id} }, s.Absent),
-		listOf("WALLET", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#W", SK: "WALLET"} }, s.DueWallets),
+		listOf("DUE", run("RUN"), s.Runs.Due),
+		listOf("UNPLACED", run("RUN"), s.Receipts.Unplaced),
+		listOf("CONCLUDING", run("CONCLUSION"), s.Runs.LeftConclusions),
+		listOf("UNSIGNED", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#CHAIN", SK: "LINK#000000001"} }, s.Receipts.Unsigned),
+		listOf("JOBS", func(id string) planted { return planted{PK: kv.Job("acme", id), SK: "JOB"} }, s.Jobs.DueJobs),
+		listOf("HOOKS", func(id string) planted { return planted{PK: acme + "#H#" + id, SK: "D#d"} }, s.Hooks.DueHooks),
+		listOf("HOOKS", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#OUTBOX", SK: "T#t"} }, s.Hooks.DueHooks),
+		listOf("ANSWERING", func(id string) planted { return planted{PK: kv.Chat("acme", "c"), SK: "ANSWER#" + id, Until: 1} }, s.Chats.LeftAnswers),
+		listOf("GONE", func(id string) planted { return planted{PK: acme, SK: "GONE##" + id, Chat: id} }, s.Chats.WithFiles),
+		listOf("ABSENT", func(id string) planted { return planted{PK: acme, SK: "SERVER#" + id, ID: id} }, s.Registry.Absent),
+		listOf("WALLET", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#W", SK: "WALLET"} }, s.Wallet.DueWallets),
 	}
 }
 
@@ -76,7 +75,7 @@ func TestAPoisonedRowHoldsNobody(t *testing.T) {
 	for _, kind := range []string{"unreadable", "fails", "panics"} {
 		for n := range dueListCount {
 			rows := table.New(t)
-			l := dueLists(fixture.Join(store.Over(rows)))[n]
+			l := dueLists(store.Over(rows))[n]
 			put := func(id string, at time.Time) {
 				t.Helper()
 				row := l.row(id)
@@ -139,7 +138,7 @@ func TestRowsThatNeedNothingHoldNobody(t *testing.T) {
 	}
 	for n := range dueListCount {
 		rows := table.New(t)
-		l := dueLists(fixture.Join(store.Over(rows)))[n]
+		l := dueLists(store.Over(rows))[n]
 		put := func(id string, at time.Time) {
 			t.Helper()
 			row := l.row(id)
@@ -187,7 +186,7 @@ func TestUnreadableLeasesHoldNobody(t *testing.T) {
 		most = 100
 	}
 	rows := table.New(t)
-	s := fixture.Join(store.Over(rows))
+	s := store.Over(rows)
 	for n := range most {
 		id := fmt.Sprintf("m%04d", n)
 		bad := planted{PK: kv.Chat("acme", "bad"), SK: "ANSWER#" + id, Until: []string{"x"}, DuePK: kv.DueList("ANSWERING", "acme"), DueSK: kv.At(now, id)}
@@ -196,18 +195,18 @@ func TestUnreadableLeasesHoldNobody(t *testing.T) {
 		}
 	}
 	chat := conversation.Chat{ID: "c", CreatedAt: now, UpdatedAt: now}
-	if err := s.CreateChat(ctx, "acme", chat); err != nil {
+	if err := s.Chats.CreateChat(ctx, "acme", chat); err != nil {
 		t.Fatal(err)
 	}
 	message := conversation.Message{ID: "m", Seq: "m", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "¿hola?", At: now}
-	if err := s.AddMessages(ctx, "acme", "c", "", now, message); err != nil {
+	if err := s.Chats.AddMessages(ctx, "acme", "c", "", now, message); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.TakeAnswer(ctx, conversation.Answering{Account: "acme", ChatID: "c", MessageID: "m", Until: now.Add(time.Second), Locale: "es"}, now); err != nil {
+	if err := s.Chats.TakeAnswer(ctx, conversation.Answering{Account: "acme", ChatID: "c", MessageID: "m", Until: now.Add(time.Second), Locale: "es"}, now); err != nil {
 		t.Fatal(err)
 	}
 	sweeper := &conversation.Sweeper{
-		Store: s, IDs: ids.NewSource(nil), Now: func() time.Time { return now.Add(time.Hour) }, Log: slog.New(slog.DiscardHandler),
+		Store: s.Chats, IDs: ids.NewSource(nil), Now: func() time.Time { return now.Add(time.Hour) }, Log: slog.New(slog.DiscardHandler),
 		Notice: func(string) conversation.Message {
 			return conversation.Message{Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Content: "nobody answered"}
 		},

@@ -9,22 +9,23 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/store"
 	"piloto/internal/store/kv"
 )
 
 // fill adds chats with their messages, each a minute newer than the one before.
-func fill(t testing.TB, table *fixture.Stores, account string, chats int, texts ...string) {
+func fill(t testing.TB, table store.Stores, account string, chats int, texts ...string) {
 	t.Helper()
 	for i := range chats {
 		at := now.Add(time.Duration(i) * time.Minute)
 		c := conversation.Chat{ID: fmt.Sprintf("c%05d", i), Title: fmt.Sprint("Chat ", i), CreatedAt: at, UpdatedAt: at}
-		if err := table.CreateChat(ctx, account, c); err != nil {
+		if err := table.Chats.CreateChat(ctx, account, c); err != nil {
 			t.Fatal(err)
 		}
 		for k, text := range texts {
 			id := fmt.Sprintf("m%05d%03d", i, k)
 			m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: text, At: at}
-			if err := table.Say(ctx, account, c.ID, m); err != nil {
+			if err := table.Chats.Say(ctx, account, c.ID, m); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -32,11 +33,11 @@ func fill(t testing.TB, table *fixture.Stores, account string, chats int, texts 
 }
 
 // search reads all pages of a search, and returns the ids of the chats, and how many pages there were.
-func search(t testing.TB, table *fixture.Stores, account string, s conversation.Search, limit int) (found []string, pages int) {
+func search(t testing.TB, table store.Stores, account string, s conversation.Search, limit int) (found []string, pages int) {
 	t.Helper()
 	cursor := ""
 	for {
-		page, next, err := table.FindChats(ctx, account, s, cursor, limit)
+		page, next, err := table.Chats.FindChats(ctx, account, s, cursor, limit)
 		if err != nil || len(page) > limit {
 			t.Fatal(page, err)
 		}
@@ -55,7 +56,7 @@ func TestFindChats(t *testing.T) {
 	fill(t, table, "acme", 6, "Reserva la Sala Niágara", "otra cosa")
 	yes := true
 	for id, change := range map[string]conversation.ChatChange{"c00001": {Archived: &yes}, "c00002": {Pinned: &yes}} {
-		if _, err := table.UpdateChat(ctx, "acme", id, change, now); err != nil {
+		if _, err := table.Chats.UpdateChat(ctx, "acme", id, change, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,11 +80,11 @@ func TestFindChats(t *testing.T) {
 	if got, _ := search(t, table, "other", conversation.Search{Words: words("niagara")}, 50); len(got) > 0 {
 		t.Errorf("another account finds %q", got)
 	}
-	_, cursor, err := table.FindChats(ctx, "acme", conversation.Search{Words: words("niagara")}, "", 1)
+	_, cursor, err := table.Chats.FindChats(ctx, "acme", conversation.Search{Words: words("niagara")}, "", 1)
 	if err != nil || cursor == "" {
 		t.Fatal(cursor, err)
 	}
-	if _, _, err := table.FindChats(ctx, "acme", conversation.Search{Words: words("sala")}, cursor, 1); !errors.Is(err, kv.ErrCursor) {
+	if _, _, err := table.Chats.FindChats(ctx, "acme", conversation.Search{Words: words("sala")}, cursor, 1); !errors.Is(err, kv.ErrCursor) {
 		t.Errorf("the cursor of another search: %v", err)
 	}
 }
@@ -94,7 +95,7 @@ func TestASearchReadsBoundedPages(t *testing.T) {
 	table := fixture.Table(t)
 	fill(t, table, "acme", 401, "hola")
 	title := "aguja"
-	if _, err := table.UpdateChat(ctx, "acme", "c00000", conversation.ChatChange{Title: &title}, now.Add(-time.Hour)); err != nil {
+	if _, err := table.Chats.UpdateChat(ctx, "acme", "c00000", conversation.ChatChange{Title: &title}, now.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got, pages := search(t, table, "acme", conversation.Search{Words: []string{"aguja"}}, 50); len(got) != 1 || pages != 3 {
@@ -110,7 +111,7 @@ func BenchmarkFindChats10k(b *testing.B) {
 	s := conversation.Search{Words: []string{"aguja"}}
 	b.Run("page", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := table.FindChats(ctx, "acme", s, "", 50); err != nil {
+			if _, _, err := table.Chats.FindChats(ctx, "acme", s, "", 50); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -22,7 +22,7 @@ func TestRowsOfOtherFormatsAreNotReadOrChanged(t *testing.T) {
 	w := fixture.NewWorldOver(t, table)
 	r := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`))
 	grant := func(key string) error {
-		return table.Move(ctx, fixture.Account, credit.Entry{ID: w.IDs.New(w.Clock()), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "test", At: w.Clock(), Key: key})
+		return table.Wallet.Move(ctx, fixture.Account, credit.Entry{ID: w.IDs.New(w.Clock()), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "test", At: w.Clock(), Key: key})
 	}
 	if err := grant("first"); err != nil {
 		t.Fatal(err)
@@ -42,17 +42,17 @@ func TestRowsOfOtherFormatsAreNotReadOrChanged(t *testing.T) {
 		do     map[string]func() error
 	}{
 		{kv.Run(fixture.Account, r.ID), "RUN", map[string]func() error{
-			"read":    func() error { _, err := table.Run(ctx, fixture.Account, r.ID); return err },
+			"read":    func() error { _, err := table.Runs.Run(ctx, fixture.Account, r.ID); return err },
 			"confirm": func() error { return w.Confirm(r) },
 		}},
 		{kv.Account(fixture.Account) + "#W", "WALLET", map[string]func() error{
-			"read":        func() error { _, err := table.Standing(ctx, fixture.Account, w.Clock()); return err },
+			"read":        func() error { _, err := table.Wallet.Standing(ctx, fixture.Account, w.Clock()); return err },
 			"move":        func() error { return grant("second") },
-			"reserve":     func() error { return table.Reserve(ctx, hold, credit.Limits{}) },
-			"visit":       func() error { _, err := table.Visit(ctx, fixture.Account, w.Clock()); return err },
-			"leave":       func() error { return table.Leave(ctx, fixture.Account, 1, w.Clock()) },
-			"add up":      func() error { _, err := table.AddUp(ctx, fixture.Account); return err },
-			"settle late": func() error { return table.SettleLate(ctx, hold, turn) },
+			"reserve":     func() error { return table.Wallet.Reserve(ctx, hold, credit.Limits{}) },
+			"visit":       func() error { _, err := table.Wallet.Visit(ctx, fixture.Account, w.Clock()); return err },
+			"leave":       func() error { return table.Wallet.Leave(ctx, fixture.Account, 1, w.Clock()) },
+			"add up":      func() error { _, err := table.Wallet.AddUp(ctx, fixture.Account); return err },
+			"settle late": func() error { return table.Wallet.SettleLate(ctx, hold, turn) },
 		}},
 	} {
 		for of, v := range map[string]kv.Value{"older": kv.N(kv.Format - 1), "newer": kv.N(kv.Format + 1), "none": nil} {
@@ -89,7 +89,7 @@ func TestRowsOfOtherFormatsAreNotReadOrChanged(t *testing.T) {
 	if got := w.Read(r.ID).Status; got != plan.Draft {
 		t.Errorf("the run is %s", got)
 	}
-	if s, err := table.Standing(ctx, fixture.Account, w.Clock()); err != nil || s.Balance != 5 || s.Entries != 1 {
+	if s, err := table.Wallet.Standing(ctx, fixture.Account, w.Clock()); err != nil || s.Balance != 5 || s.Entries != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

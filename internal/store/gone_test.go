@@ -24,30 +24,30 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 	account := fixture.Account
 	other := conversation.Chat{ID: w.IDs.New(w.Clock()), CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
 	err := errors.Join(
-		w.Store.CreateProject(t.Context(), account, conversation.Project{ID: "p", Name: "P"}),
-		w.Store.CreateProject(t.Context(), account, conversation.Project{ID: "bare", Name: "P"}),
-		w.Store.CreateChat(t.Context(), account, other),
-		w.Store.MarkFiles(t.Context(), account, "p", ""), w.Store.MarkFiles(t.Context(), account, "", w.Chat.ID),
+		w.Store.Chats.CreateProject(t.Context(), account, conversation.Project{ID: "p", Name: "P"}),
+		w.Store.Chats.CreateProject(t.Context(), account, conversation.Project{ID: "bare", Name: "P"}),
+		w.Store.Chats.CreateChat(t.Context(), account, other),
+		w.Store.Chats.MarkFiles(t.Context(), account, "p", ""), w.Store.Chats.MarkFiles(t.Context(), account, "", w.Chat.ID),
 	)
 	for _, id := range []string{"p", "bare"} {
-		err = errors.Join(err, w.Store.DeleteProject(t.Context(), account, id))
+		err = errors.Join(err, w.Store.Chats.DeleteProject(t.Context(), account, id))
 	}
 	for _, id := range []string{w.Chat.ID, other.ID} {
-		err = errors.Join(err, w.Store.DeleteChat(t.Context(), account, id))
+		err = errors.Join(err, w.Store.Chats.DeleteChat(t.Context(), account, id))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleted, err := w.Store.Deleted(t.Context(), account)
+	deleted, err := w.Store.Chats.Deleted(t.Context(), account)
 	if want := []conversation.Gone{{Account: account, ChatID: w.Chat.ID}, {Account: account, ProjectID: "p"}}; err != nil || !slices.Equal(deleted, want) {
 		t.Errorf("%+v, %v", deleted, err)
 	}
-	if deleted, err := w.Store.Deleted(t.Context(), "other"); err != nil || deleted != nil {
+	if deleted, err := w.Store.Chats.Deleted(t.Context(), "other"); err != nil || deleted != nil {
 		t.Errorf("of another account: %+v, %v", deleted, err)
 	}
 	var cleared []conversation.Gone
 	broken := errors.New("the bucket does not answer")
-	sweeper := &conversation.FilesSweeper{Store: w.Store, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
+	sweeper := &conversation.FilesSweeper{Store: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
 		cleared = append(cleared, g)
 		if broken != nil && g.ProjectID != "" {
 			return broken
@@ -68,7 +68,7 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 		!slices.Contains(cleared, conversation.Gone{Account: account, ChatID: w.Chat.ID}) {
 		t.Errorf("%+v", cleared)
 	}
-	if deleted, err := w.Store.Deleted(t.Context(), account); err != nil || deleted != nil {
+	if deleted, err := w.Store.Chats.Deleted(t.Context(), account); err != nil || deleted != nil {
 		t.Errorf("after the sweep: %+v, %v", deleted, err)
 	}
 }
@@ -79,9 +79,9 @@ func TestPlacesThatAlwaysFailDoNotFillTheSweeps(t *testing.T) {
 	for n := range 31 {
 		id := fmt.Sprintf("p%02d", n)
 		err := errors.Join(
-			w.Store.CreateProject(t.Context(), fixture.Account, conversation.Project{ID: id, Name: "P"}),
-			w.Store.MarkFiles(t.Context(), fixture.Account, id, ""),
-			w.Store.DeleteProject(t.Context(), fixture.Account, id),
+			w.Store.Chats.CreateProject(t.Context(), fixture.Account, conversation.Project{ID: id, Name: "P"}),
+			w.Store.Chats.MarkFiles(t.Context(), fixture.Account, id, ""),
+			w.Store.Chats.DeleteProject(t.Context(), fixture.Account, id),
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestPlacesThatAlwaysFailDoNotFillTheSweeps(t *testing.T) {
 	}
 	var tried []string
 	end := func() {}
-	sweeper := &conversation.FilesSweeper{Store: w.Store, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
+	sweeper := &conversation.FilesSweeper{Store: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
 		tried = append(tried, g.ProjectID)
 		end()
 		if g.ProjectID == "p30" {
@@ -148,11 +148,11 @@ func meddledWorld(t *testing.T) (*fixture.World, *meddler) {
 func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 	for _, project := range []string{"", "p"} {
 		w, m := meddledWorld(t)
-		if err := w.Store.CreateProject(t.Context(), fixture.Account, conversation.Project{ID: "p", Name: "P"}); err != nil {
+		if err := w.Store.Chats.CreateProject(t.Context(), fixture.Account, conversation.Project{ID: "p", Name: "P"}); err != nil {
 			t.Fatal(err)
 		}
 		m.verb, m.before = "TransactWriteItems", func() bool {
-			if err := w.Store.MarkFiles(t.Context(), fixture.Account, project, w.Chat.ID); err != nil {
+			if err := w.Store.Chats.MarkFiles(t.Context(), fixture.Account, project, w.Chat.ID); err != nil {
 				t.Error(err)
 			}
 			return true
@@ -160,15 +160,15 @@ func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 		want := conversation.Gone{Account: fixture.Account, ProjectID: project}
 		var err error
 		if project != "" {
-			err = w.Store.DeleteProject(t.Context(), fixture.Account, project)
+			err = w.Store.Chats.DeleteProject(t.Context(), fixture.Account, project)
 		} else {
 			want.ChatID = w.Chat.ID
-			err = w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID)
+			err = w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID)
 		}
 		if err != nil || m.before != nil {
 			t.Fatalf("project %q: %v", project, err)
 		}
-		if list, err := w.Store.WithFiles(t.Context(), w.Clock(), 10); err != nil || len(list) != 1 || list[0].Key != want {
+		if list, err := w.Store.Chats.WithFiles(t.Context(), w.Clock(), 10); err != nil || len(list) != 1 || list[0].Key != want {
 			t.Errorf("project %q: %+v, %v", project, list, err)
 		}
 	}
@@ -178,14 +178,14 @@ func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 func TestMessagesGoAlthoughAJobIsNotTold(t *testing.T) {
 	w, m := meddledWorld(t)
 	w.Propose(fixture.To("GET", "/rooms", ""))
-	if err := w.Store.SetAsking(t.Context(), fixture.Account, w.Chat.ID, "", "j"); err != nil {
+	if err := w.Store.Chats.SetAsking(t.Context(), fixture.Account, w.Chat.ID, "", "j"); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.Messages()) == 0 {
 		t.Fatal("the chat has no messages")
 	}
 	m.verb, m.before = "UpdateItem", func() bool { return false }
-	if err := w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+	if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
 		t.Errorf("it answers %v", err)
 	}
 	if list := w.Messages(); len(list) != 0 {

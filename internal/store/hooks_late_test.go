@@ -45,7 +45,7 @@ func TestAHookHearsOfARunThatIsUnderWay(t *testing.T) {
 	ask := rule.Set{Rules: []rule.Rule{{ID: "ask", Effect: rule.Ask, Path: "/rooms*", Reason: "se mira"}}}
 	t.Run("after it was proposed", func(t *testing.T) {
 		h := newHooked(t)
-		if err := h.World.Store.SetRules(ctx, fixture.Account, 0, ask); err != nil {
+		if err := h.World.Store.Runs.SetRules(ctx, fixture.Account, 0, ask); err != nil {
 			t.Fatal(err)
 		}
 		draft := h.Propose(fixture.To("GET", "/rooms", ""))
@@ -93,7 +93,7 @@ func TestAHookHearsOfARunThatIsUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Execute(draft.ID)
-		if due, err := h.World.Store.DueHooks(ctx, h.Clock(), 10); err != nil || len(due) > 0 {
+		if due, err := h.World.Store.Hooks.DueHooks(ctx, h.Clock(), 10); err != nil || len(due) > 0 {
 			t.Errorf("%v %v", due, err)
 		}
 	})

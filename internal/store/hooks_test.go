@@ -75,8 +75,8 @@ func newHooked(t *testing.T) hooked {
 	to := &receiver{}
 	return hooked{
 		w, t,
-		&hook.Service{Store: w.Store, Address: func(raw string) (string, error) { return raw, nil }, NewID: w.IDs.New, Now: w.Clock},
-		&hook.Sweeper{Store: w.Store, Send: to, NewID: w.IDs.New, Now: w.Clock, Log: slog.New(slog.DiscardHandler)}, to,
+		&hook.Service{Store: w.Store.Hooks, Address: func(raw string) (string, error) { return raw, nil }, NewID: w.IDs.New, Now: w.Clock},
+		&hook.Sweeper{Store: w.Store.Hooks, Send: to, NewID: w.IDs.New, Now: w.Clock, Log: slog.New(slog.DiscardHandler)}, to,
 	}
 }
 
@@ -171,7 +171,7 @@ func TestAnAccountWithoutHooksWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.run()
-	if due, err := h.World.Store.DueHooks(ctx, h.Clock().Add(time.Hour), 10); err != nil || len(due) > 0 {
+	if due, err := h.World.Store.Hooks.DueHooks(ctx, h.Clock().Add(time.Hour), 10); err != nil || len(due) > 0 {
 		t.Errorf("%v %v", due, err)
 	}
 }
@@ -245,7 +245,7 @@ func TestACrashAfterTheRequestSendsItAgain(t *testing.T) {
 	h := newHooked(t)
 	h.make("https://x.example", hook.RunFinished)
 	h.run()
-	dying := &lossy{h.World.Store, true}
+	dying := &lossy{h.World.Store.Hooks, true}
 	h.sweeper.Store = dying
 	if _, err := h.sweeper.Sweep(ctx); !errors.Is(err, errDied) {
 		t.Fatal(err)
@@ -465,7 +465,7 @@ func TestAnAccountsHooksAreItsOwnAndLimited(t *testing.T) {
 	if err := h.service.Delete(ctx, fixture.Account, made.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err := h.World.Store.Secret(ctx, fixture.Account, made.ID); !errors.Is(err, hook.ErrNotFound) {
+	if _, err := h.World.Store.Hooks.Secret(ctx, fixture.Account, made.ID); !errors.Is(err, hook.ErrNotFound) {
 		t.Errorf("its secret: %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func TestAHookHearsOfABreakerThatOpens(t *testing.T) {
 	fail := func(c agent.Call) agent.Breaker {
 		t.Helper()
 		c.Name = "reserva"
-		b, err := h.World.Store.CountFailure(ctx, fixture.Account, "mcp_1", c, strict, h.Clock())
+		b, err := h.World.Store.Router.CountFailure(ctx, fixture.Account, "mcp_1", c, strict, h.Clock())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestAHookHearsOfABreakerThatOpens(t *testing.T) {
 	}
 	probe := func(id string) agent.Call {
 		h.Pass(time.Minute)
-		if b, err := h.World.Store.TakeProbe(ctx, fixture.Account, "mcp_1", id, strict, h.Clock()); err != nil || b.Probe != id {
+		if b, err := h.World.Store.Router.TakeProbe(ctx, fixture.Account, "mcp_1", id, strict, h.Clock()); err != nil || b.Probe != id {
 			t.Fatal(b, err)
 		}
 		return agent.Call{Opens: 1, Probe: id}
@@ -72,7 +72,7 @@ func TestAHookHearsOfABreakerThatOpens(t *testing.T) {
 	if got := data[hook.BreakerData](h, hook.BreakerOpened); len(got) > 0 {
 		t.Errorf("told again while it was open: %+v", got)
 	}
-	if _, err := h.World.Store.CountAnswer(ctx, fixture.Account, "mcp_1", probe("p2"), h.Clock()); err != nil {
+	if _, err := h.World.Store.Router.CountAnswer(ctx, fixture.Account, "mcp_1", probe("p2"), h.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	for range strict.Failures {
@@ -90,7 +90,7 @@ func TestAHookHearsOfAJobThatFailed(t *testing.T) {
 	end := func(id string, status job.Status, reason conversation.StopReason) {
 		t.Helper()
 		j := job.Job{ID: id, Account: fixture.Account, User: "ana", Agent: "plan", ChatID: "c1", Status: job.Running, CreatedAt: h.Clock(), EndsAt: h.Clock().Add(time.Hour)}
-		j, err := h.World.Store.CreateJob(ctx, j)
+		j, err := h.World.Store.Jobs.CreateJob(ctx, j)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestAHookHearsOfAJobThatFailed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.World.Store.SaveJob(ctx, j, nil, ended); err != nil {
+		if _, err := h.World.Store.Jobs.SaveJob(ctx, j, nil, ended); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,10 +120,10 @@ func (h hooked) spend(l credit.Limits, micros int64) {
 		ID: h.IDs.New(at), Account: fixture.Account, Micros: micros, At: at, Deadline: at.Add(time.Minute), Nonce: h.IDs.New(at), Version: 1, Limits: l, Worst: 250,
 	}
 	hold.For = credit.Turn{ID: hold.ID, At: at}
-	if err := h.World.Store.Reserve(ctx, hold, l); err != nil {
+	if err := h.World.Store.Wallet.Reserve(ctx, hold, l); err != nil {
 		h.t.Error(err)
 	}
-	if err := h.World.Store.Settle(ctx, hold, credit.Turn{ID: hold.ID, At: at, Micros: micros}); err != nil {
+	if err := h.World.Store.Wallet.Settle(ctx, hold, credit.Turn{ID: hold.ID, At: at, Micros: micros}); err != nil {
 		h.t.Error(err)
 	}
 }
@@ -195,13 +195,13 @@ func TestAHookHearsOfALateSettlement(t *testing.T) {
 	at, l := h.Clock(), credit.Limits{Month: 1_000}
 	hold := credit.Hold{ID: h.IDs.New(at), Account: fixture.Account, Micros: 900, At: at, Deadline: at, Nonce: "n", Version: 1, Limits: l}
 	hold.For = credit.Turn{ID: hold.ID, At: at}
-	if err := h.World.Store.Reserve(ctx, hold, l); err != nil {
+	if err := h.World.Store.Wallet.Reserve(ctx, hold, l); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.World.Store.Release(ctx, hold); err != nil {
+	if _, err := h.World.Store.Wallet.Release(ctx, hold); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.World.Store.SettleLate(ctx, hold, credit.Turn{ID: hold.ID, At: at, Micros: 850}); err != nil {
+	if err := h.World.Store.Wallet.SettleLate(ctx, hold, credit.Turn{ID: hold.ID, At: at, Micros: 850}); err != nil {
 		t.Fatal(err)
 	}
 	want := hook.BudgetData{Budget: "month", Period: credit.Month(at), Left: 150, Of: 1_000, Path: "/?view=credits"}
@@ -214,7 +214,7 @@ func TestAHookHearsOfALateSettlement(t *testing.T) {
 func TestAHookHearsOfFewCredits(t *testing.T) {
 	h := newHooked(t)
 	h.make("https://x.example", hook.BudgetLow)
-	bank := &credit.Service{Store: h.World.Store, IDs: h.IDs, Now: h.Clock}
+	bank := &credit.Service{Store: h.World.Store.Wallet, IDs: h.IDs, Now: h.Clock}
 	move := func(kind credit.Kind, n int64) {
 		t.Helper()
 		if _, err := bank.Move(ctx, fixture.Account, credit.Movement{Kind: kind, Amount: n, Reason: "x", Actor: "ana"}); err != nil {

@@ -88,11 +88,11 @@ func TestPageOfRunsCostsWhatItShows(t *testing.T) {
 		return calls.Load() - before
 	}
 	runs := func() (int, string, error) {
-		page, cursor, err := table.Runs(ctx, fixture.Account, plan.Filter{}, "", 50)
+		page, cursor, err := table.Runs.Runs(ctx, fixture.Account, plan.Filter{}, "", 50)
 		return len(page), cursor, err
 	}
 	waits := func() (int, string, error) {
-		page, cursor, err := table.Waiting(ctx, fixture.Account, "", w.Clock(), "", 50)
+		page, cursor, err := table.Runs.Waiting(ctx, fixture.Account, "", w.Clock(), "", 50)
 		return len(page), cursor, err
 	}
 	grow(60)
@@ -118,14 +118,14 @@ func TestPageOfRunsCostsWhatItShows(t *testing.T) {
 		{time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC), last, 50},
 	} {
 		before := calls.Load()
-		page, _, err := table.Runs(ctx, fixture.Account, plan.Filter{From: c.from, To: c.to}, "", 50)
+		page, _, err := table.Runs.Runs(ctx, fixture.Account, plan.Filter{From: c.from, To: c.to}, "", 50)
 		if err != nil || len(page) != c.want || c.want < 50 && calls.Load()-before > 20 {
 			t.Errorf("%d runs from %v to %v, want %d, in %d calls: %v", len(page), c.from, c.to, c.want, calls.Load()-before, err)
 		}
 	}
 	// A filter that nothing meets does not read the whole list.
 	before := calls.Load()
-	page, cursor, err := table.Runs(ctx, fixture.Account, plan.Filter{Statuses: []plan.Status{plan.Done}}, "", 50)
+	page, cursor, err := table.Runs.Runs(ctx, fixture.Account, plan.Filter{Statuses: []plan.Status{plan.Done}}, "", 50)
 	if err != nil || len(page) != 0 || cursor == "" || calls.Load()-before > 1300 {
 		t.Errorf("%d runs, cursor %q, %d calls: %v", len(page), cursor, calls.Load()-before, err)
 	}
@@ -143,7 +143,7 @@ func TestListsCountWhatWasDoneHandedOut(t *testing.T) {
 	w.LoseProcess(r.ID, 1)
 	w.Pass(time.Hour)
 	w.Execute(r.ID)
-	heads, _, err := w.Store.Runs(ctx, fixture.Account, plan.Filter{}, "", 50)
+	heads, _, err := w.Store.Runs.Runs(ctx, fixture.Account, plan.Filter{}, "", 50)
 	if err != nil || len(heads) != 1 || heads[0].Done != w.Read(r.ID).DoneSteps() || heads[0].Done == 0 {
 		t.Errorf("%+v, %v; %d are done", heads, err, w.Read(r.ID).DoneSteps())
 	}

@@ -16,15 +16,16 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
+	"piloto/internal/store"
 )
 
 func exchange(text string, at time.Time) agent.Exchange {
 	return agent.Exchange{ID: "id of " + text, User: text, Agent: "reserva", Response: "re: " + text, At: at}
 }
 
-func recall(t *testing.T, table *fixture.Stores, account string, company int64, session string, at time.Time) agent.Memory {
+func recall(t *testing.T, table store.Stores, account string, company int64, session string, at time.Time) agent.Memory {
 	t.Helper()
-	m, err := table.Memory(ctx, account, company, session, at)
+	m, err := table.Router.Memory(ctx, account, company, session, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,10 +33,10 @@ func recall(t *testing.T, table *fixture.Stores, account string, company int64, 
 }
 
 // tell has a session say something, as a turn does: it reads, and then adds.
-func tell(t *testing.T, table *fixture.Stores, account string, company int64, session string, list ...agent.Exchange) {
+func tell(t *testing.T, table store.Stores, account string, company int64, session string, list ...agent.Exchange) {
 	t.Helper()
 	for _, e := range list {
-		if err := table.Remember(ctx, account, recall(t, table, account, company, session, e.At), e); err != nil {
+		if err := table.Router.Remember(ctx, account, recall(t, table, account, company, session, e.At), e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,13 +81,13 @@ func TestMemoryBelongsToAccountCompanyAndSession(t *testing.T) {
 			t.Errorf("%v: %s", w, d)
 		}
 	}
-	if list, more, err := table.Memories(ctx, "acme", "stats", now); err != nil || more || len(list) != 3 || list[0].Company != 1 || list[2].Company != 1<<63-1 {
+	if list, more, err := table.Router.Memories(ctx, "acme", "stats", now); err != nil || more || len(list) != 3 || list[0].Company != 1 || list[2].Company != 1<<63-1 {
 		t.Errorf("%+v %v %v", list, more, err)
 	}
-	if list, _, err := table.Memories(ctx, "acme3", "stats", now); err != nil || len(list) != 0 {
+	if list, _, err := table.Router.Memories(ctx, "acme3", "stats", now); err != nil || len(list) != 0 {
 		t.Errorf("a foreign session: %+v %v", list, err)
 	}
-	if stats, err := table.MemoryStats(ctx, "acme", now); err != nil || stats != (agent.MemoryStats{Sessions: 6, Companies: 3, Exchanges: 18}) {
+	if stats, err := table.Router.MemoryStats(ctx, "acme", now); err != nil || stats != (agent.MemoryStats{Sessions: 6, Companies: 3, Exchanges: 18}) {
 		t.Errorf("%+v %v", stats, err)
 	}
 }
@@ -101,11 +102,11 @@ func TestExpiredMemoryIsNotReadAndIsReplaced(t *testing.T) {
 	if m := recall(t, table, "acme", 7, "s", after); len(m.Exchanges) != 0 || m.Current() != "" {
 		t.Errorf("%+v", m)
 	}
-	if list, _, err := table.Memories(ctx, "acme", "s", after); err != nil || len(list) != 0 {
+	if list, _, err := table.Router.Memories(ctx, "acme", "s", after); err != nil || len(list) != 0 {
 		t.Errorf("%+v %v", list, err)
 	}
 	for at, want := range map[time.Time]int{before: 2, after: 0} {
-		if stats, err := table.MemoryStats(ctx, "acme", at); err != nil || stats.Exchanges != want {
+		if stats, err := table.Router.MemoryStats(ctx, "acme", at); err != nil || stats.Exchanges != want {
 			t.Errorf("%v: %+v %v", at, stats, err)
 		}
 	}
@@ -113,7 +114,7 @@ func TestExpiredMemoryIsNotReadAndIsReplaced(t *testing.T) {
 		tell(t, table, "acme", company+1, "many", exchange("a", now))
 	}
 	tell(t, table, "acme", 99, "many", exchange("b", after))
-	if list, more, err := table.Memories(ctx, "acme", "many", after); err != nil || more || len(list) != 1 || list[0].Company != 99 {
+	if list, more, err := table.Router.Memories(ctx, "acme", "many", after); err != nil || more || len(list) != 1 || list[0].Company != 99 {
 		t.Errorf("%+v %v %v", list, more, err)
 	}
 	tell(t, table, "acme", 7, "s", exchange("c", after))
@@ -129,12 +130,12 @@ func TestForgetDeletesOnlyNamedMemories(t *testing.T) {
 	}
 	tell(t, table, "acme", 1, "other", exchange("a", now))
 	tell(t, table, "acme2", 1, "s", exchange("a", now))
-	list, more, err := table.Memories(ctx, "acme", "s", now)
+	list, more, err := table.Router.Memories(ctx, "acme", "s", now)
 	if err != nil || len(list) != 20 || !more {
 		t.Errorf("%d, more %v, %v", len(list), more, err)
 	}
 	for range 2 { // a missing memory is forgotten already
-		if err := table.Forget(ctx, "acme", "s", 3); err != nil {
+		if err := table.Router.Forget(ctx, "acme", "s", 3); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,11 +143,11 @@ func TestForgetDeletesOnlyNamedMemories(t *testing.T) {
 		t.Errorf("%+v %+v", a, b)
 	}
 	for range 2 {
-		if err := table.Forget(ctx, "acme", "s", 0); err != nil {
+		if err := table.Router.Forget(ctx, "acme", "s", 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if list, _, err := table.Memories(ctx, "acme", "s", now); err != nil || len(list) != 0 {
+	if list, _, err := table.Router.Memories(ctx, "acme", "s", now); err != nil || len(list) != 0 {
 		t.Errorf("%+v %v", list, err)
 	}
 	if a, b := recall(t, table, "acme", 1, "other", now), recall(t, table, "acme2", 1, "s", now); len(a.Exchanges)+len(b.Exchanges) != 2 {
@@ -161,7 +162,7 @@ func TestForgottenMemoryIsNotRestored(t *testing.T) {
 		table := fixture.Table(t)
 		tell(t, table, "acme", 7, "s", exchange("secret", now))
 		seen := recall(t, table, "acme", 7, "s", now)
-		if err := table.Forget(ctx, "acme", "s", 0); err != nil {
+		if err := table.Router.Forget(ctx, "acme", "s", 0); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"late"}
@@ -169,7 +170,7 @@ func TestForgottenMemoryIsNotRestored(t *testing.T) {
 			tell(t, table, "acme", 7, "s", exchange("new", now.Add(time.Second)))
 			want = []string{"new", "late"}
 		}
-		if err := table.Remember(ctx, "acme", seen, exchange("late", now.Add(2*time.Second))); err != nil {
+		if err := table.Router.Remember(ctx, "acme", seen, exchange("late", now.Add(2*time.Second))); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, users(recall(t, table, "acme", 7, "s", now))); d != "" {
@@ -191,7 +192,7 @@ func TestConcurrentTurnsOfSessionLoseNothing(t *testing.T) {
 		for i := range turns {
 			done.Go(func() {
 				start.Wait()
-				if err := table.Remember(ctx, "acme", seen, exchange(fmt.Sprint(i), now.Add(time.Second))); err != nil {
+				if err := table.Router.Remember(ctx, "acme", seen, exchange(fmt.Sprint(i), now.Add(time.Second))); err != nil {
 					t.Error(err)
 				}
 			})
@@ -213,7 +214,7 @@ func TestConcurrentTurnsOfSessionLoseNothing(t *testing.T) {
 func TestNamesOfClientsAreInNoKey(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	tell(t, table, "acme", 7, "x#KEYS", exchange("a", now))
-	if err := table.PutBusiness(ctx, "acme", 7, "https://a.example/x#KEYS", agent.Business{}, agent.Business{TriedAt: now}); err != nil {
+	if err := table.Router.PutBusiness(ctx, "acme", 7, "https://a.example/x#KEYS", agent.Business{}, agent.Business{TriedAt: now}); err != nil {
 		t.Fatal(err)
 	}
 	out, err := dynamodb.NewFromConfig(config).Scan(ctx, &dynamodb.ScanInput{TableName: &name})
@@ -241,11 +242,11 @@ func TestConcurrentSessionsDoNotMix(t *testing.T) {
 			start.Wait()
 			for n := range turns {
 				at := now.Add(time.Duration(n) * time.Second)
-				m, err := table.Memory(ctx, account, company, session, at)
+				m, err := table.Router.Memory(ctx, account, company, session, at)
 				if err != nil || len(m.Exchanges) != n {
 					t.Errorf("%s %d %s: %d, %v", account, company, session, len(m.Exchanges), err)
 				}
-				if err := table.Remember(ctx, account, m, exchange(fmt.Sprint(i, " ", n), at)); err != nil {
+				if err := table.Router.Remember(ctx, account, m, exchange(fmt.Sprint(i, " ", n), at)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -259,7 +260,7 @@ func TestConcurrentSessionsDoNotMix(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	if stats, err := table.MemoryStats(ctx, "acme", now); err != nil || stats != (agent.MemoryStats{Sessions: 10, Companies: 5, Exchanges: 150}) {
+	if stats, err := table.Router.MemoryStats(ctx, "acme", now); err != nil || stats != (agent.MemoryStats{Sessions: 10, Companies: 5, Exchanges: 150}) {
 		t.Errorf("%+v %v", stats, err)
 	}
 }

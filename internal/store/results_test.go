@@ -62,17 +62,17 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: now, Approval: &plan.Approval{
 					Ask: plan.Ask{Minutes: 60}, Body: body, Token: "t", ExpiresAt: w.Clock().Add(time.Hour),
 				}}
-				next, err := w.Store.MoveRun(ctx, w.Read(r.ID), run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked}, To: plan.Waiting, State: &st, Begins: true, Due: now})
+				next, err := w.Store.Runs.MoveRun(ctx, w.Read(r.ID), run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked}, To: plan.Waiting, State: &st, Begins: true, Due: now})
 				if err != nil {
 					t.Fatal(err)
 				}
 				st.Status, st.Attempts, st.Last = plan.StepRunning, 1, plan.Attempt{Number: 1, Body: body, Open: true}
-				if next, err = w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart}, State: &st, Begins: true}); err != nil {
+				if next, err = w.Store.Runs.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart}, State: &st, Begins: true}); err != nil {
 					t.Fatal(err)
 				}
 				st.Status, st.Last.Open = plan.StepDone, false
 				st.Result = &plan.Result{Status: 200, Body: body, Bytes: len(body)}
-				told, err := w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepDone}, State: &st})
+				told, err := w.Store.Runs.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepDone}, State: &st})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +84,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				if res.Apart > 0 && (len(res.Body) > 6<<10 || !json.Valid(res.Body) || !utf8.Valid(res.Body) || string(told.State(plan.EffectOf("s1")).Result.Body) != string(res.Body)) {
 					t.Errorf("the beginning: %d bytes", len(res.Body))
 				}
-				whole, err := w.Store.Whole(ctx, got, plan.EffectOf("s1"), *res)
+				whole, err := w.Store.Runs.Whole(ctx, got, plan.EffectOf("s1"), *res)
 				if err != nil || string(whole.Body) != string(body) || whole.Apart != 0 {
 					t.Errorf("%d bytes of %d, %v", len(whole.Body), len(body), err)
 				}
@@ -106,7 +106,7 @@ func TestPiecesOfTwoResultsDoNotMix(t *testing.T) {
 	var won []json.RawMessage
 	for _, body := range bodies { // both knew the run as it was
 		st.Result = &plan.Result{Status: 200, Body: body, Bytes: len(body)}
-		_, err := w.Store.MoveRun(ctx, r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepDone}, State: &st})
+		_, err := w.Store.Runs.MoveRun(ctx, r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepDone}, State: &st})
 		if err == nil {
 			won = append(won, body)
 		} else if !errors.Is(err, fault.ErrMoved) {
@@ -114,7 +114,7 @@ func TestPiecesOfTwoResultsDoNotMix(t *testing.T) {
 		}
 	}
 	got := w.Read(r.ID)
-	whole, err := w.Store.Whole(ctx, got, plan.EffectOf("s1"), *got.State(plan.EffectOf("s1")).Result)
+	whole, err := w.Store.Runs.Whole(ctx, got, plan.EffectOf("s1"), *got.State(plan.EffectOf("s1")).Result)
 	if err != nil || len(won) != 1 || string(whole.Body) != string(won[0]) {
 		t.Errorf("%d won; %d bytes, %v", len(won), len(whole.Body), err)
 	}
@@ -130,21 +130,21 @@ func TestResultWithMissingPieceIsAnError(t *testing.T) {
 	r := plan.Run{ID: newID(now), Account: "acme", Plan: plan.Plan{Steps: []plan.Step{{ID: plan.EffectOf("s1")}}}, Steps: []plan.StepState{{StepID: plan.EffectOf("s1")}}}
 	chat := newChat(t, w.Store, "acme", now)
 	r.ChatID, r.Plan.ExpiresAt = chat.ID, now.Add(time.Hour)
-	draft, err := w.Store.Propose(ctx, r, chat, nil, run.Record{At: now, Type: plan.EventProposed})
+	draft, err := w.Store.Runs.Propose(ctx, r, chat, nil, run.Record{At: now, Type: plan.EventProposed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	chat.PendingRunID = r.ID
-	queued, err := w.Store.Confirm(ctx, draft, chat, "x", "ana", now, run.Record{At: now, Type: plan.EventConfirmed})
+	queued, err := w.Store.Runs.Confirm(ctx, draft, chat, "x", "ana", now, run.Record{At: now, Type: plan.EventConfirmed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, err := w.Store.MoveRun(ctx, queued, run.Move{Record: run.Record{At: now, Type: plan.EventStarted}, To: plan.Running, Due: now})
+	begun, err := w.Store.Runs.MoveRun(ctx, queued, run.Move{Record: run.Record{At: now, Type: plan.EventStarted}, To: plan.Running, Due: now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 1, UpdatedAt: now, Result: &plan.Result{Body: texts["incompressible"](900_000)}}
-	done, err := w.Store.MoveRun(ctx, begun, run.Move{Record: run.Record{At: now, Type: plan.EventStepDone}, State: &st})
+	done, err := w.Store.Runs.MoveRun(ctx, begun, run.Move{Record: run.Record{At: now, Type: plan.EventStepDone}, State: &st})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestResultWithMissingPieceIsAnError(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.Store.Whole(ctx, done, plan.EffectOf("s1"), res); err == nil {
+	if got, err := w.Store.Runs.Whole(ctx, done, plan.EffectOf("s1"), res); err == nil {
 		t.Errorf("%d bytes", len(got.Body))
 	}
 }
@@ -176,10 +176,10 @@ func TestInvocationReadsNoLargeResult(t *testing.T) {
 		r := begun(t, w)
 		body := texts["incompressible"](size)
 		st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 1, UpdatedAt: now, Result: &plan.Result{Status: 200, Body: body, Bytes: size}}
-		if _, err := w.Store.MoveRun(ctx, r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepDone}, State: &st}); err != nil {
+		if _, err := w.Store.Runs.MoveRun(ctx, r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepDone}, State: &st}); err != nil {
 			t.Fatal(err)
 		}
-		bare, err := w.Store.Bare(ctx, fixture.Account, r.ID)
+		bare, err := w.Store.Runs.Bare(ctx, fixture.Account, r.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestInvocationReadsNoLargeResult(t *testing.T) {
 		if len(res.Body) > 6<<10 || (size > 6<<10) != (res.Apart == 1 && res.Near) {
 			t.Errorf("%d: an invocation reads %d bytes, in %d pieces", size, len(res.Body), res.Apart)
 		}
-		whole, err := w.Store.Whole(ctx, bare, st.StepID, res)
+		whole, err := w.Store.Runs.Whole(ctx, bare, st.StepID, res)
 		if err != nil || string(whole.Body) != string(body) || whole.Near {
 			t.Errorf("%d: the whole has %d bytes, %v", size, len(whole.Body), err)
 		}
@@ -232,7 +232,7 @@ func TestLargestRunEnds(t *testing.T) {
 			Result: &plan.Result{Status: 429, Body: body}, Error: &plan.Failure{Code: "step.throttled"},
 		}
 		var err error
-		if next, err = w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: s.ID}, State: &st, Begins: true}); err != nil {
+		if next, err = w.Store.Runs.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: s.ID}, State: &st, Begins: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -261,11 +261,11 @@ func TestRevisionsAreKept(t *testing.T) {
 		}
 		rev := plan.Revision{Plan: p, Digest: digest, By: "ana", At: w.Clock()}
 		rec := run.Record{At: w.Clock(), Type: plan.EventRevised}
-		next, err := w.Store.Revise(ctx, r, w.ChatNow(), rev, rec)
+		next, err := w.Store.Runs.Revise(ctx, r, w.ChatNow(), rev, rec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Store.Revise(ctx, r, w.ChatNow(), rev, rec); !errors.Is(err, fault.ErrMoved) {
+		if _, err := w.Store.Runs.Revise(ctx, r, w.ChatNow(), rev, rec); !errors.Is(err, fault.ErrMoved) {
 			t.Fatalf("revised twice: %v", err)
 		}
 		r = next
@@ -274,39 +274,39 @@ func TestRevisionsAreKept(t *testing.T) {
 	if got.Plan.Revision != 12 || got.Digest != r.Digest || !got.DueAt.Equal(got.Plan.ExpiresAt) || got.Chain != r.Chain {
 		t.Errorf("%+v", got)
 	}
-	list, err := w.Store.Revisions(ctx, got)
+	list, err := w.Store.Runs.Revisions(ctx, got)
 	if err != nil || len(list) != 12 || list[0].Plan.Goal != "Reservar" || list[11].Plan.Goal != "Objetivo 12" {
 		t.Errorf("%d revisions, %v", len(list), err)
 	}
 	if err := w.Confirm(got); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.Revise(ctx, w.Read(r.ID), w.ChatNow(), plan.Revision{}, run.Record{}); !errors.Is(err, fault.ErrMoved) {
+	if _, err := w.Store.Runs.Revise(ctx, w.Read(r.ID), w.ChatNow(), plan.Revision{}, run.Record{}); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("a confirmed plan was revised: %v", err)
 	}
 }
 
 func TestSetRulesRefusesStaleVersion(t *testing.T) {
 	table := fixture.Table(t)
-	if got, err := table.Rules(ctx, "acme"); err != nil || got.Version != 0 || len(got.Rules) != 0 {
+	if got, err := table.Runs.Rules(ctx, "acme"); err != nil || got.Version != 0 || len(got.Rules) != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	set := rule.Set{Rules: []rule.Rule{{ID: "a", Effect: rule.Deny, Reason: "no"}}, By: "ana", UpdatedAt: now}
 	for seen, want := range []error{nil, nil, nil} {
-		if err := table.SetRules(ctx, "acme", seen, set); !errors.Is(err, want) {
+		if err := table.Runs.SetRules(ctx, "acme", seen, set); !errors.Is(err, want) {
 			t.Fatalf("after %d changes: %v", seen, err)
 		}
 	}
 	for _, seen := range []int{0, 2, 4} {
-		if err := table.SetRules(ctx, "acme", seen, rule.Set{}); !errors.Is(err, rule.ErrMoved) {
+		if err := table.Runs.SetRules(ctx, "acme", seen, rule.Set{}); !errors.Is(err, rule.ErrMoved) {
 			t.Errorf("from version %d: %v", seen, err)
 		}
 	}
-	got, err := table.Rules(ctx, "acme")
+	got, err := table.Runs.Rules(ctx, "acme")
 	if err != nil || got.Version != 3 || got.By != "ana" || len(got.Rules) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if foreign, err := table.Rules(ctx, "other"); err != nil || len(foreign.Rules) != 0 {
+	if foreign, err := table.Runs.Rules(ctx, "other"); err != nil || len(foreign.Rules) != 0 {
 		t.Errorf("another account has %+v, %v", foreign, err)
 	}
 }

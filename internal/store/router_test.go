@@ -19,14 +19,14 @@ func TestRouterSettingsBelongToAccountAndCompany(t *testing.T) {
 	wide := agent.Settings{Agents: []string{"reserva", "venta"}, ContextURL: "https://a.example/ws.php", Prompts: map[string]string{"direct": "a", "state": "b"}, UpdatedAt: now}
 	own := agent.Settings{Agents: []string{}, Context: "Somos un spa", Prompts: map[string]string{"direct": "c"}, UpdatedAt: now.Add(time.Second)}
 	for company, s := range map[int64]agent.Settings{0: wide, 7: own} {
-		if err := table.PutRouterSettings(ctx, "acme", company, s); err != nil {
+		if err := table.Router.PutRouterSettings(ctx, "acme", company, s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	both := agent.Settings{Agents: []string{}, Context: "Somos un spa", Prompts: map[string]string{"direct": "c", "state": "b"}, UpdatedAt: own.UpdatedAt}
 	holds := func(account string, company int64, want agent.Settings) {
 		t.Helper()
-		got, err := table.RouterSettings(ctx, account, company)
+		got, err := table.Router.RouterSettings(ctx, account, company)
 		if d := cmp.Diff(want, got); err != nil || d != "" {
 			t.Error(err, d)
 		}
@@ -36,17 +36,17 @@ func TestRouterSettingsBelongToAccountAndCompany(t *testing.T) {
 	holds("acme", 70, wide)
 	holds("acme", 0, wide)
 	holds("acme2", 7, agent.Settings{})
-	a, b, err := table.RouterLayers(ctx, "acme", 7)
+	a, b, err := table.Router.RouterLayers(ctx, "acme", 7)
 	if d := cmp.Diff([]agent.Settings{wide, own}, []agent.Settings{a, b}); err != nil || d != "" {
 		t.Error(err, d)
 	}
 	for range 2 {
-		if err := table.DeleteRouterSettings(ctx, "acme", 7); err != nil {
+		if err := table.Router.DeleteRouterSettings(ctx, "acme", 7); err != nil {
 			t.Fatal(err)
 		}
 	}
 	holds("acme", 7, wide)
-	if err := table.DeleteRouterSettings(ctx, "acme", 0); err != nil {
+	if err := table.Router.DeleteRouterSettings(ctx, "acme", 0); err != nil {
 		t.Fatal(err)
 	}
 	holds("acme", 7, agent.Settings{})
@@ -82,18 +82,18 @@ func TestCompaniesArePagedByNumber(t *testing.T) {
 	table := fixture.Table(t)
 	numbers := []int64{1, 2, 9, 10, 11, 99, 1<<63 - 1}
 	for _, company := range append([]int64{0}, numbers...) {
-		if err := table.PutRouterSettings(ctx, "acme", company, agent.Settings{}); err != nil {
+		if err := table.Router.PutRouterSettings(ctx, "acme", company, agent.Settings{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := table.PutBusiness(ctx, "acme", 3, "https://a.example", agent.Business{}, agent.Business{TriedAt: now}); err != nil {
+	if err := table.Router.PutBusiness(ctx, "acme", 3, "https://a.example", agent.Business{}, agent.Business{TriedAt: now}); err != nil {
 		t.Fatal(err)
 	}
 	for _, limit := range []int{1, 2, 3, 7, 50} {
 		var got []int64
 		cursor, pages := "", 0
 		for {
-			list, next, err := table.RouterCompanies(ctx, "acme", cursor, limit)
+			list, next, err := table.Router.RouterCompanies(ctx, "acme", cursor, limit)
 			if err != nil || len(list) > limit || len(list) == 0 {
 				t.Fatal(list, err)
 			}
@@ -102,7 +102,7 @@ func TestCompaniesArePagedByNumber(t *testing.T) {
 			if cursor = next; cursor == "" {
 				break
 			}
-			if _, _, err := table.RouterCompanies(ctx, "acme2", cursor, limit); !errors.Is(err, kv.ErrCursor) {
+			if _, _, err := table.Router.RouterCompanies(ctx, "acme2", cursor, limit); !errors.Is(err, kv.ErrCursor) {
 				t.Errorf("a foreign cursor: %v", err)
 			}
 		}
@@ -110,7 +110,7 @@ func TestCompaniesArePagedByNumber(t *testing.T) {
 			t.Error(limit, pages, d)
 		}
 	}
-	if list, next, err := table.RouterCompanies(ctx, "acme2", "", 5); err != nil || len(list) != 0 || next != "" {
+	if list, next, err := table.Router.RouterCompanies(ctx, "acme2", "", 5); err != nil || len(list) != 0 || next != "" {
 		t.Error(list, next, err)
 	}
 }
@@ -120,14 +120,14 @@ func TestPutBusinessRefusesStaleContext(t *testing.T) {
 	const url = "https://a.example/ws.php"
 	read := func(account string, company int64, url string) agent.Business {
 		t.Helper()
-		b, err := table.Business(ctx, account, company, url)
+		b, err := table.Router.Business(ctx, account, company, url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
 	first := agent.Business{Text: "Somos un spa", At: now, TriedAt: now}
-	if err := table.PutBusiness(ctx, "acme", 7, url, agent.Business{}, first); err != nil {
+	if err := table.Router.PutBusiness(ctx, "acme", 7, url, agent.Business{}, first); err != nil {
 		t.Fatal(err)
 	}
 	for _, of := range []struct {
@@ -152,7 +152,7 @@ func TestPutBusinessRefusesStaleContext(t *testing.T) {
 			start.Wait()
 			next := first
 			next.TriedAt, next.Failed = now.Add(time.Duration(i+1)*time.Second), fmt.Sprint(i)
-			switch err := table.PutBusiness(ctx, "acme", 7, url, first, next); {
+			switch err := table.Router.PutBusiness(ctx, "acme", 7, url, first, next); {
 			case err == nil:
 				mu.Lock()
 				won = append(won, next.Failed)
@@ -167,7 +167,7 @@ func TestPutBusinessRefusesStaleContext(t *testing.T) {
 	if got := read("acme", 7, url); len(won) != 1 || got.Failed != won[0] || got.Text != first.Text {
 		t.Errorf("%v won, and %+v is there", won, got)
 	}
-	if err := table.PutBusiness(ctx, "acme", 7, url, agent.Business{}, first); !errors.Is(err, agent.ErrBusinessMoved) {
+	if err := table.Router.PutBusiness(ctx, "acme", 7, url, agent.Business{}, first); !errors.Is(err, agent.ErrBusinessMoved) {
 		t.Errorf("what was not seen was replaced: %v", err)
 	}
 }

@@ -36,75 +36,75 @@ import (
 // setupChanges makes a change by each method that changes what an account has set. The changes follow one another.
 var setupChanges = []struct {
 	method string // "package.Method"
-	make   func(s *fixture.Stores) error
+	make   func(s store.Stores) error
 }{
-	{"settings.PutAssistant", func(s *fixture.Stores) error {
-		return s.PutAssistant(ctx, "acme", "", *fixture.Assistant("openai", "m"))
+	{"settings.PutAssistant", func(s store.Stores) error {
+		return s.Settings.PutAssistant(ctx, "acme", "", *fixture.Assistant("openai", "m"))
 	}},
-	{"settings.DeleteAssistant", func(s *fixture.Stores) error { return s.DeleteAssistant(ctx, "acme", "") }},
-	{"settings.PutEntitlement", func(s *fixture.Stores) error {
-		return s.PutEntitlement(ctx, "acme", eligibility.Entitlement{Entitled: true})
+	{"settings.DeleteAssistant", func(s store.Stores) error { return s.Settings.DeleteAssistant(ctx, "acme", "") }},
+	{"settings.PutEntitlement", func(s store.Stores) error {
+		return s.Settings.PutEntitlement(ctx, "acme", eligibility.Entitlement{Entitled: true})
 	}},
-	{"settings.PutTerms", func(s *fixture.Stores) error {
-		return s.PutTerms(ctx, "acme", eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: credit.Limits{Day: 5}})
+	{"settings.PutTerms", func(s store.Stores) error {
+		return s.Settings.PutTerms(ctx, "acme", eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: credit.Limits{Day: 5}})
 	}},
-	{"settings.PutProvider", func(s *fixture.Stores) error {
-		return s.PutProvider(ctx, "acme", nil, eligibility.Config{Name: "openai", KeySet: true})
+	{"settings.PutProvider", func(s store.Stores) error {
+		return s.Settings.PutProvider(ctx, "acme", nil, eligibility.Config{Name: "openai", KeySet: true})
 	}},
-	{"settings.DeleteProvider", func(s *fixture.Stores) error { return s.DeleteProvider(ctx, "acme", "openai") }},
-	{"settings.PutHealth", func(s *fixture.Stores) error {
-		return s.PutHealth(ctx, "acme", eligibility.Health{Provider: "openai", Outcome: "rate_limited", Waiting: now.Add(time.Minute)})
+	{"settings.DeleteProvider", func(s store.Stores) error { return s.Settings.DeleteProvider(ctx, "acme", "openai") }},
+	{"settings.PutHealth", func(s store.Stores) error {
+		return s.Settings.PutHealth(ctx, "acme", eligibility.Health{Provider: "openai", Outcome: "rate_limited", Waiting: now.Add(time.Minute)})
 	}},
-	{"runs.SetRules", func(s *fixture.Stores) error {
-		return s.SetRules(ctx, "acme", 0, rule.Set{Rules: []rule.Rule{{ID: "r1", Effect: rule.Deny, Reason: "no"}}})
+	{"runs.SetRules", func(s store.Stores) error {
+		return s.Runs.SetRules(ctx, "acme", 0, rule.Set{Rules: []rule.Rule{{ID: "r1", Effect: rule.Deny, Reason: "no"}}})
 	}},
-	{"chats.CreateProject", func(s *fixture.Stores) error {
-		return s.CreateProject(ctx, "acme", conversation.Project{ID: "p", Name: "P", CreatedAt: now, UpdatedAt: now})
+	{"chats.CreateProject", func(s store.Stores) error {
+		return s.Chats.CreateProject(ctx, "acme", conversation.Project{ID: "p", Name: "P", CreatedAt: now, UpdatedAt: now})
 	}},
-	{"chats.UpdateProject", func(s *fixture.Stores) error {
-		_, err := s.UpdateProject(ctx, "acme", "p", func(p *conversation.Project) error { p.Context = "be brief"; return nil })
+	{"chats.UpdateProject", func(s store.Stores) error {
+		_, err := s.Chats.UpdateProject(ctx, "acme", "p", func(p *conversation.Project) error { p.Context = "be brief"; return nil })
 		return err
 	}},
-	{"chats.MarkFiles", func(s *fixture.Stores) error { return s.MarkFiles(ctx, "acme", "p", "") }},
-	{"chats.DeleteProject", func(s *fixture.Stores) error { return s.DeleteProject(ctx, "acme", "p") }},
-	{"router.PutRouterSettings", func(s *fixture.Stores) error {
-		return s.PutRouterSettings(ctx, "acme", 7, agent.Settings{Context: "a shop"})
+	{"chats.MarkFiles", func(s store.Stores) error { return s.Chats.MarkFiles(ctx, "acme", "p", "") }},
+	{"chats.DeleteProject", func(s store.Stores) error { return s.Chats.DeleteProject(ctx, "acme", "p") }},
+	{"router.PutRouterSettings", func(s store.Stores) error {
+		return s.Router.PutRouterSettings(ctx, "acme", 7, agent.Settings{Context: "a shop"})
 	}},
-	{"router.DeleteRouterSettings", func(s *fixture.Stores) error { return s.DeleteRouterSettings(ctx, "acme", 7) }},
-	{"registry.CreateServer", func(s *fixture.Stores) error {
-		return s.CreateServer(ctx, "acme", setupServer(), tool.Catalogue{}, nil)
+	{"router.DeleteRouterSettings", func(s store.Stores) error { return s.Router.DeleteRouterSettings(ctx, "acme", 7) }},
+	{"registry.CreateServer", func(s store.Stores) error {
+		return s.Registry.CreateServer(ctx, "acme", setupServer(), tool.Catalogue{}, nil)
 	}},
-	{"registry.MarkServer", func(s *fixture.Stores) error {
+	{"registry.MarkServer", func(s store.Stores) error {
 		server := setupServer()
 		server.LastError = "mcp.unreachable"
-		return s.MarkServer(ctx, "acme", server, "")
+		return s.Registry.MarkServer(ctx, "acme", server, "")
 	}},
-	{"registry.ReplaceCatalogue", func(s *fixture.Stores) error {
-		return s.ReplaceCatalogue(ctx, "acme", setupServer(), "", tool.Catalogue{Revision: "r1"})
+	{"registry.ReplaceCatalogue", func(s store.Stores) error {
+		return s.Registry.ReplaceCatalogue(ctx, "acme", setupServer(), "", tool.Catalogue{Revision: "r1"})
 	}},
-	{"registry.FreezeTool", func(s *fixture.Stores) error { return s.FreezeTool(ctx, "acme", "s", "r1", "t", now) }},
-	{"registry.SetServerActive", func(s *fixture.Stores) error {
-		_, err := s.SetServerActive(ctx, "acme", "s", false, now)
+	{"registry.FreezeTool", func(s store.Stores) error { return s.Registry.FreezeTool(ctx, "acme", "s", "r1", "t", now) }},
+	{"registry.SetServerActive", func(s store.Stores) error {
+		_, err := s.Registry.SetServerActive(ctx, "acme", "s", false, now)
 		return err
 	}},
-	{"registry.SetServerReads", func(s *fixture.Stores) error {
-		_, err := s.SetServerReads(ctx, "acme", "s", tool.Reads{Mode: tool.ReadsOn})
+	{"registry.SetServerReads", func(s store.Stores) error {
+		_, err := s.Registry.SetServerReads(ctx, "acme", "s", tool.Reads{Mode: tool.ReadsOn})
 		return err
 	}},
-	{"registry.SetServerErrors", func(s *fixture.Stores) error {
-		_, err := s.SetServerErrors(ctx, "acme", "s", tool.ErrorsRejected)
+	{"registry.SetServerErrors", func(s store.Stores) error {
+		_, err := s.Registry.SetServerErrors(ctx, "acme", "s", tool.ErrorsRejected)
 		return err
 	}},
-	{"registry.ChangeKeys", func(s *fixture.Stores) error {
+	{"registry.ChangeKeys", func(s store.Stores) error {
 		key := tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "k"}
-		_, err := s.ChangeKeys(ctx, "acme", setupServer(), func(tool.Keys) (tool.Keys, error) { return tool.Keys{key}, nil }, now)
+		_, err := s.Registry.ChangeKeys(ctx, "acme", setupServer(), func(tool.Keys) (tool.Keys, error) { return tool.Keys{key}, nil }, now)
 		return err
 	}},
-	{"registry.PutAgentChange", func(s *fixture.Stores) error {
-		return s.PutAgentChange(ctx, "acme", agent.Change{Name: "plan", Version: 1, Patch: json.RawMessage(`{"max_steps":3}`)})
+	{"registry.PutAgentChange", func(s store.Stores) error {
+		return s.Registry.PutAgentChange(ctx, "acme", agent.Change{Name: "plan", Version: 1, Patch: json.RawMessage(`{"max_steps":3}`)})
 	}},
-	{"registry.DeleteAgentChange", func(s *fixture.Stores) error { return s.DeleteAgentChange(ctx, "acme", "plan", 1) }},
-	{"registry.DeleteServer", func(s *fixture.Stores) error { return s.DeleteServer(ctx, "acme", "s") }},
+	{"registry.DeleteAgentChange", func(s store.Stores) error { return s.Registry.DeleteAgentChange(ctx, "acme", "plan", 1) }},
+	{"registry.DeleteServer", func(s store.Stores) error { return s.Registry.DeleteServer(ctx, "acme", "s") }},
 }
 
 func setupServer() tool.Server {
@@ -159,10 +159,10 @@ var setupOf = setup.Of{Account: "acme", ProjectID: "p", Routed: true, Company: 7
 // the other sees it at once, although it keeps values in memory.
 func TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess(t *testing.T) {
 	rows := table.New(t)
-	process := func() *fixture.Stores { return fixture.Join(store.Over(rows)) }
-	read := func(s *fixture.Stores) setup.Setup {
+	process := func() store.Stores { return store.Over(rows) }
+	read := func(s store.Stores) setup.Setup {
 		t.Helper()
-		got, err := s.Setup(ctx, setupOf)
+		got, err := s.Setups.Setup(ctx, setupOf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess(t *testing.T) {
 		if cmp.Equal(before, want, cmpopts.EquateEmpty()) {
 			t.Errorf("%s changes nothing, so the test says nothing of it", c.method)
 		}
-		for who, s := range map[string]*fixture.Stores{"who made it": here, "another process": there} {
+		for who, s := range map[string]store.Stores{"who made it": here, "another process": there} {
 			if d := cmp.Diff(want, read(s), cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("%s is not seen by %s:\n%s", c.method, who, d)
 			}
@@ -189,7 +189,7 @@ func TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess(t *testing.T) {
 }
 
 // countedTable returns the stores of an empty table, and the number of their calls.
-func countedTable(t *testing.T) (*fixture.Stores, *atomic.Int32) {
+func countedTable(t *testing.T) (store.Stores, *atomic.Int32) {
 	calls := &atomic.Int32{}
 	s, _, _ := fixture.Raw(t, func(next aws.HTTPClient) aws.HTTPClient {
 		return clientFunc(func(r *http.Request) (*http.Response, error) { calls.Add(1); return next.Do(r) })
@@ -210,13 +210,13 @@ func TestKeptSetupsAreBounded(t *testing.T) {
 	s, calls := countedTable(t)
 	of := func(i int) setup.Of { return setup.Of{Account: fmt.Sprint("a", i)} }
 	for i := range store.MostSetups + 1 {
-		if _, err := s.Setup(ctx, of(i)); err != nil {
+		if _, err := s.Setups.Setup(ctx, of(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, want := range map[int]int32{0: 4, store.MostSetups: 1} { // version, AI, servers, rules; the last one is kept
 		calls.Store(0)
-		if _, err := s.Setup(ctx, of(i)); err != nil || calls.Load() != want {
+		if _, err := s.Setups.Setup(ctx, of(i)); err != nil || calls.Load() != want {
 			t.Errorf("account %d: %d calls, not %d; %v", i, calls.Load(), want, err)
 		}
 	}
@@ -229,11 +229,11 @@ func TestTurnsAtOnceReadOneSetup(t *testing.T) {
 	for i := range 32 {
 		all.Go(func() {
 			if i%8 == 0 {
-				if err := s.PutRouterSettings(ctx, "acme", 7, agent.Settings{Context: fmt.Sprint(i)}); err != nil {
+				if err := s.Router.PutRouterSettings(ctx, "acme", 7, agent.Settings{Context: fmt.Sprint(i)}); err != nil {
 					t.Error(err)
 				}
 			}
-			if got, err := s.Setup(ctx, setupOf); err != nil || i%8 == 0 && got.Router.Context == "" {
+			if got, err := s.Setups.Setup(ctx, setupOf); err != nil || i%8 == 0 && got.Router.Context == "" {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

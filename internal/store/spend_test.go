@@ -21,7 +21,7 @@ func TestARunHasTheCostOfItsRecords(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	settle := func(turn credit.Turn, want error) {
-		if err := w.Store.Settle(ctx, credit.Hold{ID: turn.ID, Account: fixture.Account}, turn); err != want {
+		if err := w.Store.Wallet.Settle(ctx, credit.Hold{ID: turn.ID, Account: fixture.Account}, turn); err != want {
 			t.Errorf("%s: %v", turn.ID, err)
 		}
 	}
@@ -41,19 +41,19 @@ func TestARunHasTheCostOfItsRecords(t *testing.T) {
 	at := w.Clock()
 	hold := credit.Hold{ID: w.IDs.New(at), Account: fixture.Account, Micros: 900, At: at, Deadline: at.Add(time.Minute), Nonce: "n", Version: 1}
 	hold.For = credit.Turn{ID: hold.ID, At: at, RunID: r.ID}
-	if err := w.Store.Reserve(ctx, hold, credit.Limits{}); err != nil {
+	if err := w.Store.Wallet.Reserve(ctx, hold, credit.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.Release(ctx, hold); err != nil {
+	if _, err := w.Store.Wallet.Release(ctx, hold); err != nil {
 		t.Fatal(err)
 	}
 	late := hold.For
 	late.Micros = 55
-	if err := w.Store.SettleLate(ctx, hold, late); err != nil {
+	if err := w.Store.Wallet.SettleLate(ctx, hold, late); err != nil {
 		t.Fatal(err)
 	}
 	settle(credit.Turn{ID: w.IDs.New(at), At: at, RunID: "01KJPWD6M09NWSGA2P6MWZ98ZQ", Micros: 7, Outcome: "plan"}, nil) // the run is gone
-	heads, _, err := w.Store.Runs(ctx, fixture.Account, plan.Filter{}, "", 10)
+	heads, _, err := w.Store.Runs.Runs(ctx, fixture.Account, plan.Filter{}, "", 10)
 	if err != nil || len(heads) != 1 || heads[0].Micros != 100 || heads[0].Status != plan.Done {
 		t.Error(fmt.Sprintf("%+v", heads), err)
 	}
@@ -63,7 +63,7 @@ func TestARunHasTheCostOfItsRecords(t *testing.T) {
 func TestTheCostOfATurnWaitsForItsDraft(t *testing.T) {
 	w := fixture.NewWorld(t)
 	old := w.Propose(fixture.To("GET", "/rooms", ""))
-	chat, err := w.Store.Chat(ctx, fixture.Account, old.ChatID)
+	chat, err := w.Store.Chats.Chat(ctx, fixture.Account, old.ChatID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +74,12 @@ func TestTheCostOfATurnWaitsForItsDraft(t *testing.T) {
 	begun, settled := make(chan struct{}), make(chan error, 1)
 	go func() {
 		close(begun)
-		settled <- w.Store.Settle(ctx, credit.Hold{ID: turn.ID, Account: fixture.Account}, turn)
+		settled <- w.Store.Wallet.Settle(ctx, credit.Hold{ID: turn.ID, Account: fixture.Account}, turn)
 	}()
 	<-begun
 	time.Sleep(2 * time.Millisecond)
 	card := run.Message(w.IDs, r, conversation.KindPlan, at, locale.Spanish, run.Describe(r.Plan, plan.DroppedFor(&old, r.Plan)))
-	if _, err := w.Store.Propose(ctx, r, chat, &old, run.Record{
+	if _, err := w.Store.Runs.Propose(ctx, r, chat, &old, run.Record{
 		At: at, Type: plan.EventProposed, Data: run.Proposed(r, nil), Messages: []conversation.Message{card},
 	}); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestTheCostOfATurnWaitsForItsDraft(t *testing.T) {
 	if err := <-settled; err != nil {
 		t.Fatal(err)
 	}
-	heads, _, err := w.Store.Runs(ctx, fixture.Account, plan.Filter{}, "", 10)
+	heads, _, err := w.Store.Runs.Runs(ctx, fixture.Account, plan.Filter{}, "", 10)
 	i := slices.IndexFunc(heads, func(h plan.Head) bool { return h.ID == r.ID })
 	if err != nil || i < 0 || heads[i].Micros != turn.Micros {
 		t.Errorf("run %d of %d has not the cost: %v", i, len(heads), err)

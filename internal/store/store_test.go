@@ -19,6 +19,7 @@ import (
 	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/store"
 	"piloto/internal/store/kv"
 	"piloto/internal/tools/tool"
 )
@@ -29,20 +30,20 @@ var (
 	newID = ids.NewSource(nil).New
 )
 
-func newChat(t *testing.T, table *fixture.Stores, account string, at time.Time) conversation.Chat {
+func newChat(t *testing.T, table store.Stores, account string, at time.Time) conversation.Chat {
 	t.Helper()
 	c := conversation.Chat{ID: newID(at), CreatedAt: at, UpdatedAt: at}
-	if err := table.CreateChat(ctx, account, c); err != nil {
+	if err := table.Chats.CreateChat(ctx, account, c); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-func say(t *testing.T, table *fixture.Stores, account, chat, text string, at time.Time) {
+func say(t *testing.T, table store.Stores, account, chat, text string, at time.Time) {
 	t.Helper()
 	id := newID(at)
 	m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: text, At: at}
-	if err := table.AddMessages(ctx, account, chat, "", at, m); err != nil {
+	if err := table.Chats.AddMessages(ctx, account, chat, "", at, m); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -55,7 +56,7 @@ func TestMessagesArePagedFromTheNewest(t *testing.T) {
 	}
 	var pages [][]string
 	for cursor, more := "", true; more; more = cursor != "" {
-		list, next, err := table.Messages(ctx, "acme", chat.ID, cursor, 10)
+		list, next, err := table.Chats.Messages(ctx, "acme", chat.ID, cursor, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,11 +84,11 @@ func TestCursorBelongsToAccountAndQuery(t *testing.T) {
 	for i := range 3 {
 		say(t, table, "acme", chats[0].ID, fmt.Sprint(i), now)
 	}
-	_, ofChats, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, "", 1)
+	_, ofChats, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, "", 1)
 	if err != nil || ofChats == "" {
 		t.Fatal(ofChats, err)
 	}
-	_, ofMessages, err := table.Messages(ctx, "acme", chats[0].ID, "", 1)
+	_, ofMessages, err := table.Chats.Messages(ctx, "acme", chats[0].ID, "", 1)
 	if err != nil || ofMessages == "" {
 		t.Fatal(ofMessages, err)
 	}
@@ -97,34 +98,37 @@ func TestCursorBelongsToAccountAndQuery(t *testing.T) {
 	}
 	for name, try := range map[string]func() error{
 		"another account": func() error {
-			_, _, err := table.Chats(ctx, "other", conversation.ChatFilter{}, ofChats, 1)
+			_, _, err := table.Chats.Chats(ctx, "other", conversation.ChatFilter{}, ofChats, 1)
 			return err
 		},
 		"another project": func() error {
-			_, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{ProjectID: "p"}, ofChats, 1)
+			_, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{ProjectID: "p"}, ofChats, 1)
 			return err
 		},
 		"another list": func() error {
-			_, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, ofMessages, 1)
+			_, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, ofMessages, 1)
 			return err
 		},
-		"another chat":           func() error { _, _, err := table.Messages(ctx, "acme", chats[1].ID, ofMessages, 1); return err },
-		"another account's chat": func() error { _, _, err := table.Messages(ctx, "other", chats[0].ID, ofMessages, 1); return err },
+		"another chat":           func() error { _, _, err := table.Chats.Messages(ctx, "acme", chats[1].ID, ofMessages, 1); return err },
+		"another account's chat": func() error { _, _, err := table.Chats.Messages(ctx, "other", chats[0].ID, ofMessages, 1); return err },
 		"truncated": func() error {
-			_, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, ofChats[:len(ofChats)-2], 1)
+			_, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, ofChats[:len(ofChats)-2], 1)
 			return err
 		},
 		"one character different": func() error {
-			_, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, other+ofChats[1:], 1)
+			_, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, other+ofChats[1:], 1)
 			return err
 		},
-		"no cursor at all": func() error { _, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, "%%%", 1); return err },
+		"no cursor at all": func() error {
+			_, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, "%%%", 1)
+			return err
+		},
 	} {
 		if err := try(); !errors.Is(err, kv.ErrCursor) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	list, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, ofChats, 10)
+	list, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, ofChats, 10)
 	if err != nil || len(list) != 2 {
 		t.Errorf("the rest: %d, %v", len(list), err)
 	}
@@ -134,7 +138,7 @@ func TestChatsAreListedByTheirLastChange(t *testing.T) {
 	table := fixture.Table(t)
 	first, second := newChat(t, table, "acme", now), newChat(t, table, "acme", now.Add(time.Second))
 	say(t, table, "acme", first.ID, "hola", now.Add(time.Minute))
-	list, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, "", 10)
+	list, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, "", 10)
 	if err != nil || len(list) != 2 || list[0].ID != first.ID || list[1].ID != second.ID {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -144,34 +148,37 @@ func TestRowsOfOtherAccountsAreMissing(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	p := conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}
-	if err := w.Store.CreateProject(ctx, fixture.Account, p); err != nil {
+	if err := w.Store.Chats.CreateProject(ctx, fixture.Account, p); err != nil {
 		t.Fatal(err)
 	}
 	title := "mine now"
 	for name, try := range map[string]func() error{
-		"chat": func() error { _, err := w.Store.Chat(ctx, "other", w.Chat.ID); return err },
+		"chat": func() error { _, err := w.Store.Chats.Chat(ctx, "other", w.Chat.ID); return err },
 		"rename chat": func() error {
-			_, err := w.Store.UpdateChat(ctx, "other", w.Chat.ID, conversation.ChatChange{Title: &title}, now)
+			_, err := w.Store.Chats.UpdateChat(ctx, "other", w.Chat.ID, conversation.ChatChange{Title: &title}, now)
 			return err
 		},
-		"delete chat": func() error { return w.Store.DeleteChat(ctx, "other", w.Chat.ID) },
-		"say":         func() error { return w.Store.AddMessages(ctx, "other", w.Chat.ID, "", now) },
-		"run":         func() error { _, err := w.Store.Run(ctx, "other", r.ID); return err },
-		"project":     func() error { _, err := w.Store.Project(ctx, "other", p.ID); return err },
+		"delete chat": func() error { return w.Store.Chats.DeleteChat(ctx, "other", w.Chat.ID) },
+		"say":         func() error { return w.Store.Chats.AddMessages(ctx, "other", w.Chat.ID, "", now) },
+		"run":         func() error { _, err := w.Store.Runs.Run(ctx, "other", r.ID); return err },
+		"project":     func() error { _, err := w.Store.Chats.Project(ctx, "other", p.ID); return err },
 		"edit project": func() error {
-			_, err := w.Store.UpdateProject(ctx, "other", p.ID, func(*conversation.Project) error { return nil })
+			_, err := w.Store.Chats.UpdateProject(ctx, "other", p.ID, func(*conversation.Project) error { return nil })
 			return err
 		},
-		"drop project": func() error { return w.Store.DeleteProject(ctx, "other", p.ID) },
-		"server":       func() error { _, err := w.Store.Server(ctx, "other", w.Server.ID); return err },
-		"switch":       func() error { _, err := w.Store.SetServerActive(ctx, "other", w.Server.ID, false, now); return err },
+		"drop project": func() error { return w.Store.Chats.DeleteProject(ctx, "other", p.ID) },
+		"server":       func() error { _, err := w.Store.Registry.Server(ctx, "other", w.Server.ID); return err },
+		"switch": func() error {
+			_, err := w.Store.Registry.SetServerActive(ctx, "other", w.Server.ID, false, now)
+			return err
+		},
 		"key": func() error {
-			_, err := w.Store.ChangeKeys(ctx, "other", w.Server, func(k tool.Keys) (tool.Keys, error) { return k.With(tool.Credential{}), nil }, now)
+			_, err := w.Store.Registry.ChangeKeys(ctx, "other", w.Server, func(k tool.Keys) (tool.Keys, error) { return k.With(tool.Credential{}), nil }, now)
 			return err
 		},
-		"drop server": func() error { return w.Store.DeleteServer(ctx, "other", w.Server.ID) },
+		"drop server": func() error { return w.Store.Registry.DeleteServer(ctx, "other", w.Server.ID) },
 		"operation": func() error {
-			_, err := w.Store.Operation(ctx, "other", w.Server, tool.Entry{Method: "GET", Path: "/rooms"})
+			_, err := w.Store.Registry.Operation(ctx, "other", w.Server, tool.Entry{Method: "GET", Path: "/rooms"})
 			if errors.Is(err, tool.ErrNotAllowed) {
 				return tool.ErrServerNotFound
 			}
@@ -182,7 +189,7 @@ func TestRowsOfOtherAccountsAreMissing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got, err := w.Store.Server(ctx, fixture.Account, w.Server.ID); err != nil || !got.Active || len(got.Keys) != 0 {
+	if got, err := w.Store.Registry.Server(ctx, fixture.Account, w.Server.ID); err != nil || !got.Active || len(got.Keys) != 0 {
 		t.Errorf("the server was changed: %+v, %v", got, err)
 	}
 }
@@ -193,11 +200,11 @@ func TestDeleteChatRefusesActiveRun(t *testing.T) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+	if err := w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Fatal(err)
 	}
 	w.Execute(r.ID)
-	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
 	if list := w.Messages(); len(list) != 0 {
@@ -211,7 +218,7 @@ func TestDeleteChatRefusesActiveRun(t *testing.T) {
 func TestRunEndsWithoutItsChat(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
-	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.Pass(48 * time.Hour)
@@ -228,20 +235,20 @@ func TestReplaceCatalogueIsAtomic(t *testing.T) {
 	moved := w.Server
 	moved.BaseURL = "https://rooms.example/v2"
 	c := tool.Catalogue{Revision: newID(now), Operations: fixture.Operations(moved.BaseURL)[:1]}
-	if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, moved, "not the one in force", c); !errors.Is(err, tool.ErrServerMoved) {
+	if err := w.Store.Registry.ReplaceCatalogue(ctx, fixture.Account, moved, "not the one in force", c); !errors.Is(err, tool.ErrServerMoved) {
 		t.Fatalf("%v", err)
 	}
-	if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, moved, w.Server.Catalogue, c); err != nil {
+	if err := w.Store.Registry.ReplaceCatalogue(ctx, fixture.Account, moved, w.Server.Catalogue, c); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Store.Server(ctx, fixture.Account, w.Server.ID)
+	got, err := w.Store.Registry.Server(ctx, fixture.Account, w.Server.ID)
 	if err != nil || got.BaseURL != moved.BaseURL || got.Catalogue != c.Revision {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if entries, err := w.Store.Entries(ctx, fixture.Account, got); err != nil || len(entries) != 1 {
+	if entries, err := w.Store.Registry.Entries(ctx, fixture.Account, got); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if old, err := w.Store.Entries(ctx, fixture.Account, w.Server); err != nil || len(old) != 0 {
+	if old, err := w.Store.Registry.Entries(ctx, fixture.Account, w.Server); err != nil || len(old) != 0 {
 		t.Errorf("the old allowlist remains: %v, %v", old, err)
 	}
 }
@@ -256,14 +263,14 @@ func TestLargeAllowlistIsStoredWhole(t *testing.T) {
 		}})
 	}
 	s.Catalogue = c.Revision
-	if err := w.Store.CreateServer(ctx, fixture.Account, s, c, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(ctx, fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := w.Store.Entries(ctx, fixture.Account, s)
+	entries, err := w.Store.Registry.Entries(ctx, fixture.Account, s)
 	if err != nil || len(entries) != 1500 || entries[1499] != c.Operations[1499].Entry {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
-	op, err := w.Store.Operation(ctx, fixture.Account, s, tool.Entry{Method: "GET", Path: "/a/700"})
+	op, err := w.Store.Registry.Operation(ctx, fixture.Account, s, tool.Entry{Method: "GET", Path: "/a/700"})
 	if err != nil || op.Fingerprint != c.Operations[700].Fingerprint {
 		t.Errorf("%+v, %v", op, err)
 	}
@@ -275,7 +282,7 @@ func TestKeysAreStoredApart(t *testing.T) {
 	var s tool.Server
 	for i, p := range places {
 		var err error
-		s, err = w.Store.ChangeKeys(ctx, fixture.Account, w.Server, func(k tool.Keys) (tool.Keys, error) {
+		s, err = w.Store.Registry.ChangeKeys(ctx, fixture.Account, w.Server, func(k tool.Keys) (tool.Keys, error) {
 			return k.With(tool.Credential{Place: p, Secret: "canary-" + p.In}), nil
 		}, now)
 		if err != nil || !slices.Equal(s.Keys, places[:i+1]) {
@@ -285,17 +292,17 @@ func TestKeysAreStoredApart(t *testing.T) {
 	if raw, err := json.Marshal(s); err != nil || strings.Contains(string(raw), "canary") {
 		t.Errorf("the server holds its keys: %s", raw)
 	}
-	if keys, err := w.Store.Keys(ctx, fixture.Account, w.Server); err != nil || !slices.Equal(keys.Places(), places) || keys[2].Secret != "canary-cookie" {
+	if keys, err := w.Store.Registry.Keys(ctx, fixture.Account, w.Server); err != nil || !slices.Equal(keys.Places(), places) || keys[2].Secret != "canary-cookie" {
 		t.Errorf("%+v, %v", keys, err)
 	}
 	none := func(tool.Keys) (tool.Keys, error) { return nil, nil }
 	for range 2 { // the second time there is nothing to remove
 		var err error
-		if s, err = w.Store.ChangeKeys(ctx, fixture.Account, w.Server, none, now); err != nil || len(s.Keys) != 0 {
+		if s, err = w.Store.Registry.ChangeKeys(ctx, fixture.Account, w.Server, none, now); err != nil || len(s.Keys) != 0 {
 			t.Errorf("%+v, %v", s, err)
 		}
 	}
-	if keys, err := w.Store.Keys(ctx, fixture.Account, w.Server); err != nil || len(keys) != 0 {
+	if keys, err := w.Store.Registry.Keys(ctx, fixture.Account, w.Server); err != nil || len(keys) != 0 {
 		t.Errorf("%+v, %v", keys, err)
 	}
 }
@@ -306,7 +313,7 @@ func TestKeysOfPlacesAreSetAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for _, name := range []string{"X-A", "X-B"} {
 		all.Go(func() {
-			_, err := w.Store.ChangeKeys(ctx, fixture.Account, w.Server, func(k tool.Keys) (tool.Keys, error) {
+			_, err := w.Store.Registry.ChangeKeys(ctx, fixture.Account, w.Server, func(k tool.Keys) (tool.Keys, error) {
 				return k.With(tool.Credential{Place: tool.KeyPlace{In: "header", Name: name}, Secret: "secret"}), nil
 			}, now)
 			if err != nil {
@@ -315,8 +322,8 @@ func TestKeysOfPlacesAreSetAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s, err := w.Store.Server(ctx, fixture.Account, w.Server.ID)
-	keys, errKeys := w.Store.Keys(ctx, fixture.Account, w.Server)
+	s, err := w.Store.Registry.Server(ctx, fixture.Account, w.Server.ID)
+	keys, errKeys := w.Store.Registry.Keys(ctx, fixture.Account, w.Server)
 	if err != nil || errKeys != nil || len(keys) != 2 || !slices.Equal(s.Keys, keys.Places()) {
 		t.Errorf("%+v %+v %v %v", s.Keys, keys, err, errKeys)
 	}
@@ -325,13 +332,13 @@ func TestKeysOfPlacesAreSetAtOnce(t *testing.T) {
 func TestProjectChangesAreNotLost(t *testing.T) {
 	table := fixture.Table(t)
 	p := conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}
-	if err := table.CreateProject(ctx, "acme", p); err != nil {
+	if err := table.Chats.CreateProject(ctx, "acme", p); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	for i := range 10 {
 		all.Go(func() {
-			_, err := table.UpdateProject(ctx, "acme", p.ID, func(p *conversation.Project) error {
+			_, err := table.Chats.UpdateProject(ctx, "acme", p.ID, func(p *conversation.Project) error {
 				p.MCPIDs = append(p.MCPIDs, fmt.Sprint(i))
 				return nil
 			})
@@ -341,7 +348,7 @@ func TestProjectChangesAreNotLost(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got, err := table.Project(ctx, "acme", p.ID); err != nil || len(got.MCPIDs) != 10 {
+	if got, err := table.Chats.Project(ctx, "acme", p.ID); err != nil || len(got.MCPIDs) != 10 {
 		t.Errorf("%v, %v", got.MCPIDs, err)
 	}
 }
@@ -355,19 +362,19 @@ func TestStaleWriteChangesNothing(t *testing.T) {
 	chat := w.ChatNow()
 	rec := run.Record{At: w.Clock(), Type: "test"}
 	for name, try := range map[string]func() error{
-		"confirm": func() error { _, err := w.Store.Confirm(ctx, r, chat, "x", "u", now, rec); return err },
-		"discard": func() error { _, err := w.Store.Discard(ctx, r, chat, plan.Cancelled, rec); return err },
+		"confirm": func() error { _, err := w.Store.Runs.Confirm(ctx, r, chat, "x", "u", now, rec); return err },
+		"discard": func() error { _, err := w.Store.Runs.Discard(ctx, r, chat, plan.Cancelled, rec); return err },
 		"finish": func() error {
-			_, err := w.Store.MoveRun(ctx, r, run.Move{Record: rec, To: plan.Done, End: &run.End{Chat: chat}})
+			_, err := w.Store.Runs.MoveRun(ctx, r, run.Move{Record: rec, To: plan.Done, End: &run.End{Chat: chat}})
 			return err
 		},
 		"start": func() error {
-			_, err := w.Store.MoveRun(ctx, r, run.Move{Record: rec, To: plan.Running, Due: now})
+			_, err := w.Store.Runs.MoveRun(ctx, r, run.Move{Record: rec, To: plan.Running, Due: now})
 			return err
 		},
-		"cancel": func() error { _, err := w.Store.RequestCancel(ctx, r, now, rec); return err },
+		"cancel": func() error { _, err := w.Store.Runs.RequestCancel(ctx, r, now, rec); return err },
 		"step": func() error {
-			_, err := w.Store.MoveRun(ctx, r, run.Move{Record: rec, State: &plan.StepState{StepID: plan.EffectOf("s1"), Attempts: 1}, Begins: true})
+			_, err := w.Store.Runs.MoveRun(ctx, r, run.Move{Record: rec, State: &plan.StepState{StepID: plan.EffectOf("s1"), Attempts: 1}, Begins: true})
 			return err
 		},
 	} {

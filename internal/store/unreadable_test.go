@@ -50,7 +50,7 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 	rows, config, name := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	var log bytes.Buffer
 	rows.Log = slog.New(slog.NewTextHandler(&log, nil))
-	s := fixture.Join(store.Over(rows))
+	s := store.Over(rows)
 	client := dynamodb.NewFromConfig(config)
 	w := fixture.NewWorldOver(t, s)
 	acme := fixture.Account
@@ -62,25 +62,28 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(s.CreateProject(ctx, acme, conversation.Project{ID: "p1", Name: "uno", CreatedAt: at, UpdatedAt: at}))
-	_, err := s.CreateJob(ctx, job.Job{ID: "j1", Account: acme, ChatID: run.ChatID, Status: job.Waiting, CreatedAt: at, UpdatedAt: at, DueAt: at.Add(time.Hour), EndsAt: at.Add(time.Hour)})
+	must(s.Chats.CreateProject(ctx, acme, conversation.Project{ID: "p1", Name: "uno", CreatedAt: at, UpdatedAt: at}))
+	_, err := s.Jobs.CreateJob(ctx, job.Job{ID: "j1", Account: acme, ChatID: run.ChatID, Status: job.Waiting, CreatedAt: at, UpdatedAt: at, DueAt: at.Add(time.Hour), EndsAt: at.Add(time.Hour)})
 	must(err)
-	must(s.CreateServer(ctx, acme, tool.Server{ID: "s1", Name: "uno", CreatedAt: at, UpdatedAt: at, Active: true}, tool.Catalogue{}, nil))
-	must(s.ChangeHooks(ctx, acme, func([]hook.Hook) (hook.Change, error) {
+	must(s.Registry.CreateServer(ctx, acme, tool.Server{ID: "s1", Name: "uno", CreatedAt: at, UpdatedAt: at, Active: true}, tool.Catalogue{}, nil))
+	must(s.Hooks.ChangeHooks(ctx, acme, func([]hook.Hook) (hook.Change, error) {
 		return hook.Change{Put: &hook.Hook{ID: "h1", Account: acme, URL: "https://example.com", Enabled: true, CreatedAt: at, UpdatedAt: at}}, nil
 	}))
-	must(s.CreateWebhook(ctx, auth.Webhook{ID: "w1", Account: acme, Name: "uno", CreatedAt: at}))
-	waiting := func() (int, error) { list, _, err := s.Waiting(ctx, acme, "", at, "", 10); return len(list), err }
-	runs := func() (int, error) { list, _, err := s.Runs(ctx, acme, plan.Filter{}, "", 10); return len(list), err }
-	chats := func() (int, error) {
-		list, _, err := s.Chats(ctx, acme, conversation.ChatFilter{}, "", 1)
+	must(s.Access.CreateWebhook(ctx, auth.Webhook{ID: "w1", Account: acme, Name: "uno", CreatedAt: at}))
+	waiting := func() (int, error) { list, _, err := s.Runs.Waiting(ctx, acme, "", at, "", 10); return len(list), err }
+	runs := func() (int, error) {
+		list, _, err := s.Runs.Runs(ctx, acme, plan.Filter{}, "", 10)
 		return len(list), err
 	}
-	projects := func() (int, error) { list, err := s.Projects(ctx, acme); return len(list), err }
-	jobs := func() (int, error) { list, _, err := s.JobStore.Jobs(ctx, acme, "", 10); return len(list), err }
-	servers := func() (int, error) { list, err := s.Servers(ctx, acme); return len(list), err }
-	hooks := func() (int, error) { list, err := s.Hooks(ctx, acme); return len(list), err }
-	webhooks := func() (int, error) { list, err := s.Webhooks(ctx, acme); return len(list), err }
+	chats := func() (int, error) {
+		list, _, err := s.Chats.Chats(ctx, acme, conversation.ChatFilter{}, "", 1)
+		return len(list), err
+	}
+	projects := func() (int, error) { list, err := s.Chats.Projects(ctx, acme); return len(list), err }
+	jobs := func() (int, error) { list, _, err := s.Jobs.Jobs(ctx, acme, "", 10); return len(list), err }
+	servers := func() (int, error) { list, err := s.Registry.Servers(ctx, acme); return len(list), err }
+	hooks := func() (int, error) { list, err := s.Hooks.Hooks(ctx, acme); return len(list), err }
+	webhooks := func() (int, error) { list, err := s.Access.Webhooks(ctx, acme); return len(list), err }
 	inList := kv.Item{"GSI1PK": kv.S(kv.Waiting(acme)), "GSI1SK": kv.S(kv.At(at, "a")), "chat_id": kv.S("x"), "kind": kv.S("approval")}
 	of := func(pk, sk string) kv.Item {
 		t.Helper()
@@ -126,7 +129,7 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 	if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &name, Item: damaged(of(kv.Run(acme, run.ID), "RUN"), kv.Run(acme, "bad"), "RUN")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Run(ctx, acme, "bad"); !errors.Is(err, kv.ErrUnreadable) {
+	if _, err := s.Runs.Run(ctx, acme, "bad"); !errors.Is(err, kv.ErrUnreadable) {
 		t.Errorf("the run by its id: %v", err)
 	}
 }
@@ -135,10 +138,10 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 func TestAnUnreadableChatEndsNoPage(t *testing.T) {
 	rows, config, name := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	rows.Log = slog.New(slog.DiscardHandler)
-	s, client := fixture.Join(store.Over(rows)), dynamodb.NewFromConfig(config)
+	s, client := store.Over(rows), dynamodb.NewFromConfig(config)
 	for i := range 6 {
 		c := conversation.Chat{ID: fmt.Sprint("c", i), CreatedAt: now, UpdatedAt: now.Add(time.Duration(i) * time.Second)}
-		if err := s.CreateChat(ctx, "acme", c); err != nil {
+		if err := s.Chats.CreateChat(ctx, "acme", c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +157,7 @@ func TestAnUnreadableChatEndsNoPage(t *testing.T) {
 	for _, limit := range []int{1, 2, 3} {
 		got, cursor := "", ""
 		for pages := 0; pages == 0 || cursor != "" && pages < 9; pages++ {
-			list, next, err := s.Chats(ctx, "acme", conversation.ChatFilter{}, cursor, limit)
+			list, next, err := s.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, cursor, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,8 +176,8 @@ func TestAnUnreadableChatEndsNoPage(t *testing.T) {
 func TestAnUnreadableAgentIsNoShippedAgent(t *testing.T) {
 	rows, config, name := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	rows.Log = slog.New(slog.DiscardHandler)
-	s, client := fixture.Join(store.Over(rows)), dynamodb.NewFromConfig(config)
-	if err := s.PutAgentChange(ctx, "acme", agent.Change{Name: "mia", Version: 1, Patch: json.RawMessage(`{"prompt":"x"}`), UpdatedAt: now}); err != nil {
+	s, client := store.Over(rows), dynamodb.NewFromConfig(config)
+	if err := s.Registry.PutAgentChange(ctx, "acme", agent.Change{Name: "mia", Version: 1, Patch: json.RawMessage(`{"prompt":"x"}`), UpdatedAt: now}); err != nil {
 		t.Fatal(err)
 	}
 	it, err := rows.Row(ctx, kv.Account("acme"), "AGENT#mia")
@@ -184,7 +187,7 @@ func TestAnUnreadableAgentIsNoShippedAgent(t *testing.T) {
 	if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &name, Item: damaged(it, kv.Account("acme"), "AGENT#build")}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := agent.Registry{Store: s, Now: func() time.Time { return now }}.List(ctx, "acme")
+	list, err := agent.Registry{Store: s.Registry, Now: func() time.Time { return now }}.List(ctx, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +198,7 @@ func TestAnUnreadableAgentIsNoShippedAgent(t *testing.T) {
 	if names["build"] || !names["mia"] {
 		t.Errorf("%v", names)
 	}
-	if _, err := agent.Resolve(ctx, s, "acme", "build"); err == nil {
+	if _, err := agent.Resolve(ctx, s.Registry, "acme", "build"); err == nil {
 		t.Error("a job of it would begin")
 	}
 }
@@ -206,15 +209,15 @@ func TestAnAgentWithAnInvalidChangeLeavesItsList(t *testing.T) {
 	rows, _, _ := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	var log bytes.Buffer
 	rows.Log = slog.New(slog.NewTextHandler(&log, nil))
-	s := fixture.Join(store.Over(rows))
+	s := store.Over(rows)
 	for name, patch := range map[string]string{
 		"mia": `{"prompt":"x","keywords":["a"]}`, "rota": `{"prompt":"x","max_steps":"many"}`, "otra": `{"prompt":"x","keywords":["a"],"tools":["gone"]}`, "vacia": `{}`, "build": `{"mode":"never"}`,
 	} {
-		if err := s.PutAgentChange(ctx, "acme", agent.Change{Name: name, Version: 1, Patch: json.RawMessage(patch), UpdatedAt: now}); err != nil {
+		if err := s.Registry.PutAgentChange(ctx, "acme", agent.Change{Name: name, Version: 1, Patch: json.RawMessage(patch), UpdatedAt: now}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	agents := agent.Registry{Store: s, Now: func() time.Time { return now }}
+	agents := agent.Registry{Store: s.Registry, Now: func() time.Time { return now }}
 	names := func() string {
 		list, err := agents.List(ctx, "acme")
 		if err != nil {
@@ -234,7 +237,7 @@ func TestAnAgentWithAnInvalidChangeLeavesItsList(t *testing.T) {
 			t.Errorf("the log has no %s", name)
 		}
 	}
-	changes, err := s.AgentChanges(ctx, "acme")
+	changes, err := s.Registry.AgentChanges(ctx, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}

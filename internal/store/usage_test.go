@@ -34,7 +34,7 @@ func TestConcurrentTurnsAreAllCounted(t *testing.T) {
 		all.Go(func() {
 			<-start
 			for range each {
-				if err := table.CountTurn(ctx, "acme", now, usage.Turn{
+				if err := table.Usage.CountTurn(ctx, "acme", now, usage.Turn{
 					Contract: usage.Router, Outcome: usage.Delegate, Reason: "agent.failed", Agent: fmt.Sprintf("agente %d", i%4),
 					Attempts: 3, AgentFailures: 1, Latency: 30 * time.Millisecond,
 				}); err != nil {
@@ -54,10 +54,10 @@ func TestConcurrentTurnsAreAllCounted(t *testing.T) {
 		Agents:  map[string]usage.AgentTotals{"agente 0": agent, "agente 1": agent, "agente 2": agent, "agente 3": agent},
 		Latency: map[string]usage.Histogram{usage.Router: h}, Recent: map[string]usage.Histogram{usage.Router: h},
 	}
-	if d := cmp.Diff(want, totals(t, table, "acme")); d != "" {
+	if d := cmp.Diff(want, totals(t, table.Usage, "acme")); d != "" {
 		t.Error(d)
 	}
-	if other := totals(t, table, "other"); len(other.Turns) != 0 {
+	if other := totals(t, table.Usage, "other"); len(other.Turns) != 0 {
 		t.Errorf("another account has %v", other)
 	}
 }
@@ -70,14 +70,14 @@ func TestAgentsOfADayAreBounded(t *testing.T) {
 		all.Go(func() {
 			turn := usage.Turn{Contract: usage.Router, Outcome: usage.Delegate, Agent: fmt.Sprint("agent-", i), Attempts: 1}
 			for range 2 {
-				if err := table.CountTurn(ctx, "acme", now, turn); err != nil {
+				if err := table.Usage.CountTurn(ctx, "acme", now, turn); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	got := totals(t, table, "acme")
+	got := totals(t, table.Usage, "acme")
 	var turns int64
 	for _, a := range got.Agents {
 		turns += a.Turns
@@ -93,12 +93,12 @@ func TestAgentsOfADayAreBounded(t *testing.T) {
 func TestDaysAreReadInOrderFromADate(t *testing.T) {
 	table := fixture.Table(t)
 	for _, days := range []int{3, 0, 400, 1} {
-		if err := table.CountTurn(ctx, "acme", now.AddDate(0, 0, -days), usage.Turn{Contract: usage.Send, Outcome: usage.Message}); err != nil {
+		if err := table.Usage.CountTurn(ctx, "acme", now.AddDate(0, 0, -days), usage.Turn{Contract: usage.Send, Outcome: usage.Message}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	dates := func(from string) (list []string) {
-		days, err := table.Days(ctx, "acme", from)
+		days, err := table.Usage.Days(ctx, "acme", from)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestRowsOfOneDayAreAddedUp(t *testing.T) {
 	}
 	put("2026-03-03#1", many)
 	put("2026-03-03#2", map[string]int64{"since/early": 1, "calls/early": 1})
-	days, err := table.Days(ctx, "acme", "2026-03-01")
+	days, err := table.Usage.Days(ctx, "acme", "2026-03-01")
 	if err != nil || len(days) != 3 {
 		t.Fatalf("%+v, %v", days, err)
 	}
@@ -155,7 +155,7 @@ func TestRowsOfOneDayAreAddedUp(t *testing.T) {
 	if last["calls/early"] != 1 || last["calls/agent-062"] != 1 || last["calls/agent-063"] != 0 || last["calls/"+usage.Other] != 11 {
 		t.Errorf("%v", last)
 	}
-	if got := totals(t, table, "acme").Turns[usage.Kind{Contract: "send", Outcome: "message"}]; got != 12 {
+	if got := totals(t, table.Usage, "acme").Turns[usage.Kind{Contract: "send", Outcome: "message"}]; got != 12 {
 		t.Errorf("%d turns", got)
 	}
 }

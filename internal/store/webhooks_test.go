@@ -15,7 +15,7 @@ func TestWebhookIsFoundByIDAndListedByAccount(t *testing.T) {
 	table := fixture.Table(t)
 	hook := func(id, account string, at time.Time) auth.Webhook {
 		w := auth.Webhook{ID: id, Account: account, User: "ana", Name: "n8n", Scopes: []auth.Scope{auth.ScopeChat}, CreatedAt: at}
-		if err := table.CreateWebhook(ctx, w); err != nil {
+		if err := table.Access.CreateWebhook(ctx, w); err != nil {
 			t.Fatal(err)
 		}
 		return w
@@ -26,33 +26,33 @@ func TestWebhookIsFoundByIDAndListedByAccount(t *testing.T) {
 	}
 	theirs := hook("wh_x", "acme2", now)
 	for _, w := range []auth.Webhook{first, second, theirs} {
-		got, err := table.Webhook(ctx, w.ID)
+		got, err := table.Access.Webhook(ctx, w.ID)
 		if d := cmp.Diff(w, got); err != nil || d != "" {
 			t.Error(err, d)
 		}
 	}
-	list, err := table.Webhooks(ctx, "acme")
+	list, err := table.Access.Webhooks(ctx, "acme")
 	if d := cmp.Diff([]auth.Webhook{first, second}, list); err != nil || d != "" {
 		t.Error(err, d)
 	}
-	if err := table.CreateWebhook(ctx, auth.Webhook{ID: first.ID, Account: "thief"}); err == nil {
+	if err := table.Access.CreateWebhook(ctx, auth.Webhook{ID: first.ID, Account: "thief"}); err == nil {
 		t.Error("an id was taken from its account")
 	}
-	if err := table.DeleteWebhook(ctx, "acme2", first.ID); !errors.Is(err, auth.ErrWebhookNotFound) {
+	if err := table.Access.DeleteWebhook(ctx, "acme2", first.ID); !errors.Is(err, auth.ErrWebhookNotFound) {
 		t.Errorf("removed by another account: %v", err)
 	}
-	if _, err := table.Webhook(ctx, first.ID); err != nil {
+	if _, err := table.Access.Webhook(ctx, first.ID); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []error{nil, auth.ErrWebhookNotFound} {
-		if err := table.DeleteWebhook(ctx, "acme", first.ID); !errors.Is(err, want) {
+		if err := table.Access.DeleteWebhook(ctx, "acme", first.ID); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
-	if _, err := table.Webhook(ctx, first.ID); !errors.Is(err, auth.ErrWebhookNotFound) {
+	if _, err := table.Access.Webhook(ctx, first.ID); !errors.Is(err, auth.ErrWebhookNotFound) {
 		t.Error(err)
 	}
-	if list, err := table.Webhooks(ctx, "acme"); err != nil || len(list) != 1 {
+	if list, err := table.Access.Webhooks(ctx, "acme"); err != nil || len(list) != 1 {
 		t.Errorf("%+v %v", list, err)
 	}
 }

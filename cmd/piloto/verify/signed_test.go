@@ -53,7 +53,7 @@ func downloadBundle(t *testing.T) bundle {
 	t.Helper()
 	ctx := context.Background()
 	w, b := fixture.NewWorld(t), bundle{folder: t.TempDir()}
-	w.Runs.Sealer = &receipt.Sealer{Store: w.Store, Signer: signer(t), Now: w.Clock, Log: slog.New(slog.DiscardHandler)}
+	w.Runs.Sealer = &receipt.Sealer{Store: w.Store.Receipts, Signer: signer(t), Now: w.Clock, Log: slog.New(slog.DiscardHandler)}
 	for _, name := range []string{"a.json", "b.json", "c.json", "going.json"} {
 		w.Chat = w.NewChat()
 		id := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`)).ID
@@ -64,17 +64,17 @@ func downloadBundle(t *testing.T) bundle {
 			w.Execute(id)
 		}
 		r := w.Read(id)
-		revisions, err := w.Store.Revisions(ctx, r)
+		revisions, err := w.Store.Runs.Revisions(ctx, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := w.Store.Events(ctx, fixture.Account, id, 0, 100)
+		events, err := w.Store.Runs.Events(ctx, fixture.Account, id, 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		told := receipt.New(r, revisions, events)
 		if r.Link > 0 {
-			l, err := w.Store.Link(ctx, fixture.Account, r.Link)
+			l, err := w.Store.Receipts.Link(ctx, fixture.Account, r.Link)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func downloadBundle(t *testing.T) bundle {
 		}
 		b.write(t, name, told)
 	}
-	keys, err := w.Store.SigningKeys(ctx)
+	keys, err := w.Store.Receipts.SigningKeys(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func downloadBundle(t *testing.T) bundle {
 		t.Fatal(err)
 	}
 	b.write(t, "others.json", map[string]any{"keys": []receipt.Key{another}})
-	if b.links, err = w.Store.Links(ctx, fixture.Account, 0, 100); err != nil || len(b.links) != 3 {
+	if b.links, err = w.Store.Receipts.Links(ctx, fixture.Account, 0, 100); err != nil || len(b.links) != 3 {
 		t.Fatalf("%v, %v", b.links, err)
 	}
 	b.write(t, "chain.json", map[string]any{"links": b.links})

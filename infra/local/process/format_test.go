@@ -25,6 +25,7 @@ import (
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
+	"piloto/internal/store"
 	"piloto/internal/store/kv"
 )
 
@@ -39,7 +40,7 @@ func openAt(t *testing.T, folder string, at time.Time) (*Process, error) {
 // fill writes rows of every store, and leaves a draft, a queued run, a run whose step was being
 // sent, a wave of which one effect was done and one was being sent, a run that waits for an approval, and one
 // that ended.
-func fill(t *testing.T, all *fixture.Stores) {
+func fill(t *testing.T, all store.Stores) {
 	t.Helper()
 	ctx := context.Background()
 	must := func(err error) {
@@ -49,7 +50,7 @@ func fill(t *testing.T, all *fixture.Stores) {
 		}
 	}
 	w := fixture.NewWorldOver(t, all)
-	must(all.SetRules(ctx, fixture.Account, 0, rule.Set{
+	must(all.Runs.SetRules(ctx, fixture.Account, 0, rule.Set{
 		Rules: []rule.Rule{{ID: "r", Effect: rule.Ask, Method: "DELETE", Minutes: 24 * 60, Reason: "Borra una reserva"}}, By: "ana", UpdatedAt: fixture.Epoch,
 	}))
 	confirmed := func(calls ...fixture.Call) plan.Run {
@@ -75,26 +76,26 @@ func fill(t *testing.T, all *fixture.Stores) {
 	w.Chat = w.NewChat()
 	w.Propose(fixture.To("GET", "/rooms", ""))
 
-	must(all.PutToken(ctx, auth.Token{Hash: "hash", Kind: auth.KindToken, Account: fixture.Account, User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: fixture.Epoch}))
-	must(all.CreateWebhook(ctx, auth.Webhook{ID: "hook", Account: fixture.Account, User: "ana", Name: "n8n", CreatedAt: fixture.Epoch}))
-	must(all.PutAssistant(ctx, fixture.Account, "", *fixture.Assistant("openai", "m")))
-	must(all.PutHealth(ctx, fixture.Account, eligibility.Health{Provider: "openai", At: fixture.Epoch, Outcome: "ok"}))
-	must(all.PutRouterSettings(ctx, fixture.Account, 7, agent.Settings{}))
-	must(all.Remember(ctx, fixture.Account, agent.Memory{Company: 7, Session: "s", UpdatedAt: fixture.Epoch, ExpiresAt: fixture.Epoch.Add(agent.MemoryLife)},
+	must(all.Access.PutToken(ctx, auth.Token{Hash: "hash", Kind: auth.KindToken, Account: fixture.Account, User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: fixture.Epoch}))
+	must(all.Access.CreateWebhook(ctx, auth.Webhook{ID: "hook", Account: fixture.Account, User: "ana", Name: "n8n", CreatedAt: fixture.Epoch}))
+	must(all.Settings.PutAssistant(ctx, fixture.Account, "", *fixture.Assistant("openai", "m")))
+	must(all.Settings.PutHealth(ctx, fixture.Account, eligibility.Health{Provider: "openai", At: fixture.Epoch, Outcome: "ok"}))
+	must(all.Router.PutRouterSettings(ctx, fixture.Account, 7, agent.Settings{}))
+	must(all.Router.Remember(ctx, fixture.Account, agent.Memory{Company: 7, Session: "s", UpdatedAt: fixture.Epoch, ExpiresAt: fixture.Epoch.Add(agent.MemoryLife)},
 		agent.Exchange{ID: "m", User: "hola", Agent: "ventas", Response: "buenas", At: fixture.Epoch}))
-	must(all.Move(ctx, fixture.Account, credit.Entry{ID: w.IDs.New(fixture.Epoch), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "test", At: fixture.Epoch, Key: "k"}))
+	must(all.Wallet.Move(ctx, fixture.Account, credit.Entry{ID: w.IDs.New(fixture.Epoch), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "test", At: fixture.Epoch, Key: "k"}))
 	session := credit.Session{ID: "session", Cost: 1, Tokens: 1000, Free: 1000, OpenedAt: fixture.Epoch, ExpiresAt: fixture.Epoch.Add(24 * time.Hour)}
-	must(all.BuySession(ctx, fixture.Account, session, credit.Entry{
+	must(all.Wallet.BuySession(ctx, fixture.Account, session, credit.Entry{
 		ID: session.ID, Kind: credit.KindSession, Amount: -1, Actor: "ana", Reason: "test", SessionID: session.ID, At: fixture.Epoch, Until: session.ExpiresAt,
 	}))
-	must(all.Reserve(ctx, credit.Hold{
+	must(all.Wallet.Reserve(ctx, credit.Hold{
 		ID: "held", Account: fixture.Account, Nonce: "n", Version: 1, Micros: 7_000, At: fixture.Epoch, Deadline: fixture.Epoch.Add(2 * time.Minute),
 		Parts: []credit.Part{{SessionID: session.ID, Tokens: 400}},
 	}, credit.Limits{Day: 10_000}))
 }
 
 // readAll reads the rows of a filled folder, as JSON.
-func readAll(t *testing.T, all *fixture.Stores) string {
+func readAll(t *testing.T, all store.Stores) string {
 	t.Helper()
 	ctx := context.Background()
 	list := map[string]any{}
@@ -105,42 +106,42 @@ func readAll(t *testing.T, all *fixture.Stores) string {
 		}
 		list[name] = v
 	}
-	chats, _, err := all.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
+	chats, _, err := all.Chats.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
 	note("chats", chats, err)
 	for _, c := range chats {
-		messages, _, err := all.Messages(ctx, fixture.Account, c.ID, "", 50)
+		messages, _, err := all.Chats.Messages(ctx, fixture.Account, c.ID, "", 50)
 		note("messages of "+c.ID, messages, err)
 		for _, id := range []string{c.PendingRunID, c.ActiveRunID, c.LastRunID} {
 			if id == "" {
 				continue
 			}
-			r, err := all.Run(ctx, fixture.Account, id)
+			r, err := all.Runs.Run(ctx, fixture.Account, id)
 			note("run "+id, r, err)
-			events, err := all.Events(ctx, fixture.Account, id, 0, 50)
+			events, err := all.Runs.Events(ctx, fixture.Account, id, 0, 50)
 			note("events of "+id, events, err)
-			revisions, err := all.Revisions(ctx, r)
+			revisions, err := all.Runs.Revisions(ctx, r)
 			note("revisions of "+id, revisions, err)
 		}
 	}
-	servers, err := all.Servers(ctx, fixture.Account)
+	servers, err := all.Registry.Servers(ctx, fixture.Account)
 	note("servers", servers, err)
 	for _, s := range servers {
-		entries, err := all.Entries(ctx, fixture.Account, s)
+		entries, err := all.Registry.Entries(ctx, fixture.Account, s)
 		note("allowlist", entries, err)
 	}
-	token, err := all.Token(ctx, "hash")
+	token, err := all.Access.Token(ctx, "hash")
 	note("token", token, err)
-	webhooks, err := all.Webhooks(ctx, fixture.Account)
+	webhooks, err := all.Access.Webhooks(ctx, fixture.Account)
 	note("webhooks", webhooks, err)
-	rules, err := all.Rules(ctx, fixture.Account)
+	rules, err := all.Runs.Rules(ctx, fixture.Account)
 	note("rules", rules, err)
-	settings, err := all.Settings(ctx, fixture.Account)
+	settings, err := all.Settings.Settings(ctx, fixture.Account)
 	note("settings", settings, err)
-	memory, err := all.Memory(ctx, fixture.Account, 7, "s", fixture.Epoch)
+	memory, err := all.Router.Memory(ctx, fixture.Account, 7, "s", fixture.Epoch)
 	note("memory", memory, err)
-	standing, err := all.Standing(ctx, fixture.Account, fixture.Epoch)
+	standing, err := all.Wallet.Standing(ctx, fixture.Account, fixture.Epoch)
 	note("standing", standing, err)
-	entry, err := all.EntryOf(ctx, fixture.Account, "k")
+	entry, err := all.Wallet.EntryOf(ctx, fixture.Account, "k")
 	note("entry", entry, err)
 	raw, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
@@ -156,7 +157,7 @@ func TestARestoredFolderIsReadAndItsRunsGoOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := fixture.Join(p.Stores)
+	all := p.Stores
 	fill(t, all)
 	want := readAll(t, all)
 	if err := p.Close(); err != nil {
@@ -177,7 +178,7 @@ func TestARestoredFolderIsReadAndItsRunsGoOn(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	all = fixture.Join(p.Stores)
+	all = p.Stores
 	if d := cmp.Diff(want, readAll(t, all)); d != "" {
 		t.Fatalf("the rows are read as others (-then +now):\n%s", d)
 	}
@@ -189,7 +190,7 @@ func TestARestoredFolderIsReadAndItsRunsGoOn(t *testing.T) {
 	if err := p.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	chats, _, err := all.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
+	chats, _, err := all.Chats.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestARestoredFolderIsReadAndItsRunsGoOn(t *testing.T) {
 
 // waveGoesOn checks the run whose effects were handed out: what was done stays done, what was being sent is in doubt,
 // what had not begun was tried, and all of it is in its events.
-func waveGoesOn(t *testing.T, all *fixture.Stores, r plan.Run) {
+func waveGoesOn(t *testing.T, all store.Stores, r plan.Run) {
 	t.Helper()
 	if len(r.Plan.Steps) != 3 {
 		return
@@ -227,7 +228,7 @@ func waveGoesOn(t *testing.T, all *fixture.Stores, r plan.Run) {
 	if d := cmp.Diff([]string{"done 1 false", "in_doubt 1 false", "error 4 false"}, got); d != "" {
 		t.Errorf("the wave: %s", d)
 	}
-	events, err := all.Events(t.Context(), fixture.Account, r.ID, 0, 100)
+	events, err := all.Runs.Events(t.Context(), fixture.Account, r.ID, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,10 +247,10 @@ func waveGoesOn(t *testing.T, all *fixture.Stores, r plan.Run) {
 }
 
 // releasedAfter waits until the sweep has given back what the turn held that died with the process.
-func releasedAfter(t *testing.T, all *fixture.Stores) {
+func releasedAfter(t *testing.T, all store.Stores) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		s, err := all.Standing(t.Context(), fixture.Account, fixture.Epoch)
+		s, err := all.Wallet.Standing(t.Context(), fixture.Account, fixture.Epoch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,10 +264,10 @@ func releasedAfter(t *testing.T, all *fixture.Stores) {
 }
 
 // settled waits until a run does nothing more by itself.
-func settled(t *testing.T, all *fixture.Stores, id string) plan.Run {
+func settled(t *testing.T, all store.Stores, id string) plan.Run {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		r, err := all.Run(t.Context(), fixture.Account, id)
+		r, err := all.Runs.Run(t.Context(), fixture.Account, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +304,7 @@ func TestFoldersOfOtherFormatsAreRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fill(t, fixture.Join(p.Stores))
+			fill(t, p.Stores)
 			db, table := dynamodb.NewFromConfig(p.clientConfig()), p.table()
 			if c.row == nil {
 				_, err = db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: kv.Key("FORMAT", "FORMAT")})
@@ -350,15 +351,15 @@ func contents(t *testing.T, folder string) map[string]string {
 }
 
 // listedWaits compares the list of what waits with the runs themselves, and returns how many there are of each kind.
-func listedWaits(t *testing.T, all *fixture.Stores) map[plan.WaitKind]int {
+func listedWaits(t *testing.T, all store.Stores) map[plan.WaitKind]int {
 	t.Helper()
-	heads, _, err := all.Runs(t.Context(), fixture.Account, plan.Filter{}, "", 200)
+	heads, _, err := all.Runs.Runs(t.Context(), fixture.Account, plan.Filter{}, "", 200)
 	if err != nil || len(heads) < 5 {
 		t.Fatalf("%d runs are listed: %v", len(heads), err)
 	}
 	want, got, kinds := []string{}, []string{}, map[plan.WaitKind]int{}
 	for _, h := range heads {
-		r, err := all.Run(t.Context(), fixture.Account, h.ID)
+		r, err := all.Runs.Run(t.Context(), fixture.Account, h.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +371,7 @@ func listedWaits(t *testing.T, all *fixture.Stores) map[plan.WaitKind]int {
 			t.Errorf("%s: %d steps are done, and the list has %d", r.ID, r.DoneSteps(), h.Done)
 		}
 	}
-	list, _, err := all.Waiting(t.Context(), fixture.Account, "", fixture.Epoch, "", 200)
+	list, _, err := all.Runs.Waiting(t.Context(), fixture.Account, "", fixture.Epoch, "", 200)
 	if err != nil {
 		t.Fatal(err)
 	}

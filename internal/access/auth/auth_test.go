@@ -29,11 +29,11 @@ func putToken(t *testing.T, store auth.Store, secret string, kind auth.Kind, exp
 
 func TestAuthenticateRefusesEveryFaultAlike(t *testing.T) {
 	store := fixture.Table(t)
-	putToken(t, store, "good-token", auth.KindToken, time.Time{})
-	putToken(t, store, "dated-token", auth.KindToken, now.Add(time.Hour))
-	putToken(t, store, "session", auth.KindSession, now.Add(time.Hour))
-	putToken(t, store, "revoked", auth.KindToken, time.Time{})
-	if err := store.DeleteToken(ctx, ids.Hash("revoked")); err != nil {
+	putToken(t, store.Access, "good-token", auth.KindToken, time.Time{})
+	putToken(t, store.Access, "dated-token", auth.KindToken, now.Add(time.Hour))
+	putToken(t, store.Access, "session", auth.KindSession, now.Add(time.Hour))
+	putToken(t, store.Access, "revoked", auth.KindToken, time.Time{})
+	if err := store.Access.DeleteToken(ctx, ids.Hash("revoked")); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -57,7 +57,7 @@ func TestAuthenticateRefusesEveryFaultAlike(t *testing.T) {
 		"a session where one belongs":     {"session", now, []auth.Kind{auth.KindSession}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := auth.Authenticate(ctx, store, c.secret, c.at, c.kinds...)
+			p, err := auth.Authenticate(ctx, store.Access, c.secret, c.at, c.kinds...)
 			switch {
 			case c.ok && (err != nil || p.Account != "acme" || p.User != "ana" || !p.Allows(auth.ScopeChat) || p.Allows(auth.ScopeAdmin)):
 				t.Errorf("%+v, %v", p, err)
@@ -70,38 +70,38 @@ func TestAuthenticateRefusesEveryFaultAlike(t *testing.T) {
 
 func TestCodeSignsInOnce(t *testing.T) {
 	store := fixture.Table(t)
-	putToken(t, store, "code", auth.KindCode, now.Add(time.Hour))
-	session, err := auth.SessionFor(ctx, store, "code", auth.KindCode, now, auth.SessionIdle)
+	putToken(t, store.Access, "code", auth.KindCode, now.Add(time.Hour))
+	session, err := auth.SessionFor(ctx, store.Access, "code", auth.KindCode, now, auth.SessionIdle)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := auth.Authenticate(ctx, store, session, now, auth.KindSession); err != nil || p.Account != "acme" {
+	if p, err := auth.Authenticate(ctx, store.Access, session, now, auth.KindSession); err != nil || p.Account != "acme" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := auth.Authenticate(ctx, store, session, now.Add(auth.SessionIdle), auth.KindSession); err == nil {
+	if _, err := auth.Authenticate(ctx, store.Access, session, now.Add(auth.SessionIdle), auth.KindSession); err == nil {
 		t.Error("the session outlived its end")
 	}
-	if _, err := auth.SessionFor(ctx, store, "code", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
+	if _, err := auth.SessionFor(ctx, store.Access, "code", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("a second time: %v", err)
 	}
 }
 
 func TestTokenUsedAsCodeStaysValid(t *testing.T) {
 	store := fixture.Table(t)
-	putToken(t, store, "token", auth.KindToken, time.Time{})
-	if _, err := auth.SessionFor(ctx, store, "token", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
+	putToken(t, store.Access, "token", auth.KindToken, time.Time{})
+	if _, err := auth.SessionFor(ctx, store.Access, "token", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("%v", err)
 	}
-	if _, err := auth.SessionFor(ctx, store, "token", auth.KindToken, now, time.Hour); err != nil {
+	if _, err := auth.SessionFor(ctx, store.Access, "token", auth.KindToken, now, time.Hour); err != nil {
 		t.Errorf("the token is gone: %v", err)
 	}
 }
 
 func TestSessionsAndCodesEndWithTheirToken(t *testing.T) {
 	store := fixture.Table(t)
-	putToken(t, store, "token", auth.KindToken, time.Time{})
+	putToken(t, store.Access, "token", auth.KindToken, time.Time{})
 	code := func(secret string) {
-		err := store.PutToken(ctx, auth.Token{
+		err := store.Access.PutToken(ctx, auth.Token{
 			Hash: ids.Hash(secret), Kind: auth.KindCode, Account: "acme", User: "ana", Parent: ids.Hash("token"), ExpiresAt: now.Add(time.Hour), CreatedAt: now,
 		})
 		if err != nil {
@@ -110,28 +110,28 @@ func TestSessionsAndCodesEndWithTheirToken(t *testing.T) {
 	}
 	code("used")
 	code("unused")
-	typed, err := auth.SessionFor(ctx, store, "token", auth.KindToken, now, time.Hour)
+	typed, err := auth.SessionFor(ctx, store.Access, "token", auth.KindToken, now, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clicked, err := auth.SessionFor(ctx, store, "used", auth.KindCode, now, time.Hour)
+	clicked, err := auth.SessionFor(ctx, store.Access, "used", auth.KindCode, now, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, session := range []string{typed, clicked} {
-		if _, err := auth.Authenticate(ctx, store, session, now, auth.KindSession); err != nil {
+		if _, err := auth.Authenticate(ctx, store.Access, session, now, auth.KindSession); err != nil {
 			t.Errorf("while the token lives: %v", err)
 		}
 	}
-	if err := store.DeleteToken(ctx, ids.Hash("token")); err != nil {
+	if err := store.Access.DeleteToken(ctx, ids.Hash("token")); err != nil {
 		t.Fatal(err)
 	}
 	for _, session := range []string{typed, clicked} {
-		if p, err := auth.Authenticate(ctx, store, session, now, auth.KindSession); !errors.Is(err, auth.ErrRequired) || p.Account != "" {
+		if p, err := auth.Authenticate(ctx, store.Access, session, now, auth.KindSession); !errors.Is(err, auth.ErrRequired) || p.Account != "" {
 			t.Errorf("after it was revoked: %+v, %v", p, err)
 		}
 	}
-	if _, err := auth.SessionFor(ctx, store, "unused", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
+	if _, err := auth.SessionFor(ctx, store.Access, "unused", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("a code of a revoked token: %v", err)
 	}
 }

@@ -21,13 +21,13 @@ var everyKind = []auth.Kind{auth.KindToken, auth.KindSession, auth.KindCode, aut
 // and tickets, and no text in it is a valid secret.
 func TestTableDumpContainsNoValidSecret(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
-	putToken(t, table, "token-canary", auth.KindToken, time.Time{})
-	putToken(t, table, "code-canary", auth.KindCode, now.Add(time.Hour))
-	session, err := auth.SessionFor(ctx, table, "token-canary", auth.KindToken, now, time.Hour)
+	putToken(t, table.Access, "token-canary", auth.KindToken, time.Time{})
+	putToken(t, table.Access, "code-canary", auth.KindCode, now.Add(time.Hour))
+	session, err := auth.SessionFor(ctx, table.Access, "token-canary", auth.KindToken, now, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket, _, err := auth.NewTicket(ctx, table, auth.Principal{Account: "acme", User: "ana", TokenID: ids.Hash("token-canary")}, now)
+	ticket, _, err := auth.NewTicket(ctx, table.Access, auth.Principal{Account: "acme", User: "ana", TokenID: ids.Hash("token-canary")}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,10 @@ func TestTableDumpContainsNoValidSecret(t *testing.T) {
 			}
 			_, afterMark, _ := strings.Cut(text.Value, "#")
 			for _, shown := range []string{text.Value, afterMark, strings.ToUpper(afterMark)} {
-				if _, err := auth.Authenticate(ctx, table, shown, now, everyKind...); !errors.Is(err, auth.ErrRequired) {
+				if _, err := auth.Authenticate(ctx, table.Access, shown, now, everyKind...); !errors.Is(err, auth.ErrRequired) {
 					t.Errorf("%s signs in: %v", attribute, err)
 				}
-				if _, err := auth.TakeTicket(ctx, table, shown, now); !errors.Is(err, auth.ErrRequired) {
+				if _, err := auth.TakeTicket(ctx, table.Access, shown, now); !errors.Is(err, auth.ErrRequired) {
 					t.Errorf("%s opens a socket: %v", attribute, err)
 				}
 			}
@@ -62,7 +62,7 @@ func TestTableDumpContainsNoValidSecret(t *testing.T) {
 // FuzzAuthenticate: I14. Only the secret itself is valid, and only for its kind.
 func FuzzAuthenticate(f *testing.F) {
 	table := fixture.Table(f)
-	err := table.PutToken(ctx, auth.Token{Hash: ids.Hash("good-secret"), Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: now})
+	err := table.Access.PutToken(ctx, auth.Token{Hash: ids.Hash("good-secret"), Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: now})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func FuzzAuthenticate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, secret string) {
 		for _, kind := range everyKind {
-			p, err := auth.Authenticate(ctx, table, secret, now, kind)
+			p, err := auth.Authenticate(ctx, table.Access, secret, now, kind)
 			good := secret == "good-secret" && kind == auth.KindToken
 			if good != (err == nil) || !good && (p.Account != "" || !errors.Is(err, auth.ErrRequired)) {
 				t.Fatalf("%q as a %s: %+v, %v", secret, kind, p, err)

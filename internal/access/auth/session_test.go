@@ -64,7 +64,7 @@ func TestSessionEndsWithoutUse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for after, want := range map[time.Duration]bool{c.in: true, c.ended: false, c.ended + 1000*time.Hour: false} {
-				store := &countingStore{Store: fixture.Table(t)}
+				store := &countingStore{Store: fixture.Table(t).Access}
 				session := signIn(t, store)
 				for _, at := range c.used {
 					isValid(t, store, session, now.Add(at))
@@ -156,18 +156,18 @@ func (s memoryStore) RenewToken(_ context.Context, hash string, until time.Time)
 func TestStoredRowDoesNotMakeOldSessionValid(t *testing.T) {
 	store := fixture.Table(t)
 	for name, ends := range map[string]time.Time{"none": {}, "late": now.Add(30 * 24 * time.Hour), "over": now.Add(time.Hour)} {
-		putToken(t, store, name, auth.KindSession, ends)
+		putToken(t, store.Access, name, auth.KindSession, ends)
 		at := now.Add(auth.SessionLife)
 		if name == "over" {
 			at = ends
 		}
-		if isValid(t, store, name, at) {
+		if isValid(t, store.Access, name, at) {
 			t.Errorf("end %s: good at %s", name, at)
 		}
-		if until, err := auth.ValidUntil(ctx, store, ids.Hash(name), at); !errors.Is(err, auth.ErrRequired) {
+		if until, err := auth.ValidUntil(ctx, store.Access, ids.Hash(name), at); !errors.Is(err, auth.ErrRequired) {
 			t.Errorf("end %s: a socket of it lives until %s, %v", name, until, err)
 		}
-		if _, err := store.Token(ctx, ids.Hash(name)); err != nil {
+		if _, err := store.Access.Token(ctx, ids.Hash(name)); err != nil {
 			t.Errorf("end %s: its row is gone, so this showed nothing: %v", name, err)
 		}
 	}
@@ -176,10 +176,10 @@ func TestStoredRowDoesNotMakeOldSessionValid(t *testing.T) {
 // TestRowExpiresAfterSession, also after a renewal.
 func TestRowExpiresAfterSession(t *testing.T) {
 	store, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
-	session := signIn(t, store)
+	session := signIn(t, store.Access)
 	client := dynamodb.NewFromConfig(config)
 	for at := now; at.Before(now.Add(auth.SessionLife)); at = at.Add(5 * time.Hour) {
-		if !isValid(t, store, session, at) {
+		if !isValid(t, store.Access, session, at) {
 			t.Fatalf("over at %s", at)
 		}
 		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{
@@ -188,7 +188,7 @@ func TestRowExpiresAfterSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, err := store.Token(ctx, ids.Hash(session))
+		row, err := store.Access.Token(ctx, ids.Hash(session))
 		if ttl := number(t, out.Item["ttl"]); err != nil || ttl < row.ExpiresAt.Unix() {
 			t.Errorf("at %s it is cleaned up at %d, and good until %d; %v", at, ttl, row.ExpiresAt.Unix(), err)
 		}
@@ -223,35 +223,35 @@ func (b interruptedStore) RenewToken(ctx context.Context, hash string, until tim
 func TestSignOutIsNeverUndone(t *testing.T) {
 	store := fixture.Table(t)
 	later := now.Add(6 * time.Hour)
-	session, asked := signIn(t, store), false
+	session, asked := signIn(t, store.Access), false
 	out := func() {
 		asked = true
-		if err := store.DeleteToken(ctx, ids.Hash(session)); err != nil {
+		if err := store.Access.DeleteToken(ctx, ids.Hash(session)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !isValid(t, interruptedStore{store, out}, session, later) || !asked {
+	if !isValid(t, interruptedStore{store.Access, out}, session, later) || !asked {
 		t.Fatal("the session was not to be renewed, so this showed nothing")
 	}
-	if isValid(t, store, session, later) {
+	if isValid(t, store.Access, session, later) {
 		t.Error("the renewal brought the session back")
 	}
 	for range 20 { // in any order
-		session = signIn(t, store)
+		session = signIn(t, store.Access)
 		var all sync.WaitGroup
 		for i := range 5 {
 			all.Go(func() {
 				if i == 2 {
-					if err := store.DeleteToken(ctx, ids.Hash(session)); err != nil {
+					if err := store.Access.DeleteToken(ctx, ids.Hash(session)); err != nil {
 						t.Error(err)
 					}
 					return
 				}
-				_, _ = auth.Authenticate(ctx, store, session, later, auth.KindSession)
+				_, _ = auth.Authenticate(ctx, store.Access, session, later, auth.KindSession)
 			})
 		}
 		all.Wait()
-		if isValid(t, store, session, later) {
+		if isValid(t, store.Access, session, later) {
 			t.Fatal("a renewal brought the session back")
 		}
 	}
@@ -266,15 +266,15 @@ func TestRenewOnlyMovesExistingExpiryLater(t *testing.T) {
 		"earlier":    {now.Add(time.Hour), now.Add(time.Minute), now.Add(time.Hour)},
 		"never ends": {time.Time{}, now.Add(time.Hour), time.Time{}},
 	} {
-		putToken(t, store, name, auth.KindSession, c.ends)
-		before, err := store.Token(ctx, ids.Hash(name))
+		putToken(t, store.Access, name, auth.KindSession, c.ends)
+		before, err := store.Access.Token(ctx, ids.Hash(name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.RenewToken(ctx, ids.Hash(name), c.until); err != nil {
+		if err := store.Access.RenewToken(ctx, ids.Hash(name), c.until); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		after, err := store.Token(ctx, ids.Hash(name))
+		after, err := store.Access.Token(ctx, ids.Hash(name))
 		if err != nil || !after.ExpiresAt.Equal(c.want) {
 			t.Errorf("%s: until %s, %v", name, after.ExpiresAt, err)
 		}
@@ -282,10 +282,10 @@ func TestRenewOnlyMovesExistingExpiryLater(t *testing.T) {
 			t.Errorf("%s: %+v was %+v", name, after, before)
 		}
 	}
-	if err := store.RenewToken(ctx, ids.Hash("nothing"), now.Add(time.Hour)); err != nil {
+	if err := store.Access.RenewToken(ctx, ids.Hash("nothing"), now.Add(time.Hour)); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.Token(ctx, ids.Hash("nothing")); fault.KindOf(err) != fault.NotFound {
+	if _, err := store.Access.Token(ctx, ids.Hash("nothing")); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("renewing made a token: %v", err)
 	}
 }
@@ -299,7 +299,7 @@ func (readOnlyStore) RenewToken(context.Context, string, time.Time) error {
 
 // TestOnlySessionsAreRenewed, and a failed renewal does not prevent a read.
 func TestOnlySessionsAreRenewed(t *testing.T) {
-	store := &countingStore{Store: fixture.Table(t)}
+	store := &countingStore{Store: fixture.Table(t).Access}
 	putToken(t, store, "token", auth.KindToken, now.Add(time.Hour))
 	putToken(t, store, "code", auth.KindCode, now.Add(time.Hour))
 	for _, kind := range []auth.Kind{auth.KindToken, auth.KindCode} {

@@ -34,18 +34,18 @@ func newTicket(t *testing.T, store auth.Store, p auth.Principal) string {
 
 func TestTicketIsTakenOnceAndNamesItsParent(t *testing.T) {
 	store := fixture.Table(t)
-	putToken(t, store, "token", auth.KindToken, time.Time{})
-	session, err := auth.SessionFor(ctx, store, "token", auth.KindToken, now, time.Hour)
+	putToken(t, store.Access, "token", auth.KindToken, time.Time{})
+	session, err := auth.SessionFor(ctx, store.Access, "token", auth.KindToken, now, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for secret, kind := range map[string]auth.Kind{"token": auth.KindToken, session: auth.KindSession} {
-		ticket := newTicket(t, store, principalOf(t, store, secret, kind))
-		p, err := auth.TakeTicket(ctx, store, ticket, now)
+		ticket := newTicket(t, store.Access, principalOf(t, store.Access, secret, kind))
+		p, err := auth.TakeTicket(ctx, store.Access, ticket, now)
 		if err != nil || p.Account != "acme" || p.User != "ana" || !p.Allows(auth.ScopeChat) || p.Allows(auth.ScopeAdmin) || p.TokenID != ids.Hash(secret) {
 			t.Errorf("%s: %+v, %v", kind, p, err)
 		}
-		if _, err := auth.TakeTicket(ctx, store, ticket, now); !errors.Is(err, auth.ErrRequired) {
+		if _, err := auth.TakeTicket(ctx, store.Access, ticket, now); !errors.Is(err, auth.ErrRequired) {
 			t.Errorf("%s: taken twice: %v", kind, err)
 		}
 	}
@@ -53,23 +53,23 @@ func TestTicketIsTakenOnceAndNamesItsParent(t *testing.T) {
 
 func TestTicketRefusesEveryFaultAlike(t *testing.T) {
 	store := fixture.Table(t)
-	putToken(t, store, "token", auth.KindToken, time.Time{})
+	putToken(t, store.Access, "token", auth.KindToken, time.Time{})
 	for secret, kind := range map[string]auth.Kind{"session": auth.KindSession, "code": auth.KindCode, "child": auth.KindToken} {
-		if err := store.PutToken(ctx, auth.Token{
+		if err := store.Access.PutToken(ctx, auth.Token{
 			Hash: ids.Hash(secret), Kind: kind, Account: "acme", User: "ana", Parent: ids.Hash("token"), ExpiresAt: now.Add(time.Hour),
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	putToken(t, store, "revoked", auth.KindToken, time.Time{})
-	putToken(t, store, "dated", auth.KindToken, now.Add(time.Second))
-	good := newTicket(t, store, principalOf(t, store, "token", auth.KindToken))
-	orphan := newTicket(t, store, principalOf(t, store, "revoked", auth.KindToken))
-	if err := store.DeleteToken(ctx, ids.Hash("revoked")); err != nil {
+	putToken(t, store.Access, "revoked", auth.KindToken, time.Time{})
+	putToken(t, store.Access, "dated", auth.KindToken, now.Add(time.Second))
+	good := newTicket(t, store.Access, principalOf(t, store.Access, "token", auth.KindToken))
+	orphan := newTicket(t, store.Access, principalOf(t, store.Access, "revoked", auth.KindToken))
+	if err := store.Access.DeleteToken(ctx, ids.Hash("revoked")); err != nil {
 		t.Fatal(err)
 	}
-	outlived := newTicket(t, store, principalOf(t, store, "dated", auth.KindToken))
-	nobodys := newTicket(t, store, auth.Principal{Account: "acme", User: "ana"})
+	outlived := newTicket(t, store.Access, principalOf(t, store.Access, "dated", auth.KindToken))
+	nobodys := newTicket(t, store.Access, auth.Principal{Account: "acme", User: "ana"})
 	for name, c := range map[string]struct {
 		secret string
 		at     time.Time
@@ -89,29 +89,29 @@ func TestTicketRefusesEveryFaultAlike(t *testing.T) {
 		"of a token that is over":   {outlived, now.Add(time.Second)},
 		"of nobody":                 {nobodys, now},
 	} {
-		if p, err := auth.TakeTicket(ctx, store, c.secret, c.at); !errors.Is(err, auth.ErrRequired) || p.Account != "" {
+		if p, err := auth.TakeTicket(ctx, store.Access, c.secret, c.at); !errors.Is(err, auth.ErrRequired) || p.Account != "" {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
 	for _, kept := range []string{"token", "session", "code"} { // other tokens are not used up
-		if _, err := store.Token(ctx, ids.Hash(kept)); err != nil {
+		if _, err := store.Access.Token(ctx, ids.Hash(kept)); err != nil {
 			t.Errorf("%s: %v", kept, err)
 		}
 	}
-	if _, err := auth.TakeTicket(ctx, store, good, now.Add(auth.TicketLife-1)); err != nil {
+	if _, err := auth.TakeTicket(ctx, store.Access, good, now.Add(auth.TicketLife-1)); err != nil {
 		t.Errorf("before its end: %v", err)
 	}
 }
 
 func TestTicketAuthenticatesNothingElse(t *testing.T) {
 	store := fixture.Table(t)
-	putToken(t, store, "token", auth.KindToken, time.Time{})
-	ticket := newTicket(t, store, principalOf(t, store, "token", auth.KindToken))
+	putToken(t, store.Access, "token", auth.KindToken, time.Time{})
+	ticket := newTicket(t, store.Access, principalOf(t, store.Access, "token", auth.KindToken))
 	for _, kind := range []auth.Kind{auth.KindToken, auth.KindSession, auth.KindCode} {
-		if _, err := auth.Authenticate(ctx, store, ticket, now, kind); !errors.Is(err, auth.ErrRequired) {
+		if _, err := auth.Authenticate(ctx, store.Access, ticket, now, kind); !errors.Is(err, auth.ErrRequired) {
 			t.Errorf("as a %s: %v", kind, err)
 		}
-		if _, err := auth.SessionFor(ctx, store, ticket, kind, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
+		if _, err := auth.SessionFor(ctx, store.Access, ticket, kind, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
 			t.Errorf("for a session, as a %s: %v", kind, err)
 		}
 	}
@@ -119,15 +119,15 @@ func TestTicketAuthenticatesNothingElse(t *testing.T) {
 
 func TestConcurrentHoldersTakeTicketOnce(t *testing.T) {
 	store := fixture.Table(t)
-	putToken(t, store, "token", auth.KindToken, time.Time{})
-	ticket := newTicket(t, store, principalOf(t, store, "token", auth.KindToken))
+	putToken(t, store.Access, "token", auth.KindToken, time.Time{})
+	ticket := newTicket(t, store.Access, principalOf(t, store.Access, "token", auth.KindToken))
 	var got atomic.Int32
 	var start, done sync.WaitGroup
 	start.Add(1)
 	for range 50 {
 		done.Go(func() {
 			start.Wait()
-			if _, err := auth.TakeTicket(ctx, store, ticket, now); err == nil {
+			if _, err := auth.TakeTicket(ctx, store.Access, ticket, now); err == nil {
 				got.Add(1)
 			} else if !errors.Is(err, auth.ErrRequired) {
 				t.Error(err)
@@ -166,11 +166,11 @@ func TestValidUntilFollowsTokenAndParent(t *testing.T) {
 			if c.token > 0 {
 				ends = now.Add(c.token)
 			}
-			putToken(t, store, c.name, auth.KindToken, ends)
+			putToken(t, store.Access, c.name, auth.KindToken, ends)
 			hashes := map[string]string{"token": ids.Hash(c.name)}
 			asked := hashes["token"]
 			if c.session > 0 {
-				session, err := auth.SessionFor(ctx, store, c.name, auth.KindToken, now, c.session)
+				session, err := auth.SessionFor(ctx, store.Access, c.name, auth.KindToken, now, c.session)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -178,7 +178,7 @@ func TestValidUntilFollowsTokenAndParent(t *testing.T) {
 				hashes["session"] = asked
 			}
 			if c.revoke != "" {
-				if err := store.DeleteToken(ctx, hashes[c.revoke]); err != nil {
+				if err := store.Access.DeleteToken(ctx, hashes[c.revoke]); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -186,19 +186,19 @@ func TestValidUntilFollowsTokenAndParent(t *testing.T) {
 			if c.until > 0 {
 				want = now.Add(c.until)
 			}
-			until, err := auth.ValidUntil(ctx, store, asked, now.Add(c.at))
+			until, err := auth.ValidUntil(ctx, store.Access, asked, now.Add(c.at))
 			if over := errors.Is(err, auth.ErrRequired); over != (c.until < 0) || !over && err != nil || !until.Equal(want) {
 				t.Errorf("until %v, %v", until, err)
 			}
 		})
 	}
 	for _, secret := range []string{"", "never stored"} {
-		if _, err := auth.ValidUntil(ctx, store, ids.Hash(secret), now); fault.KindOf(err) != fault.Unauthenticated {
+		if _, err := auth.ValidUntil(ctx, store.Access, ids.Hash(secret), now); fault.KindOf(err) != fault.Unauthenticated {
 			t.Errorf("%q: %v", secret, err)
 		}
 	}
-	putToken(t, store, "a code", auth.KindCode, now.Add(time.Hour))
-	if _, err := auth.ValidUntil(ctx, store, ids.Hash("a code"), now); !errors.Is(err, auth.ErrRequired) {
+	putToken(t, store.Access, "a code", auth.KindCode, now.Add(time.Hour))
+	if _, err := auth.ValidUntil(ctx, store.Access, ids.Hash("a code"), now); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("a code: %v", err)
 	}
 }

@@ -216,7 +216,7 @@ func deliver(t *testing.T, webhook, secret, id string) auth.Delivery {
 func fixedClock() time.Time { return now }
 
 func TestWebhookActsAsItsCreatorUntilDeleted(t *testing.T) {
-	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
+	o := newWebhookFixture(t, fixture.Table(t).Access, fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil || w.Account != "acme" || w.User != "ana" || w.Name != "n8n" || !slices.Equal(w.Scopes, []auth.Scope{auth.ScopeChat}) || !w.CreatedAt.Equal(now) {
 		t.Fatalf("%+v %v", w, err)
@@ -252,7 +252,7 @@ func TestWebhookActsAsItsCreatorUntilDeleted(t *testing.T) {
 
 // TestConcurrentCreatesStayWithinLimit: refused requests leave no data.
 func TestConcurrentCreatesStayWithinLimit(t *testing.T) {
-	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
+	o := newWebhookFixture(t, fixture.Table(t).Access, fixedClock)
 	for range auth.MaxWebhooks - 2 {
 		if _, _, err := o.Create(ctx, ana, "n8n"); err != nil {
 			t.Fatal(err)
@@ -276,7 +276,7 @@ func TestConcurrentCreatesStayWithinLimit(t *testing.T) {
 }
 
 func TestWebhooksOfAccountsAreSeparate(t *testing.T) {
-	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
+	o := newWebhookFixture(t, fixture.Table(t).Access, fixedClock)
 	ours, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestWebhooksOfAccountsAreSeparate(t *testing.T) {
 }
 
 func TestStoreErrorIsUndecided(t *testing.T) {
-	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
+	o := newWebhookFixture(t, fixture.Table(t).Access, fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -321,7 +321,7 @@ func (brokenWebhookStore) Webhook(context.Context, string) (auth.Webhook, error)
 }
 
 func TestWebhookWithoutStoredSecretIsNotCreated(t *testing.T) {
-	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
+	o := newWebhookFixture(t, fixture.Table(t).Access, fixedClock)
 	o.way.fail("PutSecretValue")
 	if w, secret, err := o.Create(ctx, ana, "n8n"); err == nil || secret != "" || w.ID != "" {
 		t.Errorf("%+v %q %v", w, secret, err)
@@ -332,7 +332,7 @@ func TestWebhookWithoutStoredSecretIsNotCreated(t *testing.T) {
 }
 
 func TestFailedDeleteCanBeRetried(t *testing.T) {
-	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
+	o := newWebhookFixture(t, fixture.Table(t).Access, fixedClock)
 	w, _, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -352,7 +352,7 @@ func TestFailedDeleteCanBeRetried(t *testing.T) {
 // TestTableDumpContainsNoWebhookSecret: I14.
 func TestTableDumpContainsNoWebhookSecret(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
-	o := newWebhookFixture(t, table, fixedClock)
+	o := newWebhookFixture(t, table.Access, fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)

@@ -30,13 +30,13 @@ func BenchmarkTake(b *testing.B) {
 		}
 	}
 	b.Run("process", take(&rate.Meter{Limits: limits, Own: rate.NewMemory(), Log: log}))
-	b.Run("table", take(&rate.Meter{Limits: limits, Own: rate.NewMemory(), Shared: table, Log: log}))
-	if err := table.PutToken(context.Background(), auth.Token{Hash: ids.Hash("t"), Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: noon}); err != nil {
+	b.Run("table", take(&rate.Meter{Limits: limits, Own: rate.NewMemory(), Shared: table.Access, Log: log}))
+	if err := table.Access.PutToken(context.Background(), auth.Token{Hash: ids.Hash("t"), Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: noon}); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("identify", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := auth.Authenticate(context.Background(), table, "t", noon, auth.KindToken); err != nil {
+			if _, err := auth.Authenticate(context.Background(), table.Access, "t", noon, auth.KindToken); err != nil {
 				b.Fatal(err)
 			}
 		}

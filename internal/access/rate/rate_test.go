@@ -30,12 +30,14 @@ func meters(t *testing.T, l rate.Limits) map[string]func() *rate.Meter {
 	log := slog.New(slog.DiscardHandler)
 	alone := &rate.Meter{Limits: l, Own: rate.NewMemory(), Log: log}
 	table := fixture.Table(t)
-	shared := &rate.Meter{Limits: l, Own: rate.NewMemory(), Shared: table, Log: log}
+	shared := &rate.Meter{Limits: l, Own: rate.NewMemory(), Shared: table.Access, Log: log}
 	other := fixture.Table(t)
 	return map[string]func() *rate.Meter{
 		"alone":  func() *rate.Meter { return alone },
 		"shared": func() *rate.Meter { return shared },
-		"apart":  func() *rate.Meter { return &rate.Meter{Limits: l, Own: rate.NewMemory(), Shared: other, Log: log} },
+		"apart": func() *rate.Meter {
+			return &rate.Meter{Limits: l, Own: rate.NewMemory(), Shared: other.Access, Log: log}
+		},
 	}
 }
 
@@ -239,7 +241,7 @@ func (c *countingStore) Charge(_ context.Context, _ string, at time.Time, q rate
 // costs none.
 func TestRefusedRequestIsNotWritten(t *testing.T) {
 	table := fixture.Table(t)
-	store := &recordingStore{Store: table}
+	store := &recordingStore{Store: table.Access}
 	m := &rate.Meter{Limits: rate.Limits{Turns: 30, Requests: 30}, Own: rate.NewMemory(), Shared: store, Log: slog.New(slog.DiscardHandler)}
 	for range 1000 {
 		take(t, m, rate.Turns, ana, noon)

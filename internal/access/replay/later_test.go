@@ -24,7 +24,7 @@ func beginRequest(t *testing.T, d *setup) replay.Ticket {
 type serveFunc = func(context.Context, []byte, replay.Ticket) ([]byte, error)
 
 func TestBegunRequestIsServedOnce(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	ticket := beginRequest(t, d)
 	if c, err := d.Lookup(ctx, "a", key); err != nil || c.Done || string(c.Request) != "the request" {
 		t.Errorf("%+v %v", c, err)
@@ -64,7 +64,7 @@ func TestBegunRequestIsServedOnce(t *testing.T) {
 }
 
 func TestConcurrentServersServeBegunRequestOnce(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	beginRequest(t, d)
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -97,7 +97,7 @@ func TestConcurrentServersServeBegunRequestOnce(t *testing.T) {
 // attempt, when the first died or failed.
 func TestBegunRequestSurvivesItsServer(t *testing.T) {
 	table := fixture.Table(t)
-	d, dead := newSetup(table), newSetup(dyingStore{table})
+	d, dead := newSetup(table.Access), newSetup(dyingStore{table.Access})
 	ticket := beginRequest(t, d)
 	if err := dead.Serve(ctx, "a", key, func(context.Context, []byte, replay.Ticket) ([]byte, error) { return []byte("never told"), nil }); !errors.Is(err, replay.ErrAnswerLost) {
 		t.Fatal(err)

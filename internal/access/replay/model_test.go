@@ -33,7 +33,7 @@ func TestModel(t *testing.T) {
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
-		alive, dead := newSetup(table), newSetup(dyingStore{table})
+		alive, dead := newSetup(table.Access), newSetup(dyingStore{table.Access})
 		accounts := []string{fmt.Sprint("a", round), fmt.Sprint("b", round)}
 		known := map[[2]string]state{}
 		steps := rapid.IntRange(1, 25).Draw(t, "steps")

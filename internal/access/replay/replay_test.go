@@ -60,7 +60,7 @@ func mustNotServe(t *testing.T) func(context.Context, replay.Ticket) ([]byte, er
 }
 
 func TestReplayReturnsAnswerByteForByte(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	for _, text := range []string{`{"a": 1,"b":"ñ\u0000"}` + "\n", "", "\xff\x00", strings.Repeat("x", replay.MaxAnswer)} {
 		key := replay.Key{Scope: "chat", Value: strconv.Itoa(len(text))}
 		got, replayed, err := d.Do(ctx, "a", key, "f", answerWith(text))
@@ -76,7 +76,7 @@ func TestReplayReturnsAnswerByteForByte(t *testing.T) {
 }
 
 func TestAnswerExpiresBeforeItsRowIsDeleted(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	_, _, _ = d.Do(ctx, "a", key, "f", answerWith("one"))
 	d.pass(24 * time.Hour)
 	if got, replayed, err := d.Do(ctx, "a", key, "other", answerWith("two")); err != nil || replayed || string(got) != "two" {
@@ -85,7 +85,7 @@ func TestAnswerExpiresBeforeItsRowIsDeleted(t *testing.T) {
 }
 
 func TestKeyBelongsToAccountAndScope(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	for i, one := range []struct {
 		account string
 		key     replay.Key
@@ -105,7 +105,7 @@ func TestKeyBelongsToAccountAndScope(t *testing.T) {
 }
 
 func TestReusedKeyIsRefused(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	_, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		if _, _, err := d.Do(ctx, "a", key, "g", mustNotServe(t)); !errors.Is(err, replay.ErrReused) {
 			t.Errorf("while it is served: %v", err)
@@ -121,7 +121,7 @@ func TestReusedKeyIsRefused(t *testing.T) {
 }
 
 func TestServedRequestIsBusyWithRetryTime(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		for _, c := range []struct {
 			after time.Duration
@@ -138,7 +138,7 @@ func TestServedRequestIsBusyWithRetryTime(t *testing.T) {
 }
 
 func TestFailedRequestIsRetriedWithItsTicket(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	broken := errors.New("broken")
 	var tickets []replay.Ticket
 	serve := func(err error) func(context.Context, replay.Ticket) ([]byte, error) {
@@ -162,7 +162,7 @@ func TestFailedRequestIsRetriedWithItsTicket(t *testing.T) {
 }
 
 func TestFailedKeyIsFreeForAnotherRequest(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	var first, second replay.Ticket
 	_, _, _ = d.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
 		first = ticket
@@ -181,7 +181,7 @@ func TestFailedKeyIsFreeForAnotherRequest(t *testing.T) {
 }
 
 func TestPanicFreesKey(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	func() {
 		defer func() { _ = recover() }()
 		_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { panic("x") })
@@ -192,7 +192,7 @@ func TestPanicFreesKey(t *testing.T) {
 }
 
 func TestDisconnectedClientGetsAnswerOnRetry(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	leaving, leave := context.WithCancel(ctx)
 	_, _, err := d.Do(leaving, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { leave(); return []byte("x"), nil })
 	if err != nil {
@@ -210,7 +210,7 @@ func TestDisconnectedClientGetsAnswerOnRetry(t *testing.T) {
 }
 
 func TestAnswerOverLimitIsRefused(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	got, _, err := d.Do(ctx, "a", key, "f", answerWith(strings.Repeat("x", replay.MaxAnswer+1)))
 	if !errors.Is(err, replay.ErrTooLarge) || got != nil {
 		t.Errorf("%d bytes, %v", len(got), err)
@@ -230,7 +230,7 @@ func (dyingStore) FreeReplay(context.Context, replay.Claim) error {
 
 func TestEndedLeaseIsTakenOverWithFirstTicket(t *testing.T) {
 	table := fixture.Table(t)
-	d, dead := newSetup(table), newSetup(dyingStore{table})
+	d, dead := newSetup(table.Access), newSetup(dyingStore{table.Access})
 	var first replay.Ticket
 	_, _, err := dead.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
 		first = ticket
@@ -384,11 +384,11 @@ func (m *memory) FreeReplay(ctx context.Context, c replay.Claim) error {
 // holders of older claims are dead, and only those.
 func TestClaimOfDeadProcessIsTakenOverAtOnce(t *testing.T) {
 	table := fixture.Table(t)
-	dead := newSetup(dyingStore{table})
+	dead := newSetup(dyingStore{table.Access})
 	if _, _, err := dead.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, nil }); !errors.Is(err, replay.ErrAnswerLost) {
 		t.Fatal(err)
 	}
-	next := newSetup(table)
+	next := newSetup(table.Access)
 	next.AloneSince = next.Now() // it started in the same millisecond: the claim may be its own
 	if _, _, err := next.Do(ctx, "a", key, "f", mustNotServe(t)); !errors.Is(err, replay.ErrBusy) {
 		t.Errorf("held by this process: %v", err)
@@ -416,7 +416,7 @@ func TestFirstStoredAnswerWins(t *testing.T) {
 		"the other failed":    {true, "slow", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newSetup(fixture.Table(t))
+			d := newSetup(fixture.Table(t).Access)
 			got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 				d.pass(time.Minute)
 				_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
@@ -461,14 +461,14 @@ func TestDoReturnsOnlyStoredAnswerOfItsRequest(t *testing.T) {
 		},
 		"a claim without a ticket, done": func(c replay.Claim) replay.Claim { c.Ticket, c.Done = replay.Ticket{}, true; return c },
 	} {
-		d := newSetup(interruptedStore{fixture.Table(t), there})
+		d := newSetup(interruptedStore{fixture.Table(t).Access, there})
 		if got, replayed, err := d.Do(ctx, "a", key, "f", answerWith("mine")); !errors.Is(err, replay.ErrBusy) || got != nil || replayed {
 			t.Errorf("%s: %q %v %v", name, got, replayed, err)
 		}
 	}
 	// In the table: a request takes so long that its claim expires, and the key is used again.
 	for name, answered := range map[string]bool{"answered": true, "being served": false} {
-		d := newSetup(fixture.Table(t))
+		d := newSetup(fixture.Table(t).Access)
 		finish := make(chan struct{})
 		var theirs sync.WaitGroup
 		got, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
@@ -501,7 +501,7 @@ func TestDoReturnsOnlyStoredAnswerOfItsRequest(t *testing.T) {
 }
 
 func TestLateFailureDoesNotEndLeaseOfOther(t *testing.T) {
-	d := newSetup(fixture.Table(t))
+	d := newSetup(fixture.Table(t).Access)
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		d.pass(time.Minute)
 		_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
@@ -522,7 +522,7 @@ func TestStoreErrorServesNothing(t *testing.T) {
 	var down atomic.Bool
 	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return &faultyClient{HTTPClient: c, down: &down} })
 	down.Store(true)
-	if _, _, err := newSetup(table).Do(ctx, "a", key, "f", mustNotServe(t)); err == nil {
+	if _, _, err := newSetup(table.Access).Do(ctx, "a", key, "f", mustNotServe(t)); err == nil {
 		t.Error("it was served without a claim")
 	}
 }
@@ -551,7 +551,7 @@ func (c *faultyClient) Do(r *http.Request) (*http.Response, error) {
 func TestLostResponseOfTableIsResolved(t *testing.T) {
 	way := &faultyClient{down: &atomic.Bool{}}
 	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
-	d := newSetup(table)
+	d := newSetup(table.Access)
 	way.lose.Store(1) // of the claim
 	got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		way.lose.Store(1) // of the end
@@ -563,7 +563,7 @@ func TestLostResponseOfTableIsResolved(t *testing.T) {
 	other := replay.Key{Scope: "chat", Value: "other"}
 	_, _, _ = d.Do(ctx, "a", other, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, errors.New("failed") })
 	looks := 0
-	d.Store = losingStore{table, func() { looks++; way.lose.Store(1) }}
+	d.Store = losingStore{table.Access, func() { looks++; way.lose.Store(1) }}
 	if got, _, err := d.Do(ctx, "a", other, "f", answerWith("y")); err != nil || string(got) != "y" || looks == 0 {
 		t.Errorf("taken over: %s %v", got, err)
 	}
@@ -587,9 +587,9 @@ func TestConcurrentRequestsAreServedOnce(t *testing.T) {
 	for _, abandoned := range []bool{false, true} {
 		t.Run(fmt.Sprintf("abandoned %v", abandoned), func(t *testing.T) {
 			table := fixture.Table(t)
-			d := newSetup(table)
+			d := newSetup(table.Access)
 			if abandoned {
-				_, _, _ = newSetup(dyingStore{table}).Do(ctx, "a", key, "f", answerWith("lost"))
+				_, _, _ = newSetup(dyingStore{table.Access}).Do(ctx, "a", key, "f", answerWith("lost"))
 				d.pass(time.Minute)
 			}
 			var served, answered, busy atomic.Int32

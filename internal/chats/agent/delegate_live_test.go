@@ -80,7 +80,7 @@ func replyWith(text string) func(context.Context, toolInput) (string, error) {
 
 func TestLiveAgentGetsReceivedMessageOnce(t *testing.T) {
 	l, a, client := startLiveAgent(t)
-	d := newDelegator(&fakeAgent{}, fixture.Table(t))
+	d := newDelegator(&fakeAgent{}, fixture.Table(t).Router)
 	d.Caller, d.Base = client, time.Millisecond
 	again := make(chan struct{})
 	defer close(again)
@@ -114,7 +114,7 @@ func TestLiveAgentGetsReceivedMessageOnce(t *testing.T) {
 func TestLiveAgentThatIsDownIsReported(t *testing.T) {
 	l, a, client := startLiveAgent(t)
 	table := fixture.Table(t)
-	d := newDelegator(&fakeAgent{}, table)
+	d := newDelegator(&fakeAgent{}, table.Router)
 	d.Caller, d.Base = client, time.Millisecond
 	l.Close()
 	answer, err := d.Ask(context.Background(), "acme", a, hello)
@@ -139,8 +139,8 @@ func TestConcurrentClientsProbeLiveAgentOnce(t *testing.T) {
 	now := func() time.Time { return dawn.Add(time.Duration(clock.Load())) }
 	var processes []*agent.Delegator
 	for range 2 {
-		d := newDelegator(&fakeAgent{}, table)
-		d.Gate, d.Caller, d.Now = gateOver(table, now), client, time.Now
+		d := newDelegator(&fakeAgent{}, table.Router)
+		d.Gate, d.Caller, d.Now = gateOver(table.Router, now), client, time.Now
 		d.Gate.Wait = time.Minute
 		processes = append(processes, d)
 	}

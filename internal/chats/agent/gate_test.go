@@ -160,7 +160,7 @@ func TestConcurrentClientsMakeOneProbe(t *testing.T) {
 		now := func() time.Time { return dawn.Add(time.Duration(clock.Load())) }
 		processes := make([]*agent.Gate, 4)
 		for i := range processes {
-			processes[i] = gateOver(table, now)
+			processes[i] = gateOver(table.Router, now)
 			processes[i].Wait = time.Minute // a busy machine must not look like a store that is down
 		}
 		openBreaker(t, processes[0])

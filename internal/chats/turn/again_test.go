@@ -319,7 +319,7 @@ func TestNothingIsLostWhenItStopsBetween(t *testing.T) {
 				w.send(t, "borra la reserva 7")
 				w.Pass(time.Minute)
 				n := left
-				w.service.Chats, w.service.Plans = stoppingChats{w.Store, stopping{&n}}, stoppingPlans{w.Store, stopping{&n}}
+				w.service.Chats, w.service.Plans = stoppingChats{w.Store.Chats, stopping{&n}}, stoppingPlans{w.Store.Runs, stopping{&n}}
 				_, err := do(w)
 				asked, answers, card := 0, 0, ""
 				for _, m := range w.Messages() {

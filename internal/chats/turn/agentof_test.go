@@ -26,12 +26,12 @@ func (w *world) choose(t testing.TB, name, patch string) {
 	t.Helper()
 	ctx := context.Background()
 	if patch != "" {
-		agents := agent.Registry{Store: w.Store, Providers: namedProviders{"openai", "nadie"}, Now: w.Clock} // nadie is gone later
+		agents := agent.Registry{Store: w.Store.Registry, Providers: namedProviders{"openai", "nadie"}, Now: w.Clock} // nadie is gone later
 		if _, err := agents.Put(ctx, fixture.Account, "ana", name, 0, json.RawMessage(patch)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Agent: &name}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Agent: &name}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -185,7 +185,7 @@ func TestAnAgentHasItsModelAndItsBudget(t *testing.T) {
 func TestADeletedAgentIsToldOnce(t *testing.T) {
 	w := newLookWorld(t, text("Una."), text("Dos."))
 	w.choose(t, "mio", `{"prompt":"Mira."}`)
-	if err := (agent.Registry{Store: w.Store, Now: w.Clock}).Delete(context.Background(), fixture.Account, "mio", 1); err != nil {
+	if err := (agent.Registry{Store: w.Store.Registry, Now: w.Clock}).Delete(context.Background(), fixture.Account, "mio", 1); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Una.", "Dos."} {
@@ -200,7 +200,7 @@ func TestADeletedAgentIsToldOnce(t *testing.T) {
 			told++
 		}
 	}
-	chat, err := w.Store.Chat(context.Background(), fixture.Account, w.Chat.ID)
+	chat, err := w.Store.Chats.Chat(context.Background(), fixture.Account, w.Chat.ID)
 	if told != 1 || err != nil || chat.Agent != "" {
 		t.Errorf("it is told %d times, and the chat has %q, %v", told, chat.Agent, err)
 	}
@@ -232,7 +232,7 @@ func TestAnAgentWarnsOfTheCostOfAJob(t *testing.T) {
 		id := w.start(t, "build", job.Order{}).ID
 		j := w.job(t, id)
 		j.Loop.WarnMicros = warn
-		if _, err := w.Store.SaveJob(t.Context(), j, nil); err != nil {
+		if _, err := w.Store.Jobs.SaveJob(t.Context(), j, nil); err != nil {
 			t.Fatal(err)
 		}
 		j = w.drive(t, id)
@@ -251,7 +251,7 @@ func TestAVerdictHasRoom(t *testing.T) {
 	id := w.start(t, "build", job.Order{Eval: agent.EvalBasic}).ID
 	j := w.job(t, id)
 	j.Loop.MaxTokens = 16
-	if _, err := w.Store.SaveJob(t.Context(), j, nil); err != nil {
+	if _, err := w.Store.Jobs.SaveJob(t.Context(), j, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.drive(t, id)

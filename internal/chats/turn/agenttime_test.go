@@ -56,7 +56,7 @@ func TestTheTimeOfAnAgentIsNoFaultOfItsModel(t *testing.T) {
 	if !strings.Contains(reply.Message.Content, "El agente «build» tiene 1 s") {
 		t.Error(reply.Message.Content)
 	}
-	set, err := w.Store.Settings(t.Context(), fixture.Account)
+	set, err := w.Store.Settings.Settings(t.Context(), fixture.Account)
 	if err != nil || len(set.Health) != 0 {
 		t.Errorf("%+v, %v", set.Health, err)
 	}

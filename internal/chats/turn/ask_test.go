@@ -40,7 +40,7 @@ func newAskWorld(t testing.TB, answers ...any) *jobWorld {
 
 func (w *jobWorld) waiting(t testing.TB) []plan.ListedWait {
 	t.Helper()
-	list, _, err := w.Store.Waiting(t.Context(), fixture.Account, "", w.Clock(), "", 10)
+	list, _, err := w.Store.Runs.Waiting(t.Context(), fixture.Account, "", w.Clock(), "", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestQuestionsAreJudgedAsCalls(t *testing.T) {
 			if now := w.job(t, j.ID); now.AsksPerson() != c.asks || w.ChatNow().PendingRunID != "" {
 				t.Errorf("%+v", now)
 			}
-			rounds, err := w.Store.Rounds(t.Context(), fixture.Account, j.ID)
+			rounds, err := w.Store.Jobs.Rounds(t.Context(), fixture.Account, j.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -284,7 +284,7 @@ func TestJobThatAsksDiesAtAnyWrite(t *testing.T) {
 			return calls("ask_person", askFor), nil
 		})}
 		id := w.start(t, "build", job.Order{}).ID
-		dying := &dyingJobs{Store: w.Store.JobStore, left: after}
+		dying := &dyingJobs{Store: w.Store.Jobs, left: after}
 		w.service.Jobs = dying
 		for range 20 {
 			next, err := w.service.Round(t.Context(), fixture.Account, id)

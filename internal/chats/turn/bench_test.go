@@ -20,7 +20,7 @@ func BenchmarkTextTurn(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		if n%10 == 0 { // as in infra/bench
 			chat = conversation.Chat{ID: w.IDs.New(w.Clock()), CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-			if err := w.Store.CreateChat(context.Background(), fixture.Account, chat); err != nil {
+			if err := w.Store.Chats.CreateChat(context.Background(), fixture.Account, chat); err != nil {
 				b.Fatal(err)
 			}
 		}

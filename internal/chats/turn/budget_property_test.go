@@ -111,7 +111,7 @@ func (w *jobWorld) finish(t *testing.T, id string) {
 		}
 		switch next {
 		case job.NextWait:
-			j, err := w.Store.Job(context.Background(), fixture.Account, id)
+			j, err := w.Store.Jobs.Job(context.Background(), fixture.Account, id)
 			if err == nil {
 				_, err = w.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: j.RunID})
 			}
@@ -164,7 +164,7 @@ func TestJobsAtOnceNeverExceedWhatThereIs(t *testing.T) {
 			deployed.Providers[0].CostsCredits = c.credits > 0
 			w.service.Paid.Eligibility = w.Eligibility(deployed, "openai")
 			w.service.Paid.Credit.Patience = 200 * time.Millisecond
-			w.service.Jobs = &mortalJobs{Store: w.Store.JobStore, lives: map[string]int{}}
+			w.service.Jobs = &mortalJobs{Store: w.Store.Jobs, lives: map[string]int{}}
 			if c.credits > 0 {
 				w.grant(t, c.credits)
 			}
@@ -220,7 +220,7 @@ func TestJobsAtOnceNeverExceedWhatThereIs(t *testing.T) {
 func (w *jobWorld) watchSpending(t *testing.T, limits credit.Limits, ended <-chan struct{}) {
 	looks := 0
 	for {
-		s, err := w.Store.Standing(context.Background(), fixture.Account, w.Clock())
+		s, err := w.Store.Wallet.Standing(context.Background(), fixture.Account, w.Clock())
 		if err != nil {
 			t.Error(err)
 			return

@@ -316,16 +316,16 @@ type circleWorld struct {
 func newCircleWorld(t *testing.T) *circleWorld {
 	w := &circleWorld{jobWorld: newJobWorld(t), wire: &wire{answers: []string{"rows"}}}
 	w.puppet = &puppet{wire: w.wire}
-	w.Store.RunStore.Jobs = w.jobs
+	w.Store.Runs.Jobs = w.jobs
 	reader := func(purpose string) step.Reader {
 		return step.Reader{
 			Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: tap{w.wire, purpose}, Caller: tap{w.wire, purpose}, Now: w.Clock, Log: slog.New(slog.DiscardHandler),
 		}
 	}
 	w.service.Paid.Models, w.service.Log = providers{w.puppet}, slog.New(slog.DiscardHandler)
-	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Business: unknownBusiness{}, Agents: listeners{w.wire}}
+	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store.Router, Now: w.Clock}, Business: unknownBusiness{}, Agents: listeners{w.wire}}
 	w.parrot(t)
-	if _, err := (agent.Registry{Store: w.Store, Now: w.Clock}).Put(t.Context(), fixture.Account, "ana", "tendero", 0, json.RawMessage(till)); err != nil {
+	if _, err := (agent.Registry{Store: w.Store.Registry, Now: w.Clock}).Put(t.Context(), fixture.Account, "ana", "tendero", 0, json.RawMessage(till)); err != nil {
 		t.Fatal(err)
 	}
 	w.service.Reads, w.service.Previews = reader("look"), step.Preview{Reader: reader("preview")}
@@ -359,7 +359,7 @@ func (w *circleWorld) join(t *testing.T, i int) {
 	}
 	c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}
 	p.Catalogue, p.Operations = c.Revision, len(ops)
-	if err := w.Store.CreateServer(t.Context(), fixture.Account, p.Server, c, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, p.Server, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.parties = append(w.parties, p)
@@ -368,7 +368,7 @@ func (w *circleWorld) join(t *testing.T, i int) {
 // begin gives the world another chat, and services as they were first. A tool that changed stays refused, so its server
 // is another.
 func (w *circleWorld) begin(t *testing.T, rt *rapid.T) {
-	if err := w.Store.DeleteServer(t.Context(), fixture.Account, w.parties[3].ID); err != nil {
+	if err := w.Store.Registry.DeleteServer(t.Context(), fixture.Account, w.parties[3].ID); err != nil {
 		t.Fatal(err)
 	}
 	w.parties = w.parties[:3]
@@ -390,7 +390,7 @@ func (w *circleWorld) allow(rt *rapid.T, p *party) {
 	if p.Kind == tool.KindMCP {
 		p.reads.Tools = rapid.SampledFrom([]map[string]string{{"find": "f1"}, {"find": "f0"}, {}}).Draw(rt, "tools")
 	}
-	if _, err := w.Store.SetServerReads(context.Background(), fixture.Account, p.ID, p.reads); err != nil {
+	if _, err := w.Store.Registry.SetServerReads(context.Background(), fixture.Account, p.ID, p.reads); err != nil {
 		rt.Fatal(err)
 	}
 }
@@ -458,7 +458,7 @@ func (w *circleWorld) works(rt *rapid.T, id string, between func()) {
 }
 
 func mustJob(rt *rapid.T, w *circleWorld, id string) job.Job {
-	j, err := w.Store.Job(context.Background(), fixture.Account, id)
+	j, err := w.Store.Jobs.Job(context.Background(), fixture.Account, id)
 	if err != nil {
 		rt.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (w *world) endedRun(t *testing.T, answers ...any) plan.Run {
 }
 
 func (w *world) concluder() *turn.Concluder {
-	return &turn.Concluder{Service: w.service, Store: w.Store}
+	return &turn.Concluder{Service: w.service, Store: &w.Store.Runs}
 }
 
 func (w *world) conclude(t *testing.T, r plan.Run) {
@@ -64,7 +64,7 @@ func (w *world) conclusions() []conversation.Message {
 
 func (w *world) left(t *testing.T) int {
 	t.Helper()
-	list, err := w.Store.LeftConclusions(t.Context(), w.Clock().Add(time.Hour), 10)
+	list, err := w.Store.Runs.LeftConclusions(t.Context(), w.Clock().Add(time.Hour), 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestLongConclusionIsCut(t *testing.T) {
 func TestNothingIsConcludedWhereNobodyWantsIt(t *testing.T) {
 	ctx := context.Background()
 	set := func(w *world, change conversation.ChatChange) {
-		if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, change, w.Clock()); err != nil {
+		if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, change, w.Clock()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -278,7 +278,7 @@ func TestNothingIsConcludedWhereNobodyWantsIt(t *testing.T) {
 	account := func(w *world, c eligibility.Conclusion) {
 		a := fixture.Assistant("test", "m")
 		a.Conclude = c
-		if err := w.Store.PutAssistant(ctx, fixture.Account, "", *a); err != nil {
+		if err := w.Store.Settings.PutAssistant(ctx, fixture.Account, "", *a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestNothingIsConcludedWhereNobodyWantsIt(t *testing.T) {
 		"the chat, meanwhile":     {nil, func(w *world) { set(w, conversation.ChatChange{Conclude: &off}) }, 1, 0},
 		"the account, meanwhile":  {nil, func(w *world) { account(w, eligibility.ConcludeOff) }, 1, 0},
 		"a person took it over":   {nil, func(w *world) { set(w, conversation.ChatChange{Automation: &manual}) }, 1, 0},
-		"the chat was deleted":    {nil, func(w *world) { must(t, w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID)) }, 1, 0},
+		"the chat was deleted":    {nil, func(w *world) { must(t, w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID)) }, 1, 0},
 		"everything is as it was": {nil, func(*world) {}, 1, 1},
 	} {
 		w := newWorld(t)
@@ -419,7 +419,7 @@ func TestConclusionIsNoAnswerToLaterMessage(t *testing.T) {
 	w := newWorld(t)
 	r := w.endedRun(t, text("Hecho."))
 	at := w.Clock()
-	must(t, w.Store.Say(t.Context(), fixture.Account, w.Chat.ID, conversation.Message{ID: w.IDs.New(at), Seq: w.IDs.New(at), Role: conversation.RoleUser, Kind: conversation.KindText, Content: "¿Y mañana?", At: at}))
+	must(t, w.Store.Chats.Say(t.Context(), fixture.Account, w.Chat.ID, conversation.Message{ID: w.IDs.New(at), Seq: w.IDs.New(at), Role: conversation.RoleUser, Kind: conversation.KindText, Content: "¿Y mañana?", At: at}))
 	w.Pass(time.Second)
 	w.conclude(t, r)
 	got := w.conclusions()
@@ -431,8 +431,8 @@ func TestConclusionIsNoAnswerToLaterMessage(t *testing.T) {
 func TestRunWithoutQuestionAnswersItsGoal(t *testing.T) {
 	w := newWorld(t)
 	r := w.endedRun(t, text("Hecho."))
-	must(t, w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID))
-	must(t, w.Store.CreateChat(t.Context(), fixture.Account, w.Chat)) // its messages are gone
+	must(t, w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID))
+	must(t, w.Store.Chats.CreateChat(t.Context(), fixture.Account, w.Chat)) // its messages are gone
 	w.conclude(t, r)
 	if got := w.model.asked[0].Messages[1].Content; got != r.Plan.Goal {
 		t.Errorf("%q", got)

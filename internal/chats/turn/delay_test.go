@@ -38,10 +38,10 @@ func TestWhatChangedDuringTheDelayIsJudgedAfterIt(t *testing.T) {
 		"off":       {func(t *testing.T, w *world) { setMode(t, w, w.Chat.ID, eligibility.Off) }, "", locale.Text(locale.Spanish, "turn.stopped"), 0},
 		"automatic": {func(t *testing.T, w *world) { setMode(t, w, w.Chat.ID, eligibility.Automatic) }, "", "hola", 1},
 		"no entitlement": {func(t *testing.T, w *world) {
-			must(t, w.Store.PutEntitlement(ctx, fixture.Account, eligibility.Entitlement{}))
+			must(t, w.Store.Settings.PutEntitlement(ctx, fixture.Account, eligibility.Entitlement{}))
 		}, eligibility.NotEntitled, "", 0},
 		"AI off": {func(t *testing.T, w *world) {
-			must(t, w.Store.PutEntitlement(ctx, fixture.Account, eligibility.Entitlement{Entitled: true}))
+			must(t, w.Store.Settings.PutEntitlement(ctx, fixture.Account, eligibility.Entitlement{Entitled: true}))
 		}, eligibility.AIDisabled, "", 0},
 		"no credits": {func(t *testing.T, w *world) {
 			_, err := w.service.Paid.Credit.Move(ctx, fixture.Account, credit.Movement{Kind: credit.KindAdjustment, Amount: -1, Reason: "x", Actor: "ana"})
@@ -77,7 +77,7 @@ func TestWhatChangedDuringTheDelayIsJudgedAfterIt(t *testing.T) {
 		for len(w.Messages()) == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		must(t, w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID))
+		must(t, w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID))
 		if err := <-failed; !errors.Is(err, conversation.ErrChatNotFound) || len(w.model.asked) != 0 {
 			t.Errorf("%v after %d calls", err, len(w.model.asked))
 		}
@@ -127,7 +127,7 @@ func TestWhoTakesOverStopsTheRouter(t *testing.T) {
 		if reply.Routed == nil || !reply.Routed.Manual || reply.Message.Content != locale.Text(locale.Spanish, "router.manual") {
 			t.Errorf("%+v", reply)
 		}
-		messages, _, err := w.Store.Messages(t.Context(), fixture.Account, conversation.RouterChat(fixture.Account, 7, "s-1"), "", 10)
+		messages, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, conversation.RouterChat(fixture.Account, 7, "s-1"), "", 10)
 		if err != nil || len(messages) != 1 {
 			t.Errorf("%+v, %v", messages, err)
 		}

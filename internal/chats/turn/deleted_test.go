@@ -27,7 +27,7 @@ func (s expiringStore) Expire(ctx context.Context, account, chatID, seq string, 
 type deletingModel struct{ w *world }
 
 func (m deletingModel) Complete(ctx context.Context, _ llm.Request) (llm.Reply, error) {
-	return text("tarde"), m.w.Store.DeleteChat(ctx, fixture.Account, m.w.Chat.ID)
+	return text("tarde"), m.w.Store.Chats.DeleteChat(ctx, fixture.Account, m.w.Chat.ID)
 }
 
 // TestMessageOfDeletedChatIsDeleted: the message of a turn is written alone, so it may arrive after its chat was
@@ -36,7 +36,7 @@ func TestMessageOfDeletedChatIsDeleted(t *testing.T) {
 	w := newWorld(t, text("Hola, Ana."))
 	w.send(t, "hola") // a chat with a title
 	expired := ""
-	w.service.Chats, w.service.Paid.Models = expiringStore{w.Store, &expired}, providers{deletingModel{w}}
+	w.service.Chats, w.service.Paid.Models = expiringStore{w.Store.Chats, &expired}, providers{deletingModel{w}}
 	if reply, err := w.try("¿sigues ahí?"); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Fatalf("%+v, %v", reply, err)
 	}

@@ -50,7 +50,7 @@ func (w *world) register(t testing.TB) tool.Server {
 	for i := range c.Operations {
 		c.Operations[i].Fingerprint = tool.Fingerprint(s.BaseURL, c.Operations[i])
 	}
-	if err := w.Store.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -118,7 +118,7 @@ func TestDeniedUndoIsNotSuggested(t *testing.T) {
 
 func (w *world) setRules(t testing.TB, list ...rule.Rule) {
 	t.Helper()
-	if err := w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: list}); err != nil {
+	if err := w.Store.Runs.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: list}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -237,7 +237,7 @@ func TestCommandHasRiskAndCeiling(t *testing.T) {
 func TestCardNamesItsTargets(t *testing.T) {
 	w := newWorld(t)
 	w.service.Previews = step.Preview{Reader: step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
-	if _, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview}); err != nil {
+	if _, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview}); err != nil {
 		t.Fatal(err)
 	}
 	w.Answer(func(tool.Request) (tool.Answer, error) {
@@ -274,7 +274,7 @@ func (panicky) Operation(context.Context, string, tool.Server, tool.Entry) (tool
 // TestAPanicInAToolIsAResult: the turn goes on, and the model can answer.
 func TestAPanicInAToolIsAResult(t *testing.T) {
 	w := newWorld(t, calls("search_tools", `{"query":"salas"}`), text("No puedo buscarlo ahora."))
-	w.service.Servers = panicky{w.Store}
+	w.service.Servers = panicky{w.Store.Registry}
 	if reply := w.send(t, "¿qué salas hay?"); reply.Message.Content != "No puedo buscarlo ahora." || !strings.Contains(w.model.lastTool(), "internal error") {
 		t.Errorf("%+v after %s", reply.Message, w.model.lastTool())
 	}

@@ -96,7 +96,7 @@ func TestAnEditOpensNoCircle(t *testing.T) {
 			edit("Otro", carrying)(t, w, r)
 		},
 		"the shop was removed": func(t *testing.T, w *world, r plan.Run) {
-			if err := w.Store.DeleteServer(t.Context(), fixture.Account, r.ReadFrom[0]); err != nil {
+			if err := w.Store.Registry.DeleteServer(t.Context(), fixture.Account, r.ReadFrom[0]); err != nil {
 				t.Fatal(err)
 			}
 			edit("Otro", carrying)(t, w, r)
@@ -149,7 +149,7 @@ func (w *world) failed(t *testing.T, r plan.Run) plan.Run {
 // TestAnEditOfAJobsPlanOpensNoCircle (guarantee I31).
 func TestAnEditOfAJobsPlanOpensNoCircle(t *testing.T) {
 	w := newJobWorld(t)
-	w.Store.RunStore.Jobs = w.jobs
+	w.Store.Runs.Jobs = w.jobs
 	shop := w.letPreview(t)
 	w.model.answers = []any{
 		calls("look", lookAt(shop.ID, "/orders/1")), calls("propose_plan", `{"goal":"Reservar","steps":`+strings.ReplaceAll(carrying, "SERVER", w.Server.ID)+`}`),

@@ -98,7 +98,7 @@ func TestOnlyConfirmationOfPersonExecutes(t *testing.T) {
 			w.awaitApproval(t, waiting)
 		}
 		reads := rapid.SampledFrom([]tool.ReadMode{tool.ReadsOff, tool.ReadsPreview, tool.ReadsOn}).Draw(rt, "reads")
-		if _, err := w.Store.SetServerReads(context.Background(), fixture.Account, w.Server.ID, tool.Reads{Mode: reads}); err != nil {
+		if _, err := w.Store.Registry.SetServerReads(context.Background(), fixture.Account, w.Server.ID, tool.Reads{Mode: reads}); err != nil {
 			t.Fatal(err)
 		}
 		draft := w.proposeDraft(t, bookNorth)
@@ -166,7 +166,7 @@ func (w *world) parrot(t *testing.T) {
 		ID: w.IDs.New(w.Clock()), Name: "loro", Kind: tool.KindMCP, Role: tool.RoleAgent, BaseURL: "https://loro.example", Active: true, Catalogue: c.Revision,
 		About: "dice que sí",
 	}
-	if err := w.Store.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
 }

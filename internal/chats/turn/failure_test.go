@@ -30,7 +30,7 @@ func TestStoreErrorDuringTurnIsReported(t *testing.T) {
 	w := newWorldWith(t, paidDeployment())
 	w.grant(t, 1)
 	w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", ""))}
-	w.service.Plans = failingStore{w.Store}
+	w.service.Plans = failingStore{w.Store.Runs}
 	reply := w.send(t, "lista las salas")
 	if reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError {
 		t.Fatalf("%+v", reply)
@@ -76,7 +76,7 @@ func TestTurnSettlesHoldWhoseResponseWasLost(t *testing.T) {
 		w := newWorldWith(t, paidDeployment(), c.answers...)
 		w.grant(t, 1)
 		wallet := c.wallet
-		wallet.Store = w.Store
+		wallet.Store = w.Store.Wallet
 		w.service.Paid.Credit.Store = &wallet
 		if reply := w.send(t, "busca"); reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.InternalError {
 			t.Fatalf("%s: %+v", name, reply)
@@ -244,10 +244,10 @@ func TestTurnThatCostsNothingNeedsNoWallet(t *testing.T) {
 	} {
 		w := newWorldWith(t, c.deployment, text("hola"))
 		w.grant(t, 1)
-		if err := w.Store.PutTerms(t.Context(), fixture.Account, eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: c.limits}); err != nil {
+		if err := w.Store.Settings.PutTerms(t.Context(), fixture.Account, eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: c.limits}); err != nil {
 			t.Fatal(err)
 		}
-		w.service.Paid.Eligibility.Standings, w.service.Paid.Credit.Store = closedWallet{w.Store}, closedWallet{w.Store}
+		w.service.Paid.Eligibility.Standings, w.service.Paid.Credit.Store = closedWallet{w.Store.Wallet}, closedWallet{w.Store.Wallet}
 		if reply := w.send(t, "hola"); (reply.Kind == turn.KindMessage) != c.free {
 			t.Errorf("%s: %+v", name, reply)
 		}

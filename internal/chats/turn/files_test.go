@@ -29,7 +29,7 @@ var someFiles = map[string]string{"precios.csv": "sala,precio\nnorte,20\n", "not
 func newFileWorld(t testing.TB, answers ...any) (*jobWorld, fixture.Files) {
 	t.Helper()
 	w := newJobWorld(t, answers...)
-	w.Store.RunStore.Jobs = w.jobs
+	w.Store.Runs.Jobs = w.jobs
 	f := w.GiveFiles(t, someFiles)
 	w.service.Files = f
 	return w, f
@@ -37,7 +37,7 @@ func newFileWorld(t testing.TB, answers ...any) (*jobWorld, fixture.Files) {
 
 func withFiles(t testing.TB, w *jobWorld) {
 	t.Helper()
-	if err := w.Store.MarkFiles(t.Context(), fixture.Account, "", w.Chat.ID); err != nil {
+	if err := w.Store.Chats.MarkFiles(t.Context(), fixture.Account, "", w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -314,7 +314,7 @@ func TestJobWithFilesThatDiesAtAnyWriteChangesThemOnce(t *testing.T) {
 		w, f := newFileWorld(t)
 		w.service.Paid.Models = providers{appender{}}
 		id := w.start(t, "build", job.Order{}).ID
-		dying := &dyingJobs{Store: w.Store.JobStore, left: after}
+		dying := &dyingJobs{Store: w.Store.Jobs, left: after}
 		w.service.Jobs = dying
 		w.driveDying(t, id, dying)
 		got, j := f.Content(t), w.job(t, id)
@@ -488,10 +488,10 @@ func TestAChatThatMovesLosesTheChangesOfItsJob(t *testing.T) {
 	w.service.Questions = w.jobs
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 	project := conversation.Project{ID: w.IDs.New(w.Clock()), Name: "Otro", All: true, CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-	if err := w.Store.CreateProject(t.Context(), fixture.Account, project); err != nil {
+	if err := w.Store.Chats.CreateProject(t.Context(), fixture.Account, project); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &project.ID}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &project.ID}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "Para seis")

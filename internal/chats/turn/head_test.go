@@ -18,7 +18,7 @@ func newHeadWorld(t *testing.T) (*world, tool.Server) {
 		{Entry: tool.Entry{Method: "GET", Path: "/files"}}, {Entry: tool.Entry{Method: "HEAD", Path: "/files"}}, {Entry: tool.Entry{Method: "HEAD", Path: "/only"}},
 	}}
 	s := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Archivos", Kind: tool.KindOpenAPI, BaseURL: "https://files.example", Active: true, Catalogue: c.Revision, Operations: 3}
-	if err := w.Store.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.reads(t, s.ID, tool.ReadsOn, "")

@@ -40,11 +40,11 @@ func newConditionalWorld(t *testing.T) (*world, tool.Server) {
 		ID: w.IDs.New(w.Clock()), Name: "Cosas", Kind: tool.KindOpenAPI, BaseURL: "https://things.example", Active: true, Catalogue: c.Revision, Operations: 3,
 		Wants: []tool.KeyPlace{apiKey, appKey},
 	}
-	if err := w.Store.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range s.Wants {
-		if _, err := w.Store.ChangeKeys(t.Context(), fixture.Account, s, func(k tool.Keys) (tool.Keys, error) {
+		if _, err := w.Store.Registry.ChangeKeys(t.Context(), fixture.Account, s, func(k tool.Keys) (tool.Keys, error) {
 			return k.With(tool.Credential{Place: p, Secret: "secret of " + p.Name}), nil
 		}, w.Clock()); err != nil {
 			t.Fatal(err)
@@ -103,11 +103,11 @@ func TestARequiredHeaderIsAnArgument(t *testing.T) {
 	if b, _ := done.Plan.Binding(plan.EffectOf("s2")); b.Auth != "header X-Api-Key; header X-App-Key" {
 		t.Errorf("bound to the keys %q", b.Auth)
 	}
-	revisions, err := w.Store.Revisions(t.Context(), done)
+	revisions, err := w.Store.Runs.Revisions(t.Context(), done)
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := w.Store.Events(t.Context(), fixture.Account, r.ID, 0, 100)
+	events, err := w.Store.Runs.Events(t.Context(), fixture.Account, r.ID, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestARequiredHeaderThatIsAKeyMustBeStored(t *testing.T) {
 		{Entry: tool.Entry{Method: "DELETE", Path: "/o", Fingerprint: "f"}, Needs: []tool.KeyPlace{token}, Security: [][]tool.KeyPlace{{}}},
 	}}
 	s := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Cosas", Kind: tool.KindOpenAPI, BaseURL: "https://things.example", Active: true, Catalogue: c.Revision, Wants: []tool.KeyPlace{token}}
-	if err := w.Store.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, s, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	remove := calls("mcp_request", fmt.Sprintf(`{"mcp_id":%q,"method":"DELETE","path":"/o"}`, s.ID))
@@ -156,7 +156,7 @@ func TestARequiredHeaderThatIsAKeyMustBeStored(t *testing.T) {
 	set := func(k tool.Keys) (tool.Keys, error) {
 		return k.With(tool.Credential{Place: token, Secret: "s3cret"}), nil
 	}
-	if _, err := w.Store.ChangeKeys(t.Context(), fixture.Account, s, set, w.Clock()); err != nil {
+	if _, err := w.Store.Registry.ChangeKeys(t.Context(), fixture.Account, s, set, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	if reply := w.send(t, "bórrala"); reply.Kind != turn.KindPlan || reply.Run.Plan.Bindings[0].Auth != "header X-Auth-Token" {
@@ -169,7 +169,7 @@ func TestAKeyThatMovedIsNotSent(t *testing.T) {
 	w, s := newConditionalWorld(t)
 	w.model.answers = []any{calls("mcp_request", fmt.Sprintf(`{"mcp_id":%q,"method":"PUT","path":"/o","headers":{"If-Match":"*"}}`, s.ID))}
 	reply := w.send(t, "cambia la cosa")
-	if _, err := w.Store.ChangeKeys(t.Context(), fixture.Account, s, func(k tool.Keys) (tool.Keys, error) { return k[:1], nil }, w.Clock()); err != nil {
+	if _, err := w.Store.Registry.ChangeKeys(t.Context(), fixture.Account, s, func(k tool.Keys) (tool.Keys, error) { return k[:1], nil }, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.try("confirmo"); !errors.Is(err, plan.ErrStale) || len(w.Requests()) != 0 || reply.Run == nil {

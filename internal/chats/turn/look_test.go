@@ -42,7 +42,7 @@ func (w *world) letLook(t testing.TB) {
 
 func (w *world) reads(t testing.TB, server string, mode tool.ReadMode, circle string) {
 	t.Helper()
-	if _, err := w.Store.SetServerReads(context.Background(), fixture.Account, server, tool.Reads{Mode: mode, Circle: circle}); err != nil {
+	if _, err := w.Store.Registry.SetServerReads(context.Background(), fixture.Account, server, tool.Reads{Mode: mode, Circle: circle}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -364,10 +364,10 @@ func TestANamedToolIsRead(t *testing.T) {
 		w.service.Reads = step.Reader{Stores: w.StepStores(), Schemas: schema.Compiler{}, Sender: w, Caller: caller, Log: slog.New(slog.DiscardHandler)}
 		allowed := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: []tool.Operation{{Entry: tool.Entry{Name: "find", Fingerprint: "f1"}, Body: &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}}}}
 		s := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Buscador", Kind: tool.KindMCP, BaseURL: "https://find.example", Active: true, Catalogue: allowed.Revision, Operations: 1}
-		if err := w.Store.CreateServer(t.Context(), fixture.Account, s, allowed, nil); err != nil {
+		if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, s, allowed, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Store.SetServerReads(t.Context(), fixture.Account, s.ID, tool.Reads{Mode: tool.ReadsOn, Tools: c.tools}); err != nil {
+		if _, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, s.ID, tool.Reads{Mode: tool.ReadsOn, Tools: c.tools}); err != nil {
 			t.Fatal(err)
 		}
 		w.model.answers = []any{calls("look", fmt.Sprintf(`{"mcp_id":%q,"tool":"find","arguments":{"q":"sala"}}`, s.ID)), text("La Sala Norte.")}
@@ -421,7 +421,7 @@ func TestReadsOfEarlierMessagesKeepTheirCircle(t *testing.T) {
 	shop := w.register(t)
 	w.reads(t, shop.ID, tool.ReadsOn, "")
 	id := w.IDs.New(w.Clock())
-	err := w.Store.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", w.Clock(), conversation.Message{
+	err := w.Store.Chats.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", w.Clock(), conversation.Message{
 		ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "La Sala Norte.", At: w.Clock(),
 		Sources: []conversation.Source{{ID: "l1", MCPID: w.Server.ID, Answer: rooms, AnswerHash: "h"}},
 	})

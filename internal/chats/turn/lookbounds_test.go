@@ -77,7 +77,7 @@ func TestAPanicInAToolIsOneLineOfTheLog(t *testing.T) {
 		call  func(*world) llm.Reply
 		lines string
 	}{
-		"a tool": {func(w *world) { w.service.Servers = panicky{w.Store} }, func(*world) llm.Reply { return calls("search_tools", `{"query":"salas"}`) }, "msg=turn.tool_panicked tool=search_tools error=\"broken row\""},
+		"a tool": {func(w *world) { w.service.Servers = panicky{w.Store.Registry} }, func(*world) llm.Reply { return calls("search_tools", `{"query":"salas"}`) }, "msg=turn.tool_panicked tool=search_tools error=\"broken row\""},
 		"a look": {func(w *world) { w.service.Reads = panickyLooks{} }, func(w *world) llm.Reply { return w.looksAt(0) }, "msg=turn.look_panicked mcp_id=SERVER error=\"broken look\""},
 	} {
 		var log bytes.Buffer

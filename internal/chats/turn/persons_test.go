@@ -109,7 +109,7 @@ func TestWhoeverWroteTheOrderIsNoOtherPerson(t *testing.T) {
 		"in a branch": {[]string{"ana", "leo", "eva"}, func(t *testing.T, w *world) *plan.Run {
 			w.ask(t, w.as("ana", "reserva la norte"))
 			to := conversation.Chat{ID: w.IDs.New(w.Clock()), Title: "rama", CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-			branch, err := w.Store.Branch(context.Background(), fixture.Account, conversation.Branch{From: w.Chat.ID, MessageID: w.lastOf().ID, To: to})
+			branch, err := w.Store.Chats.Branch(context.Background(), fixture.Account, conversation.Branch{From: w.Chat.ID, MessageID: w.lastOf().ID, To: to})
 			if err != nil {
 				t.Fatal(err)
 			}

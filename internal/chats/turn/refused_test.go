@@ -167,7 +167,7 @@ func TestAJobAsksNoMoreAfterFiveRefusedPlans(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newJobWorld(t)
-			w.Store.RunStore.Jobs = w.jobs
+			w.Store.Runs.Jobs = w.jobs
 			for i := range 20 {
 				w.model.answers = append(w.model.answers, propose(w.world, i))
 			}
@@ -194,7 +194,7 @@ func TestAJobAsksNoMoreAfterFiveRefusedPlans(t *testing.T) {
 // TestAConfirmedPlanBeginsTheCountOfRefusalsAnew: also one that is refused at an approval counts, and one that expired does not.
 func TestAConfirmedPlanBeginsTheCountOfRefusalsAnew(t *testing.T) {
 	w := newJobWorld(t)
-	w.Store.RunStore.Jobs = w.jobs
+	w.Store.Runs.Jobs = w.jobs
 	askFirst(t, w.world)
 	for i := range 20 {
 		w.model.answers = append(w.model.answers, calls("mcp_request", w.request("POST", "/bookings", fmt.Sprintf(`,"body":{"room":"m%d"}`, i))))
@@ -246,7 +246,7 @@ func TestAYesAsksAgainWhenItWasAskedFor(t *testing.T) {
 // later job of the chat, or a turn, does alike.
 func TestAJobDoesNotShowAgainWhatWasRefused(t *testing.T) {
 	w := newJobWorld(t)
-	w.Store.RunStore.Jobs = w.jobs
+	w.Store.Runs.Jobs = w.jobs
 	propose := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
 	among := func(i int, more string) llm.Reply {
 		return calls("propose_plan", fmt.Sprintf(`{"goal":"g%d","steps":[{"id":"a","title":"lee","mcp_id":%q,"method":"GET","path":"/rooms"},{"id":"b%d","title":"t","mcp_id":%q,"method":"POST","path":"/bookings","body":{"room":"n1"},"when":{"value":"${a.status}","is":"less","to":%d}}%s]}`, i, w.Server.ID, i, w.Server.ID, 300+i, more))

@@ -19,7 +19,7 @@ import (
 func askFirst(t *testing.T, w *world) {
 	t.Helper()
 	set := rule.Set{Rules: []rule.Rule{{ID: "r1", Effect: rule.Ask, Path: "/bookings", Reason: "Se mira antes."}}}
-	if err := w.Store.SetRules(t.Context(), fixture.Account, 0, set); err != nil {
+	if err := w.Store.Runs.SetRules(t.Context(), fixture.Account, 0, set); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -99,7 +99,7 @@ func TestAStepRefusedAtItsApprovalIsNotShownAgain(t *testing.T) {
 // TestAJobRemembersARefusedStep: the job whose step was refused, and a later one.
 func TestAJobRemembersARefusedStep(t *testing.T) {
 	w := newJobWorld(t)
-	w.Store.RunStore.Jobs = w.jobs
+	w.Store.Runs.Jobs = w.jobs
 	askFirst(t, w.world)
 	propose := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
 	w.model.answers = []any{propose, propose, text("No lo quieres.")}
@@ -128,7 +128,7 @@ func TestRulesJudgeHeaders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, s := newConditionalWorld(t)
 			set := rule.Set{Rules: []rule.Rule{{ID: "r1", Effect: rule.Deny, Over: &rule.Over{At: "headers.if-match", Most: "6"}, Reason: "Demasiado."}}}
-			if err := w.Store.SetRules(t.Context(), fixture.Account, 0, set); err != nil {
+			if err := w.Store.Runs.SetRules(t.Context(), fixture.Account, 0, set); err != nil {
 				t.Fatal(err)
 			}
 			server, _ := json.Marshal(s.ID)

@@ -49,7 +49,7 @@ func (w *world) proposeDraft(t testing.TB, steps string) plan.Run {
 
 func (w *world) lastEvent(t testing.TB, runID string) (plan.Event, map[string]any) {
 	t.Helper()
-	events, err := w.Store.Events(context.Background(), fixture.Account, runID, 0, 100)
+	events, err := w.Store.Runs.Events(context.Background(), fixture.Account, runID, 0, 100)
 	if err != nil || len(events) == 0 {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestEditMakesRevisionAndVoidsOldDigest(t *testing.T) {
 		data["revision"] != 2.0 || !strings.Contains(string(event.Data), `"field":"body/room"`) {
 		t.Errorf("%s %s", event.Type, event.Data)
 	}
-	list, err := w.Store.Revisions(t.Context(), stored)
+	list, err := w.Store.Runs.Revisions(t.Context(), stored)
 	if err != nil || len(list) != 2 || list[0].Digest != first.Digest || list[1].By != "ana" || list[1].Model != "" {
 		t.Errorf("%+v %v", list, err)
 	}
@@ -116,7 +116,7 @@ func TestEditWithoutChangeMakesNoRevision(t *testing.T) {
 func TestEditPassesSameChecksAsProposal(t *testing.T) {
 	w := newWorld(t)
 	first := w.proposeDraft(t, bookNorth)
-	if err := w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{
+	if err := w.Store.Runs.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{
 		{ID: "r1", Effect: rule.Deny, Method: "DELETE", Reason: "Aquí nadie borra"},
 	}}); err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestModelRevisesPendingDraft(t *testing.T) {
 	if !strings.Contains(reply.Message.Content, "room: norte → sur") || !strings.Contains(reply.Message.Content, `{"room":"sur"}`) {
 		t.Errorf("%s", reply.Message.Content)
 	}
-	list, err := w.Store.Revisions(t.Context(), *reply.Run)
+	list, err := w.Store.Runs.Revisions(t.Context(), *reply.Run)
 	if err != nil || len(list) != 2 || list[1].Model != "m" || list[1].By != "ana" {
 		t.Errorf("%+v %v", list, err)
 	}
@@ -334,7 +334,7 @@ func (w *world) awaitApproval(t testing.TB, r plan.Run) {
 	st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: at, Approval: &plan.Approval{
 		Ask: plan.Ask{Reason: "Borra algo", Minutes: 60}, Method: "DELETE", Token: "t", AskedAt: at, ExpiresAt: at.Add(time.Hour),
 	}}
-	if _, err := w.Store.MoveRun(t.Context(), now, run.Move{Record: run.Record{At: at, Type: plan.EventStepAsked, StepID: plan.EffectOf("s1")}, To: plan.Waiting, State: &st, Begins: true, Due: at.Add(time.Hour)}); err != nil {
+	if _, err := w.Store.Runs.MoveRun(t.Context(), now, run.Move{Record: run.Record{At: at, Type: plan.EventStepAsked, StepID: plan.EffectOf("s1")}, To: plan.Waiting, State: &st, Begins: true, Due: at.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 }

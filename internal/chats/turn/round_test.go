@@ -44,9 +44,9 @@ func newJobWorld(t testing.TB, answers ...any) *jobWorld {
 func newJobWorldOf(t testing.TB, of *world) *jobWorld {
 	t.Helper()
 	w := &jobWorld{world: of}
-	w.service.Jobs = w.Store.JobStore
+	w.service.Jobs = w.Store.Jobs
 	w.jobs = &job.Service{
-		Store: w.Store.JobStore, Chats: w.Store.ChatStore, Agents: shipped{}, Runs: w.Store.RunStore, Executions: executions{w}, IDs: w.IDs, Now: w.Clock,
+		Store: w.Store.Jobs, Chats: w.Store.Chats, Agents: shipped{}, Runs: w.Store.Runs, Executions: executions{w}, IDs: w.IDs, Now: w.Clock,
 		Log: slog.New(slog.DiscardHandler),
 	}
 	return w
@@ -121,7 +121,7 @@ func (w *jobWorld) drive(t testing.TB, id string) job.Job {
 
 func (w *jobWorld) job(t testing.TB, id string) job.Job {
 	t.Helper()
-	j, err := w.Store.Job(t.Context(), fixture.Account, id)
+	j, err := w.Store.Jobs.Job(t.Context(), fixture.Account, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func (w *jobWorld) job(t testing.TB, id string) job.Job {
 
 func (w *jobWorld) events(t testing.TB, id string) string {
 	t.Helper()
-	list, err := w.Store.JobEvents(t.Context(), fixture.Account, id, 0, 500)
+	list, err := w.Store.Jobs.JobEvents(t.Context(), fixture.Account, id, 0, 500)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func (w *jobWorld) last(t testing.TB) conversation.Message {
 
 func TestJobLooksProposesWaitsAndGoesOn(t *testing.T) {
 	w := newJobWorld(t)
-	w.Store.RunStore.Jobs = w.jobs
+	w.Store.Runs.Jobs = w.jobs
 	w.model.answers = []any{
 		calls("look", lookAt(w.Server.ID, "/rooms")), calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("Hecho: Sala Norte."),
 	}
@@ -207,7 +207,7 @@ func TestJobHearsOfEveryEndOfItsPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newJobWorld(t)
-			w.Store.RunStore.Jobs = w.jobs
+			w.Store.Runs.Jobs = w.jobs
 			w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("No se ha reservado.")}
 			j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 			if err := end(w, w.Read(j.RunID)); err != nil {
@@ -243,7 +243,7 @@ func TestAPlanThatWasNotDoneWholeIsOnRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newJobWorld(t)
-			w.Store.RunStore.Jobs = w.jobs
+			w.Store.Runs.Jobs = w.jobs
 			propose := func(goal string, steps int) any {
 				var list []string
 				for i := range steps {
@@ -553,7 +553,7 @@ func TestJobEndsWhenItsChatIsDeleted(t *testing.T) {
 			if err := w.jobs.Await(t.Context(), fixture.Account, j.ID, "token"); err != nil || j.Status != job.Waiting {
 				t.Fatal(j.Status, err)
 			}
-			if err := w.Store.DeleteChat(t.Context(), fixture.Account, j.ChatID); err != nil {
+			if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, j.ChatID); err != nil {
 				t.Fatal(err)
 			}
 			w.state = run.ExecutionRunning
@@ -604,7 +604,7 @@ func TestAJobThatAlwaysMovesIsNotSavedForEver(t *testing.T) {
 	w := newJobWorld(t)
 	w.model.answers = []any{text("vale")}
 	j := w.start(t, "build", job.Order{})
-	moves := &restless{Store: w.Store.JobStore}
+	moves := &restless{Store: w.Store.Jobs}
 	w.service.Jobs = moves
 	if err := w.service.CloseJob(t.Context(), fixture.Account, j.ID, false); err == nil || errors.Is(err, fault.ErrMoved) || moves.saves > 64 {
 		t.Errorf("after %d writes: %v", moves.saves, err)

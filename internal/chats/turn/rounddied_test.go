@@ -47,7 +47,7 @@ func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
 				thinks := &thinker{w: w, then: c.then}
 				w.service.Paid.Models = providers{thinks}
 				id := w.start(t, "build", c.order).ID
-				dying := &dyingJobs{Store: w.Store.JobStore, left: after}
+				dying := &dyingJobs{Store: w.Store.Jobs, left: after}
 				w.service.Jobs, w.jobs.Store = dying, dying
 				w.driveDying(t, id, dying)
 				j, posts, answers := w.job(t, id), 0, 0
@@ -226,7 +226,7 @@ func TestLostCallIsChargedAsHeld(t *testing.T) {
 	id := w.start(t, "build", job.Order{}).ID
 	j := w.job(t, id)
 	lost := job.Round{N: 1, Attempt: 1, Asked: w.Clock(), Held: 700, Provider: "test", Model: "m"}
-	if err := w.Store.AskRound(t.Context(), j, lost); err != nil {
+	if err := w.Store.Jobs.AskRound(t.Context(), j, lost); err != nil {
 		t.Fatal(err)
 	}
 	w.model.answers = []any{text("aquí está")}
@@ -258,12 +258,12 @@ func TestAnswerOfADeadInvocationIsCountedOnce(t *testing.T) {
 			w := newJobWorld(t)
 			id := w.start(t, "build", job.Order{}).ID
 			r := job.Round{N: 1, Attempt: 1, Asked: w.Clock(), Held: 700, Provider: "test", Model: "m"}
-			if err := w.Store.AskRound(t.Context(), w.job(t, id), r); err != nil {
+			if err := w.Store.Jobs.AskRound(t.Context(), w.job(t, id), r); err != nil {
 				t.Fatal(err)
 			}
 			r.Answered, r.Text, r.Calls, r.Micros = w.Clock(), "aquí está", c.calls, 70
 			r.Used = &credit.Turn{ID: w.IDs.New(w.Clock()), At: w.Clock(), User: "ana", ChatID: w.Chat.ID, Outcome: string(turn.KindRound), Micros: 70}
-			if err := w.Store.AnswerRound(t.Context(), w.job(t, id), r); err != nil {
+			if err := w.Store.Jobs.AnswerRound(t.Context(), w.job(t, id), r); err != nil {
 				t.Fatal(err)
 			}
 			if c.stop {
@@ -286,7 +286,7 @@ func TestAnswerOfADeadInvocationIsCountedOnce(t *testing.T) {
 func TestLostCallOfAStoppedJobIsCounted(t *testing.T) {
 	w := newJobWorld(t)
 	id := w.start(t, "build", job.Order{}).ID
-	if err := w.Store.AskRound(t.Context(), w.job(t, id), job.Round{N: 1, Attempt: 1, Asked: w.Clock(), Held: 700, Provider: "test", Model: "m"}); err != nil {
+	if err := w.Store.Jobs.AskRound(t.Context(), w.job(t, id), job.Round{N: 1, Attempt: 1, Asked: w.Clock(), Held: 700, Provider: "test", Model: "m"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.jobs.Stop(t.Context(), fixture.Account, id); err != nil {
@@ -311,7 +311,7 @@ func (w *jobWorld) charged(t testing.TB) (sum int64) {
 func (w *jobWorld) usage(t testing.TB) []credit.Turn {
 	t.Helper()
 	var list []credit.Turn
-	err := w.Store.Turns(t.Context(), fixture.Account, w.Clock().Add(-time.Hour), w.Clock().Add(time.Hour), func(c credit.Turn) bool {
+	err := w.Store.Wallet.Turns(t.Context(), fixture.Account, w.Clock().Add(-time.Hour), w.Clock().Add(time.Hour), func(c credit.Turn) bool {
 		list = append(list, c)
 		return true
 	})
@@ -324,7 +324,7 @@ func (w *jobWorld) usage(t testing.TB) []credit.Turn {
 // spent returns what the calls of a job cost by its events.
 func (w *jobWorld) spent(t testing.TB, id string) (sum int64) {
 	t.Helper()
-	list, err := w.Store.JobEvents(t.Context(), fixture.Account, id, 0, 500)
+	list, err := w.Store.Jobs.JobEvents(t.Context(), fixture.Account, id, 0, 500)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func TestTheLastTextOfAnEndedJobIsCompared(t *testing.T) {
 	if _, err := w.service.Round(t.Context(), fixture.Account, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.model.answers = []any{claim, claim}
@@ -161,7 +161,7 @@ func TestAJobThatIsAskedOnceMoreDiesAtAnyWrite(t *testing.T) {
 			return text("Aún no la he reservado."), nil
 		})}
 		id := w.start(t, "build", job.Order{Prompt: "Reserva la Norte"}).ID
-		dying := &dyingJobs{Store: w.Store.JobStore, left: after}
+		dying := &dyingJobs{Store: w.Store.Jobs, left: after}
 		w.service.Jobs = dying
 		for range 20 {
 			next, err := w.service.Round(t.Context(), fixture.Account, id)

@@ -29,7 +29,7 @@ type jobLists struct {
 func (w *jobLists) listed(t *rapid.T) (jobs, drafts []string) {
 	var last time.Time
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, next, err := w.Store.Waiting(context.Background(), fixture.Account, "", w.Clock(), cursor, 2)
+		page, next, err := w.Store.Runs.Waiting(context.Background(), fixture.Account, "", w.Clock(), cursor, 2)
 		if err != nil || len(page) > 2 {
 			t.Fatal(len(page), err)
 		}
@@ -54,7 +54,7 @@ func (w *jobLists) listed(t *rapid.T) (jobs, drafts []string) {
 func TestListOfWhatWaitsHasTheJobsThatWait(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &jobLists{jobWorld: newJobWorld(t), waits: map[string]bool{}}
-		w.Store.RunStore.Jobs, w.service.Questions = w.jobWorld.jobs, w.jobWorld.jobs
+		w.Store.Runs.Jobs, w.service.Questions = w.jobWorld.jobs, w.jobWorld.jobs
 		w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 			switch last := r.Messages[len(r.Messages)-1]; {
 			case len(r.Tools) == 0 || last.Role == llm.ToolRole:
@@ -141,7 +141,7 @@ func TestWaitOfAJobNamesItsPlanAndItsEnd(t *testing.T) {
 	w := newJobWorld(t)
 	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))}
 	j := w.drive(t, w.start(t, "build", job.Order{Prompt: strings.Repeat("larga ", 50)}).ID)
-	list, _, err := w.Store.Waiting(t.Context(), fixture.Account, w.Chat.ID, w.Clock(), "", 10)
+	list, _, err := w.Store.Runs.Waiting(t.Context(), fixture.Account, w.Chat.ID, w.Clock(), "", 10)
 	if err != nil || len(list) != 2 || list[0].Run.JobID != j.ID {
 		t.Fatalf("%+v %v", list, err)
 	}
@@ -149,10 +149,10 @@ func TestWaitOfAJobNamesItsPlanAndItsEnd(t *testing.T) {
 	if got := list[1]; got.Kind != plan.WaitJob || got.Job != want || !got.Due.Equal(j.EndsAt) || got.Asked.Before(j.CreatedAt) {
 		t.Errorf("%+v, want %+v until %s", got, want, j.EndsAt)
 	}
-	if err := w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
-	if list, _, err := w.Store.Waiting(t.Context(), fixture.Account, "", w.Clock(), "", 10); len(list) != 0 || err != nil {
+	if list, _, err := w.Store.Runs.Waiting(t.Context(), fixture.Account, "", w.Clock(), "", 10); len(list) != 0 || err != nil {
 		t.Errorf("after its chat was deleted: %+v %v", list, err)
 	}
 }

@@ -27,13 +27,13 @@ func (p namedProviders) ProviderNames(context.Context, string) ([]string, error)
 // order starts a job of an agent, which has changes, and returns its problems, each as place and type.
 func (w *jobWorld) order(t *testing.T, patch string, scopes []auth.Scope, o job.Order) (job.Job, string) {
 	t.Helper()
-	agents := agent.Registry{Store: w.Store, Now: w.Clock}
+	agents := agent.Registry{Store: w.Store.Registry, Now: w.Clock}
 	name := fmt.Sprintf("a%d", len(w.started)+w.tried)
 	w.tried++
 	if _, err := agents.Put(t.Context(), fixture.Account, "ana", name, 0, json.RawMessage(patch)); err != nil {
 		t.Fatal(err)
 	}
-	w.jobs.Agents, w.jobs.Known = w.Store, agent.Known{Services: w.Store, Providers: namedProviders{"test", "openai"}}
+	w.jobs.Agents, w.jobs.Known = w.Store.Registry, agent.Known{Services: w.Store.Registry, Providers: namedProviders{"test", "openai"}}
 	o.At = w.Clock()
 	o.ID, o.Agent, o.Prompt = w.IDs.New(o.At), name, "¿Qué salas hay?"
 	o.Principal = auth.Principal{Account: fixture.Account, User: "ana", Scopes: scopes}
@@ -90,13 +90,13 @@ func TestAJobNamesOnlyWhatTheAccountHas(t *testing.T) {
 func TestAJobIsRefusedInAChatOfTheRouter(t *testing.T) {
 	w := newJobWorld(t)
 	routed := conversation.Chat{ID: w.IDs.New(w.Clock()), Company: 8, CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-	if err := w.Store.CreateChat(t.Context(), fixture.Account, routed); err != nil {
+	if err := w.Store.Chats.CreateChat(t.Context(), fixture.Account, routed); err != nil {
 		t.Fatal(err)
 	}
 	if _, got := w.order(t, `{"prompt":"Mira."}`, []auth.Scope{auth.ScopeAdmin}, job.Order{ChatID: routed.ID}); got != agent.ErrRouted.Code {
 		t.Errorf("%q", got)
 	}
-	list, _, err := w.Store.Messages(t.Context(), fixture.Account, routed.ID, "", 10)
+	list, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, routed.ID, "", 10)
 	if err != nil || len(list) != 0 {
 		t.Errorf("%+v %v", list, err)
 	}

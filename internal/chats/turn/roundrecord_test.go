@@ -190,7 +190,7 @@ func TestTheRecordIsTold(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", line, j.Output)
 		}
 	}
-	events, err := w.Store.JobStore.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
+	events, err := w.Store.Jobs.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestDeedsAreChecked(t *testing.T) {
 func TestWhoWatchesHearsOfACallOfNoTool(t *testing.T) {
 	w := newJobWorld(t, llm.Reply{Calls: slices.Concat(calls("deploy_site", `{"path":"a.go"}`).Calls, calls("list_things", `{}`).Calls)}, text("He mirado la carpeta."), text("He mirado la carpeta."))
 	j := w.workAt(t)
-	events, err := w.Store.JobStore.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
+	events, err := w.Store.Jobs.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestAProposalThatIsNotMadeIsOnRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newJobWorld(t)
-			w.Store.RunStore.Jobs = w.jobs
+			w.Store.Runs.Jobs = w.jobs
 			if c.rule.ID != "" {
 				w.setRules(t, c.rule)
 			}
@@ -377,7 +377,7 @@ func TestWhoWatchesHearsWhatARoundIsAbout(t *testing.T) {
 		text("No hay nada."), text("No hay nada."),
 	}
 	j := w.workAt(t, readA)
-	events, err := w.Store.JobStore.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
+	events, err := w.Store.Jobs.JobEvents(t.Context(), fixture.Account, j.ID, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

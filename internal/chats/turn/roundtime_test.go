@@ -41,7 +41,7 @@ func TestTheTimeOfAJobBoundsItsCalls(t *testing.T) {
 	if j.Status != job.Partial || j.StopReason != conversation.StopTime || j.Output != "No me ha dado tiempo." {
 		t.Errorf("%s %s: %s", j.Status, j.StopReason, j.Output)
 	}
-	set, err := w.Store.Settings(t.Context(), fixture.Account)
+	set, err := w.Store.Settings.Settings(t.Context(), fixture.Account)
 	if err != nil || len(set.Health) != 0 {
 		t.Errorf("%+v, %v", set.Health, err)
 	}

@@ -31,8 +31,8 @@ func TestThePlanOfAJobIsToldOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newJobWorld(t)
-			w.Store.RunStore.Jobs = w.jobs
-			if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{Conclude: &c.conclude}, w.Clock()); err != nil {
+			w.Store.Runs.Jobs = w.jobs
+			if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{Conclude: &c.conclude}, w.Clock()); err != nil {
 				t.Fatal(err)
 			}
 			w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("Hecho.")}
@@ -62,7 +62,7 @@ func TestAPlanThatItsRoundDoesNotKnowIsToldByTheAgent(t *testing.T) {
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 	runID := j.RunID
 	j.RunID, j.Status, j.Waited = "", job.Running, j.CreatedAt
-	if _, err := w.Store.SaveJob(t.Context(), j, nil); err != nil {
+	if _, err := w.Store.Jobs.SaveJob(t.Context(), j, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Confirm(w.Read(runID)); err != nil {

@@ -24,7 +24,7 @@ func (unknownBusiness) Read(context.Context, string, int64, string) string { ret
 // newRouterWorld returns a world whose messages go to the router.
 func newRouterWorld(t testing.TB, answers ...any) *world {
 	w := newWorld(t, answers...)
-	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Business: unknownBusiness{}}
+	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store.Router, Now: w.Clock}, Business: unknownBusiness{}}
 	return w
 }
 
@@ -48,7 +48,7 @@ func (w *world) route(t testing.TB, id, message string, at time.Time) turn.Reply
 
 func (w *world) memory(t testing.TB) agent.Memory {
 	t.Helper()
-	m, err := w.Store.Memory(t.Context(), fixture.Account, 7, "s", w.Clock())
+	m, err := w.Store.Router.Memory(t.Context(), fixture.Account, 7, "s", w.Clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestRetriedRouteReturnsStoredAnswer(t *testing.T) {
 	if again.Message.ID != first.Message.ID || again.Message.Content != "uno" || again.Routed == nil || again.Routed.Action != agent.Respond {
 		t.Errorf("%+v, then %+v", first, again)
 	}
-	messages, _, err := w.Store.Messages(t.Context(), fixture.Account, first.Chat.ID, "", 100)
+	messages, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, first.Chat.ID, "", 100)
 	if err != nil || len(messages) != 4 || len(w.model.asked) != 2 {
 		t.Errorf("%+v %v, asked %d times", messages, err, len(w.model.asked))
 	}

@@ -94,7 +94,7 @@ func TestTheRoutersOwnModelIsAskedOnceMore(t *testing.T) {
 	}
 	t.Run("nobody is there to do it", func(t *testing.T) {
 		w := newRouterWorld(t, decisionReply(announced))
-		if err := w.Store.PutRouterSettings(t.Context(), fixture.Account, 0, agent.Settings{Agents: []string{}}); err != nil {
+		if err := w.Store.Router.PutRouterSettings(t.Context(), fixture.Account, 0, agent.Settings{Agents: []string{}}); err != nil {
 			t.Fatal(err)
 		}
 		if w.route(t, w.IDs.New(w.Clock()), "reserva", w.Clock()); len(w.model.asked) != 1 {

@@ -26,7 +26,7 @@ func newTillWorld(t *testing.T, patch string, answers ...any) *world {
 	w := newRouterWorld(t, answers...)
 	w.letLook(t)
 	w.parrot(t)
-	agents := agent.Registry{Store: w.Store, Now: w.Clock}
+	agents := agent.Registry{Store: w.Store.Registry, Now: w.Clock}
 	if _, err := agents.Put(context.Background(), fixture.Account, "ana", "tendero", 0, json.RawMessage(patch)); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestWhatACustomerAskedForIsADraft(t *testing.T) {
 		t.Errorf("a repeated message is answered %+v", again)
 	}
 	w.route(t, w.IDs.New(w.Clock()), "sí", w.Clock())
-	r, err := w.Store.Run(context.Background(), fixture.Account, reply.Run.ID)
+	r, err := w.Store.Runs.Run(context.Background(), fixture.Account, reply.Run.ID)
 	if err != nil || r.Status != plan.Draft || len(w.Requests()) != 0 {
 		t.Errorf("the customer's yes made it %s, and %d requests, %v", r.Status, len(w.Requests()), err)
 	}
@@ -98,7 +98,7 @@ func TestTheRouterOffersOnlyLoopsThatAreForEverybody(t *testing.T) {
 		{till, []string{}, ""},
 	} {
 		w := newTillWorld(t, c.patch, decisionReply("Hola."))
-		if err := w.Store.PutRouterSettings(context.Background(), fixture.Account, 0, agent.Settings{Agents: c.named}); err != nil {
+		if err := w.Store.Router.PutRouterSettings(context.Background(), fixture.Account, 0, agent.Settings{Agents: c.named}); err != nil {
 			t.Fatal(err)
 		}
 		w.route(t, w.IDs.New(w.Clock()), "hola", w.Clock())
@@ -169,7 +169,7 @@ func TestAServerIsNotToldWhatALoopRead(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	list, _, err := w.Store.Messages(t.Context(), fixture.Account, conversation.RouterChat(fixture.Account, 7, "s"), "", 50)
+	list, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, conversation.RouterChat(fixture.Account, 7, "s"), "", 50)
 	if err != nil {
 		t.Fatal(err)
 	}

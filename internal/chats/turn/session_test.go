@@ -19,7 +19,7 @@ import (
 // when the session speaks for another person by then.
 func TestSessionPersonsCannotApproveTheirPlan(t *testing.T) {
 	w := newWorld(t)
-	if err := w.Store.SetRules(context.Background(), fixture.Account, 0, rule.Set{
+	if err := w.Store.Runs.SetRules(context.Background(), fixture.Account, 0, rule.Set{
 		Rules: []rule.Rule{{ID: "r1", Effect: rule.Ask, Method: "POST", Another: true, Reason: "Lo aprueba otra persona"}}, By: "ana", UpdatedAt: w.Clock(),
 	}); err != nil {
 		t.Fatal(err)

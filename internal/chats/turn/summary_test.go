@@ -138,14 +138,14 @@ func TestASummaryKeepsTheCircleOfWhatItWasMadeFrom(t *testing.T) {
 	w.send(t, "¿qué salas hay?")
 	m := &talker{summary: func(int) (llm.Reply, error) { return text("Preguntó por las salas: la Norte."), nil }}
 	talk(t, w, m, 2, 10)
-	sum, err := w.Store.Summary(context.Background(), fixture.Account, w.Chat.ID, w.Clock())
+	sum, err := w.Store.Chats.Summary(context.Background(), fixture.Account, w.Chat.ID, w.Clock())
 	if err != nil || !slices.Equal(sum.Read, []string{w.Server.ID}) || sum.Until == "" {
 		t.Errorf("%+v, %v", sum, err)
 	}
-	if err := w.Store.DeleteChat(context.Background(), fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(context.Background(), fixture.Account, w.Chat.ID); err != nil {
 		t.Fatal(err)
 	}
-	if sum, err = w.Store.Summary(context.Background(), fixture.Account, w.Chat.ID, w.Clock()); err != nil || sum.Text != "" {
+	if sum, err = w.Store.Chats.Summary(context.Background(), fixture.Account, w.Chat.ID, w.Clock()); err != nil || sum.Text != "" {
 		t.Errorf("it outlives its chat: %+v, %v", sum, err)
 	}
 }

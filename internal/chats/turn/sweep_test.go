@@ -43,7 +43,7 @@ func (w *world) dieDuringAnswer(t *testing.T, req turn.Request) {
 func (w *world) sweep(t *testing.T) int {
 	t.Helper()
 	s := conversation.Sweeper{
-		Store: w.Store, IDs: w.IDs, Now: w.Clock, Log: w.service.Log,
+		Store: w.Store.Chats, IDs: w.IDs, Now: w.Clock, Log: w.service.Log,
 		Notice: func(lang string) conversation.Message {
 			return conversation.Message{Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Content: "nobody answered in " + lang}
 		},
@@ -99,7 +99,7 @@ func TestSweepIgnoresAnsweredAndDeletedChats(t *testing.T) {
 		},
 		"the chat was deleted": func(t *testing.T, w *world) {
 			w.dieDuringAnswer(t, w.message("¿qué salas hay?"))
-			if err := w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
+			if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -111,7 +111,7 @@ func TestSweepIgnoresAnsweredAndDeletedChats(t *testing.T) {
 			if n := w.sweep(t); n != 0 {
 				t.Errorf("%d chats are told", n)
 			}
-			left, err := w.Store.LeftAnswers(t.Context(), w.Clock(), 10)
+			left, err := w.Store.Chats.LeftAnswers(t.Context(), w.Clock(), 10)
 			if err != nil || len(left) > 0 {
 				t.Errorf("left: %+v, %v", left, err)
 			}

@@ -37,7 +37,7 @@ func TestAPlanSaysWhatItTookFromALook(t *testing.T) {
 	if v.Where != "body.room" || v.Value != "n1" || v.MCPID != w.Server.ID || !v.At.Equal(read.UTC().Truncate(time.Millisecond)) || !w.Clock().Before(v.Until()) {
 		t.Errorf("%+v", v)
 	}
-	stored, err := w.Store.Run(context.Background(), fixture.Account, reply.Run.ID)
+	stored, err := w.Store.Runs.Run(context.Background(), fixture.Account, reply.Run.ID)
 	if err != nil || len(stored.Taken) != 1 || stored.Taken[0].Value != "n1" {
 		t.Errorf("stored are %+v, %v", stored.Taken, err)
 	}
@@ -81,7 +81,7 @@ func TestADraftIsLookedAtAgain(t *testing.T) {
 	if _, err = w.lookAgain(r, r.Digest[1:]+r.Digest[:1]); !errors.Is(err, plan.ErrStale) {
 		t.Errorf("another digest: %v", err)
 	}
-	now, err := w.Store.Run(context.Background(), fixture.Account, r.ID)
+	now, err := w.Store.Runs.Run(context.Background(), fixture.Account, r.ID)
 	if err != nil || !now.Taken[0].At.Equal(at) || now.Status != plan.Draft {
 		t.Errorf("%+v, %v", now.Taken, err)
 	}
@@ -109,7 +109,7 @@ func TestTwoLookAgainAtOnce(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Error(err)
 	}
-	now, err := w.Store.Run(context.Background(), fixture.Account, r.ID)
+	now, err := w.Store.Runs.Run(context.Background(), fixture.Account, r.ID)
 	if err != nil || now.EventSeq != r.EventSeq+len(errs) {
 		t.Errorf("%d events, %v", now.EventSeq, err)
 	}

@@ -23,7 +23,7 @@ func TestTheCardOfAToolHasItsDescriptionAndNoAbsentArgument(t *testing.T) {
 	}
 	allowed := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: []tool.Operation{order}}
 	s := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Tienda", Kind: tool.KindMCP, BaseURL: "https://shop.example", Active: true, Catalogue: allowed.Revision, Operations: 1}
-	if err := w.Store.CreateServer(t.Context(), fixture.Account, s, allowed, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, s, allowed, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.model.answers = []any{calls("mcp_request", fmt.Sprintf(`{"mcp_id":%q,"tool":"order","body":{"note":null,"sku":"A","gift":null}}`, s.ID))}

@@ -106,10 +106,10 @@ func newWorldWith(t testing.TB, d eligibility.Deployment, answers ...any) *world
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	return &world{w, model, &turn.Service{
-		Chats: w.Store, Answers: w.Store, Drafts: w.Store, Plans: w.Store, Servers: w.Store, Setups: w.Store,
+		Chats: w.Store.Chats, Answers: w.Store.Chats, Drafts: w.Store.Chats, Plans: &w.Store.Runs, Servers: w.Store.Registry, Setups: w.Store.Setups,
 		Runs: w.Runs, Schemas: schema.Compiler{}, Paid: payer(w, providers{model}, log, w.Eligibility(d, keys...)),
 		Tell: realtime.Nobody, DraftLife: 24 * time.Hour, IDs: w.IDs, Now: w.Clock, Log: log,
-		Usage: usage.Recorder{Store: w.Store, Now: w.Clock, Log: log},
+		Usage: usage.Recorder{Store: w.Store.Usage, Now: w.Clock, Log: log},
 	}}
 }
 
@@ -203,7 +203,7 @@ func (w *world) deletion() llm.Reply {
 // countMessages returns the number of the chat's messages.
 func (w *world) countMessages(t *testing.T) int {
 	t.Helper()
-	list, _, err := w.Store.Messages(t.Context(), fixture.Account, w.Chat.ID, "", 100)
+	list, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, w.Chat.ID, "", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -543,10 +543,10 @@ func TestProjectLimitsCatalogue(t *testing.T) {
 	w := newWorld(t, text("nada"))
 	ctx := context.Background()
 	p := conversation.Project{ID: w.IDs.New(w.Clock()), Name: "P", Context: "Somos <b>ACME</b>", MCPIDs: []string{"other"}, CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-	if err := w.Store.CreateProject(ctx, fixture.Account, p); err != nil {
+	if err := w.Store.Chats.CreateProject(ctx, fixture.Account, p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &p.ID}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &p.ID}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "salas")
@@ -655,11 +655,11 @@ func TestSessionIsCreatedOnceAndKeepsItsAttributes(t *testing.T) {
 	if system := prompted(w.model.asked[1]); !strings.Contains(system, "Habló de Francia") {
 		t.Error("the summary is not used")
 	}
-	chat, messages, _, err := w.Store.Session(context.Background(), fixture.Account, "session-001", "")
+	chat, messages, _, err := w.Store.Chats.Session(context.Background(), fixture.Account, "session-001", "")
 	if err != nil || chat.SessionID != "session-001" || len(messages) != 4 {
 		t.Errorf("%+v, %d messages, %v", chat, len(messages), err)
 	}
-	if _, _, _, err := w.Store.Session(context.Background(), "other", "session-001", ""); fault.KindOf(err) != fault.NotFound {
+	if _, _, _, err := w.Store.Chats.Session(context.Background(), "other", "session-001", ""); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("another account: %v", err)
 	}
 }
@@ -674,7 +674,7 @@ func TestLargeCatalogueTakesNoMorePrompt(t *testing.T) {
 		}})
 	}
 	big := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Big", Kind: tool.KindOpenAPI, BaseURL: "https://big.example", Active: true, Catalogue: c.Revision}
-	if err := w.Store.CreateServer(ctx, fixture.Account, big, c, nil); err != nil {
+	if err := w.Store.Registry.CreateServer(ctx, fixture.Account, big, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "la cosa 777")

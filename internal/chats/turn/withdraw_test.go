@@ -79,11 +79,11 @@ func TestAModelTakesADraftBack(t *testing.T) {
 // verifies checks the receipt of a run.
 func (w *world) verifies(t *testing.T, r plan.Run) {
 	t.Helper()
-	events, err := w.Store.Events(t.Context(), fixture.Account, r.ID, 0, 100)
+	events, err := w.Store.Runs.Events(t.Context(), fixture.Account, r.ID, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	revisions, err := w.Store.Revisions(t.Context(), r)
+	revisions, err := w.Store.Runs.Revisions(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

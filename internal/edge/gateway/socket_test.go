@@ -30,7 +30,7 @@ func (s *silent) Close(context.Context, string) error { return nil }
 func TestASocketNeedsATicketOrAToken(t *testing.T) {
 	store, at := fixture.Table(t), fixture.Epoch
 	put := func(secret string, kind auth.Kind, parent string) {
-		if err := store.PutToken(t.Context(), auth.Token{
+		if err := store.Access.PutToken(t.Context(), auth.Token{
 			Hash: ids.Hash(secret), Kind: kind, Account: "acme", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}, Parent: parent,
 			ExpiresAt: at.Add(time.Minute), CreatedAt: at,
 		}); err != nil {
@@ -40,7 +40,7 @@ func TestASocketNeedsATicketOrAToken(t *testing.T) {
 	put("token", auth.KindToken, "")
 	put("session", auth.KindSession, ids.Hash("token"))
 	desk := &realtime.Handler{
-		Connections: store, Tokens: store, Poster: &silent{}, Origins: []string{"https://page.example"},
+		Connections: store.Access, Tokens: store.Access, Poster: &silent{}, Origins: []string{"https://page.example"},
 		Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler),
 	}
 	handle := gateway.Socket(desk)
@@ -77,7 +77,7 @@ func TestASocketNeedsATicketOrAToken(t *testing.T) {
 			if err != nil || out.StatusCode != c.status || out.Body != "" || len(out.Headers) != 0 {
 				t.Errorf("%+v, %v, want %d and not a word", out, err, c.status)
 			}
-			if _, err := store.Connection(t.Context(), id); (err == nil) != (c.status == 200) {
+			if _, err := store.Access.Connection(t.Context(), id); (err == nil) != (c.status == 200) {
 				t.Errorf("the connection: %v", err)
 			}
 		})
@@ -87,12 +87,12 @@ func TestASocketNeedsATicketOrAToken(t *testing.T) {
 func TestASocketsMessageArrivesUnchanged(t *testing.T) {
 	store, posts := fixture.Table(t), &silent{}
 	desk := &realtime.Handler{
-		Connections: store, Tokens: store, Poster: posts, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
+		Connections: store.Access, Tokens: store.Access, Poster: posts, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
 	}
-	if err := store.PutToken(t.Context(), auth.Token{Hash: "h", Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: fixture.Epoch}); err != nil {
+	if err := store.Access.PutToken(t.Context(), auth.Token{Hash: "h", Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: fixture.Epoch}); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.AddConnection(t.Context(), realtime.Connection{
+	if err := store.Access.AddConnection(t.Context(), realtime.Connection{
 		Account: "acme", ID: "c", Parent: "h", ConnectedAt: fixture.Epoch, PingedAt: fixture.Epoch, ExpiresAt: fixture.Epoch.Add(time.Minute),
 	}); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestASocketsMessageArrivesUnchanged(t *testing.T) {
 	if out, err := handle(t.Context(), event("DISCONNECT", "", false)); err != nil || out.StatusCode != 200 {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if _, err := store.Connection(t.Context(), "c"); !errors.Is(err, realtime.ErrGone) {
+	if _, err := store.Access.Connection(t.Context(), "c"); !errors.Is(err, realtime.ErrGone) {
 		t.Error(err)
 	}
 }
@@ -136,7 +136,7 @@ func TestASocketsMessageArrivesUnchanged(t *testing.T) {
 func TestAFailingStoreRefusesConnections(t *testing.T) {
 	store := fixture.Table(t)
 	desk := &realtime.Handler{
-		Connections: store, Tokens: store, Poster: &silent{}, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
+		Connections: store.Access, Tokens: store.Access, Poster: &silent{}, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()

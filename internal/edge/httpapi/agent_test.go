@@ -55,7 +55,7 @@ func chatOf(t *testing.T, turns httpapi.Turns) http.Handler {
 	now, newID, log := func() time.Time { return fixture.Epoch }, ids.NewSource(nil).New, slog.New(slog.DiscardHandler)
 	return httpapi.Router(httpapi.Config{
 		Now: now, NewID: newID, Trace: func(context.Context) string { return "trace" }, Log: log,
-		Once: &replay.Once{Store: fixture.Table(t), NewID: newID, Now: now, Log: log},
+		Once: &replay.Once{Store: fixture.Table(t).Access, NewID: newID, Now: now, Log: log},
 	}, turns)
 }
 

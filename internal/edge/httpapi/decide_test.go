@@ -30,14 +30,14 @@ type bench struct {
 
 func newBench(t *testing.T) bench {
 	w := fixture.NewWorld(t)
-	c := httpapi.Config{Now: w.Clock, NewID: w.IDs.New, Trace: func(context.Context) string { return "trace-1" }, Rules: w.Store}
+	c := httpapi.Config{Now: w.Clock, NewID: w.IDs.New, Trace: func(context.Context) string { return "trace-1" }, Rules: w.Store.Runs}
 	turns := &turn.Service{
-		Chats: w.Store, Answers: w.Store, Drafts: w.Store, Plans: w.Store, Servers: w.Store, Setups: w.Store,
+		Chats: w.Store.Chats, Answers: w.Store.Chats, Drafts: w.Store.Chats, Plans: w.Store.Runs, Servers: w.Store.Registry, Setups: w.Store.Setups,
 		Runs: w.Runs, IDs: w.IDs, Now: w.Clock, DraftLife: time.Hour,
 	}
 	return bench{w, t, map[httpapi.Function]http.Handler{
 		httpapi.FunctionChat: httpapi.Chat(c, turns, w.Runs), httpapi.FunctionConfirm: httpapi.Confirm(c, w.Runs), httpapi.FunctionRecords: httpapi.Records(c, httpapi.Stores{
-			Projects: w.Store, Servers: w.Store, Chats: w.Store, Loops: w.Store, Runs: w.Store, Receipts: w.Store,
+			Projects: w.Store.Chats, Servers: w.Store.Registry, Chats: w.Store.Chats, Loops: w.Store.Registry, Runs: w.Store.Runs, Receipts: w.Store.Receipts,
 		}, nil, nil),
 		httpapi.FunctionRegistry: httpapi.Registry(c, nil, nil),
 	}}

@@ -60,7 +60,7 @@ func TestADeliveryToTheRouterIsOneTurn(t *testing.T) {
 	now := func() time.Time { return fixture.Epoch }
 	newID := ids.NewSource(nil).New
 	service := func() *auth.Webhooks {
-		return &auth.Webhooks{Store: table, Secrets: secrets.NewWebhooks(manager, now), NewID: newID, Now: now}
+		return &auth.Webhooks{Store: table.Access, Secrets: secrets.NewWebhooks(manager, now), NewID: newID, Now: now}
 	}
 	w, secret, err := service().Create(t.Context(), auth.Principal{Account: "acme", User: "ana"}, "n8n")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestADeliveryToTheRouterIsOneTurn(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
 		functions = append(functions, httpapi.Router(httpapi.Config{
 			Now: now, NewID: newID, Trace: func(context.Context) string { return "trace" }, Log: log, Webhooks: service(),
-			Once: &replay.Once{Store: table, NewID: newID, Now: now, Log: log},
+			Once: &replay.Once{Store: table.Access, NewID: newID, Now: now, Log: log},
 		}, turns))
 	}
 	deliver := func(function http.Handler, id string) *httptest.ResponseRecorder {

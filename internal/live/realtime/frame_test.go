@@ -30,8 +30,8 @@ func TestPushesHaveTheirWireFormat(t *testing.T) {
 		`{"type":"ai:text_end","at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","turn":"t1"}}`:                                                                                                                                                       realtime.TextEnd("c1", "t1"),
 	} {
 		store, o := fixture.Table(t), newFakePoster("a")
-		connect(t, store, "acme", "a")
-		h := hub(store, o, at)
+		connect(t, store.Access, "acme", "a")
+		h := hub(store.Access, o, at)
 		h.Notify(ctx, "acme", event)
 		if len(o.boxes["a"]) != 1 {
 			t.Fatalf("%d pushes of %s", len(o.boxes["a"]), event.Type)
@@ -46,8 +46,8 @@ func TestPushesHaveTheirWireFormat(t *testing.T) {
 // three and six bytes per character.
 func TestPushFitsOneFrame(t *testing.T) {
 	store, o := fixture.Table(t), newFakePoster("a")
-	connect(t, store, "acme", "a")
-	h := hub(store, o, now)
+	connect(t, store.Access, "acme", "a")
+	h := hub(store.Access, o, now)
 	for _, size := range []int{0, 1 << 10, 27 << 10, 28 << 10, 31 << 10, 32 << 10, 33 << 10, 128 << 10, 1 << 20} {
 		for name, letter := range map[string]string{"ascii": "a", "euro": "€", "control": "\x01", "html": "<"} {
 			text := strings.Repeat(letter, size/len(letter))
@@ -90,8 +90,8 @@ func TestPushFitsOneFrame(t *testing.T) {
 
 func TestUnencodableEventDoesNotBlockOthers(t *testing.T) {
 	store, o := fixture.Table(t), newFakePoster("a")
-	connect(t, store, "acme", "a")
-	hub(store, o, now).Notify(ctx, "acme",
+	connect(t, store.Access, "acme", "a")
+	hub(store.Access, o, now).Notify(ctx, "acme",
 		realtime.Event{Type: "odd", Data: make(chan int)}, realtime.Event{Type: "list", Data: []int{1}},
 		realtime.Event{Type: "null", Data: (*int)(nil)}, realtime.Event{Type: "plain", ChatID: "c1"})
 	list := o.box(t, "a")

@@ -15,13 +15,14 @@ import (
 	"piloto/internal/access/rate"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
+	"piloto/internal/store"
 )
 
 // setup is a Handler over a table and a fake poster, with a clock that the test sets.
 type setup struct {
 	*realtime.Handler
 	t     testing.TB
-	table *fixture.Stores
+	table store.Stores
 	*fakePoster
 	at time.Time
 }
@@ -29,7 +30,7 @@ type setup struct {
 func newSetup(t testing.TB) *setup {
 	r := &setup{t: t, table: fixture.Table(t), fakePoster: newFakePoster(), at: now}
 	r.Handler = &realtime.Handler{
-		Connections: r.table, Tokens: r.table, Poster: r.fakePoster, Origins: []string{"https://page.example"},
+		Connections: r.table.Access, Tokens: r.table.Access, Poster: r.fakePoster, Origins: []string{"https://page.example"},
 		Now: func() time.Time { return r.at }, Log: discard,
 	}
 	return r
@@ -38,7 +39,7 @@ func newSetup(t testing.TB) *setup {
 // token stores a token. Scope "" means no scope.
 func (r *setup) token(secret, account, user string, scope auth.Scope, ends time.Time) {
 	r.t.Helper()
-	if err := r.table.PutToken(ctx, auth.Token{
+	if err := r.table.Access.PutToken(ctx, auth.Token{
 		Hash: ids.Hash(secret), Kind: auth.KindToken, Account: account, User: user, Scopes: []auth.Scope{scope}, ExpiresAt: ends, CreatedAt: now,
 	}); err != nil {
 		r.t.Fatal(err)
@@ -95,17 +96,17 @@ func TestConnectRefusesUnauthorizedClients(t *testing.T) {
 	r.token("mute", "acme", "ana", "", time.Time{})
 	r.token("dated", "acme", "ana", auth.ScopeChat, now.Add(time.Second))
 	ticket := func(token string) string {
-		p, err := auth.Authenticate(ctx, r.table, token, now, auth.KindToken)
+		p, err := auth.Authenticate(ctx, r.table.Access, token, now, auth.KindToken)
 		if err != nil {
 			t.Fatal(err)
 		}
-		secret, _, err := auth.NewTicket(ctx, r.table, p, now)
+		secret, _, err := auth.NewTicket(ctx, r.table.Access, p, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return secret
 	}
-	session, err := auth.SessionFor(ctx, r.table, "token", auth.KindToken, now, time.Hour)
+	session, err := auth.SessionFor(ctx, r.table.Access, "token", auth.KindToken, now, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestConnectRefusesUnauthorizedClients(t *testing.T) {
 		if err := r.Connect(ctx, c.visit); !errors.Is(err, c.err) || (c.err == nil) != (err == nil) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if _, err := r.table.Connection(ctx, c.visit.ID); (err == nil) != (c.err == nil) {
+		if _, err := r.table.Access.Connection(ctx, c.visit.ID); (err == nil) != (c.err == nil) {
 			t.Errorf("%s: the connection: %v", c.name, err)
 		}
 	}
@@ -164,7 +165,7 @@ func TestClientMayOnlyPing(t *testing.T) {
 	if got := types(list); !slices.Equal(got, []string{"hello", "pong"}) || list[0].Data["ping_seconds"] != 120.0 || *list[1].Seq != 0 {
 		t.Errorf("the first ping: %+v", list)
 	}
-	hub(r.table, r.fakePoster, now).Notify(ctx, "acme", messageEvent("m1"), messageEvent("m2"))
+	hub(r.table.Access, r.fakePoster, now).Notify(ctx, "acme", messageEvent("m1"), messageEvent("m2"))
 	r.box(t, "a")
 	list = r.send("a", `{"action":"ping","more":[1]}`)
 	if got := types(list); !slices.Equal(got, []string{"pong"}) || *list[0].Seq != 2 {
@@ -219,21 +220,21 @@ func TestConnectionEndsWithItsTokenAtNextPing(t *testing.T) {
 		ends time.Time
 		end  func(session string)
 	}{
-		{"revoked", time.Time{}, func(string) { _ = r.table.DeleteToken(ctx, ids.Hash("revoked")) }},
+		{"revoked", time.Time{}, func(string) { _ = r.table.Access.DeleteToken(ctx, ids.Hash("revoked")) }},
 		{"over", now.Add(time.Minute), func(string) { r.at = now.Add(time.Minute) }},
-		{"signed out", time.Time{}, func(session string) { _ = r.table.DeleteToken(ctx, ids.Hash(session)) }},
+		{"signed out", time.Time{}, func(session string) { _ = r.table.Access.DeleteToken(ctx, ids.Hash(session)) }},
 	} {
 		r.at = now
 		r.token(c.name, "acme", "ana", auth.ScopeChat, c.ends)
-		session, err := auth.SessionFor(ctx, r.table, c.name, auth.KindToken, now, time.Hour)
+		session, err := auth.SessionFor(ctx, r.table.Access, c.name, auth.KindToken, now, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := auth.Authenticate(ctx, r.table, session, now, auth.KindSession)
+		p, err := auth.Authenticate(ctx, r.table.Access, session, now, auth.KindSession)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ticket, _, err := auth.NewTicket(ctx, r.table, p, now)
+		ticket, _, err := auth.NewTicket(ctx, r.table.Access, p, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,14 +245,14 @@ func TestConnectionEndsWithItsTokenAtNextPing(t *testing.T) {
 		r.send(c.name, ping)
 		c.end(session)
 		if c.name == "over" { // known when it connected: nothing is pushed after that time
-			hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("secret"))
+			hub(r.table.Access, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("secret"))
 			if list := r.box(t, c.name); len(list) != 0 {
 				t.Errorf("told after its end: %v", types(list))
 			}
 		}
 		r.send(c.name, ping)
 		r.wantClosed(c.name, "error auth_required")
-		if _, err := r.table.Connection(ctx, c.name); !errors.Is(err, realtime.ErrGone) {
+		if _, err := r.table.Access.Connection(ctx, c.name); !errors.Is(err, realtime.ErrGone) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -271,13 +272,13 @@ func TestSignOutEndsPushesAtOnce(t *testing.T) {
 		r.send(id, ping)
 	}
 	end := func() {
-		if err := errors.Join(r.table.DeleteToken(ctx, ids.Hash("session")), realtime.Disconnect(ctx, r.table, "acme", ids.Hash("session"), r.at)); err != nil {
+		if err := errors.Join(r.table.Access.DeleteToken(ctx, ids.Hash("session")), realtime.Disconnect(ctx, r.table.Access, "acme", ids.Hash("session"), r.at)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	end()
 	for _, account := range []string{"acme", "other"} {
-		hub(r.table, r.fakePoster, r.at).Notify(ctx, account, messageEvent("secret"))
+		hub(r.table.Access, r.fakePoster, r.at).Notify(ctx, account, messageEvent("secret"))
 	}
 	for id, token := range opened {
 		if told := len(r.box(t, id)) > 0; told == (token == "session") {
@@ -288,24 +289,24 @@ func TestSignOutEndsPushesAtOnce(t *testing.T) {
 	r.wantClosed("b", "error auth_required")
 
 	r.token("session", "acme", "ana", auth.ScopeChat, time.Time{})
-	r.Connections = interruptedConnections{r.table, end}
+	r.Connections = interruptedConnections{r.table.Access, end}
 	if err := r.Connect(ctx, realtime.ConnectRequest{ID: "late", Token: "session"}); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("who connects while the session ends: %v", err)
 	}
-	if _, err := r.table.Connection(ctx, "late"); !errors.Is(err, realtime.ErrGone) {
+	if _, err := r.table.Access.Connection(ctx, "late"); !errors.Is(err, realtime.ErrGone) {
 		t.Errorf("it is still connected: %v", err)
 	}
 }
 
 // interruptedConnections calls a function just before a connection is added.
 type interruptedConnections struct {
-	*fixture.Stores
+	*store.AccessStore
 	before func()
 }
 
 func (m interruptedConnections) AddConnection(ctx context.Context, c realtime.Connection) error {
 	m.before()
-	return m.Stores.AddConnection(ctx, c)
+	return m.AccessStore.AddConnection(ctx, c)
 }
 
 // TestClientWithoutPingsGetsNoPushesAndSeesGap: a client that does not prove that its token is
@@ -317,18 +318,18 @@ func TestClientWithoutPingsGetsNoPushesAndSeesGap(t *testing.T) {
 	r.send("a", ping)
 	for range 3 { // pings keep the connection
 		r.at = r.at.Add(9*time.Minute + 30*time.Second) // as a page in a hidden tab does
-		hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
+		hub(r.table.Access, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
 		if list := r.box(t, "a"); len(list) != 1 {
 			t.Fatalf("told %v", types(list))
 		}
 		r.send("a", ping)
 	}
-	before, err := r.table.Connection(ctx, "a")
+	before, err := r.table.Access.Connection(ctx, "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.at = r.at.Add(10 * time.Minute)
-	hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("missed"))
+	hub(r.table.Access, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("missed"))
 	if list := r.box(t, "a"); len(list) != 0 {
 		t.Errorf("told %v", types(list))
 	}
@@ -338,7 +339,7 @@ func TestClientWithoutPingsGetsNoPushesAndSeesGap(t *testing.T) {
 	}
 	r.at = now.Add(realtime.Forgotten) // no longer than the maximum life of a connection
 	r.send("a", ping)
-	hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
+	hub(r.table.Access, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
 	if list := r.box(t, "a"); len(list) != 0 {
 		t.Errorf("after its life, told %v", types(list))
 	}
@@ -357,7 +358,7 @@ func TestOldestConnectionsOfUserAreClosed(t *testing.T) {
 		t.Errorf("closed %v, want %v", r.closed, want)
 	}
 	r.wantClosed("ana-00", "error realtime.replaced")
-	hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
+	hub(r.table.Access, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
 	told := 0
 	for id := range r.boxes {
 		told += len(r.box(t, id))
@@ -391,7 +392,7 @@ func TestLeaveRemovesConnectionAndUnknownOneIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if list, err := r.table.Connections(ctx, "acme"); err != nil || len(list) != 0 {
+	if list, err := r.table.Access.Connections(ctx, "acme"); err != nil || len(list) != 0 {
 		t.Error(list, err)
 	}
 	r.boxes["a"] = nil // the client is still connected, only its row is gone

@@ -25,13 +25,13 @@ func messageEvent(id string) realtime.Event {
 
 func TestNotifyReachesOnlyConnectionsOfAccount(t *testing.T) {
 	store, o := fixture.Table(t), newFakePoster("a", "b", "theirs", "over")
-	connect(t, store, "acme", "a")
-	connect(t, store, "acme", "b")
-	connect(t, store, "acme2", "theirs")
-	if err := store.AddConnection(ctx, realtime.Connection{Account: "acme", ID: "over", ConnectedAt: now.Add(-time.Hour), ExpiresAt: now}); err != nil {
+	connect(t, store.Access, "acme", "a")
+	connect(t, store.Access, "acme", "b")
+	connect(t, store.Access, "acme2", "theirs")
+	if err := store.Access.AddConnection(ctx, realtime.Connection{Account: "acme", ID: "over", ConnectedAt: now.Add(-time.Hour), ExpiresAt: now}); err != nil {
 		t.Fatal(err)
 	}
-	h := hub(store, o, now)
+	h := hub(store.Access, o, now)
 	h.Notify(ctx, "acme", messageEvent("m1"), realtime.Text("c1", "t", 0, "Ho"), messageEvent("m2"))
 	h.Notify(ctx, "acme", messageEvent("m3"))
 	h.Notify(ctx, "acme", realtime.TextEnd("c1", "t"))
@@ -47,9 +47,9 @@ func TestNotifyReachesOnlyConnectionsOfAccount(t *testing.T) {
 // TestNobodyIsLookedForWhileNobodyIsConnected: the store would not answer.
 func TestNobodyIsLookedForWhileNobodyIsConnected(t *testing.T) {
 	store, o := fixture.Table(t), newFakePoster("a")
-	connect(t, store, "acme", "a")
+	connect(t, store.Access, "acme", "a")
 	idle := true
-	h := hub(store, o, now)
+	h := hub(store.Access, o, now)
 	h.Idle = func() bool { return idle }
 	h.Notify(ctx, "acme", messageEvent("m1"))
 	if h.Watched(ctx, "acme") || len(o.box(t, "a")) != 0 {
@@ -85,17 +85,17 @@ func TestAccountIsWatchedWhileClientIsConnected(t *testing.T) {
 func TestEventsGoToWhoHasTheChatOpen(t *testing.T) {
 	store, o := fixture.Table(t), newFakePoster("here", "elsewhere", "nowhere", "silent")
 	for id, chat := range map[string]string{"here": "c1", "elsewhere": "c2", "nowhere": "", "silent": "-"} {
-		connect(t, store, "acme", id)
+		connect(t, store.Access, "acme", id)
 		if chat != "-" {
-			if err := store.Look(ctx, "acme", id, chat); err != nil {
+			if err := store.Access.Look(ctx, "acme", id, chat); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := store.Look(ctx, "acme", "gone", "c1"); !errors.Is(err, realtime.ErrGone) {
+	if err := store.Access.Look(ctx, "acme", "gone", "c1"); !errors.Is(err, realtime.ErrGone) {
 		t.Errorf("a connection that does not exist looks: %v", err)
 	}
-	hub(store, o, now).Notify(ctx, "acme", messageEvent("m1"), realtime.Text("c1", "t", 0, "Ho"), messageEvent("m2"))
+	hub(store.Access, o, now).Notify(ctx, "acme", messageEvent("m1"), realtime.Text("c1", "t", 0, "Ho"), messageEvent("m2"))
 	for id, want := range map[string][]string{
 		"here": {"message", "ai:text", "message"}, "silent": {"message", "ai:text", "message"}, "elsewhere": {"chat"}, "nowhere": {"chat"},
 	} {
@@ -147,9 +147,9 @@ func (r *reads) Connections(ctx context.Context, account string) ([]realtime.Con
 
 func TestConcurrentNotifiesLeaveNoGapInNumbers(t *testing.T) {
 	store, o := fixture.Table(t), newFakePoster("a", "b")
-	connect(t, store, "acme", "a")
-	connect(t, store, "acme", "b")
-	h := hub(store, o, now)
+	connect(t, store.Access, "acme", "a")
+	connect(t, store.Access, "acme", "b")
+	h := hub(store.Access, o, now)
 	const tellers, each = 20, 6
 	var start, done sync.WaitGroup
 	start.Add(1)

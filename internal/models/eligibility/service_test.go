@@ -79,7 +79,7 @@ func newOffice(t *testing.T, d eligibility.Deployment, keys ...string) *office {
 
 func (o *office) status(t *testing.T) eligibility.Status {
 	t.Helper()
-	s, err := o.service.Status(context.Background(), account, o.world.Store, models{o.probe})
+	s, err := o.service.Status(context.Background(), account, o.world.Store.Wallet, models{o.probe})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestAChangedSettingIsNotOverwritten(t *testing.T) {
 }
 
 func TestAFailedReadIsAnInternalError(t *testing.T) {
-	s := &eligibility.Service{Store: fixture.Table(t), Keys: unreadable{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	s := &eligibility.Service{Store: fixture.Table(t).Settings, Keys: unreadable{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 	if p, block := s.Decide(context.Background(), eligibility.Question{Account: ids.NewTrace()}); p != nil || block == nil || block.Reason != eligibility.InternalError {
 		t.Errorf("%+v, %+v", p, block)
 	}

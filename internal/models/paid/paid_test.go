@@ -96,7 +96,7 @@ func answers(context.Context, string, llm.Request) (llm.Reply, error) {
 // recorded returns the records of the account, and the tokens that are held and used.
 func (w *world) recorded(t *testing.T) (turns []credit.Turn, held, used int) {
 	t.Helper()
-	err := w.Store.Turns(t.Context(), fixture.Account, w.Clock().Add(-time.Hour), w.Clock().Add(time.Hour), func(r credit.Turn) bool {
+	err := w.Store.Wallet.Turns(t.Context(), fixture.Account, w.Clock().Add(-time.Hour), w.Clock().Add(time.Hour), func(r credit.Turn) bool {
 		turns = append(turns, r)
 		return true
 	})

@@ -135,17 +135,17 @@ func TestReceiptSignedByKMSIsValid(t *testing.T) {
 	ctx := context.Background()
 	_, signer := newService(t, elliptic.P256())
 	w := fixture.NewWorld(t)
-	w.Runs.Sealer = &receipt.Sealer{Store: w.Store, Signer: signer, Now: w.Clock, Log: slog.New(slog.DiscardHandler)}
+	w.Runs.Sealer = &receipt.Sealer{Store: w.Store.Receipts, Signer: signer, Now: w.Clock, Log: slog.New(slog.DiscardHandler)}
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
 	w.Execute(r.ID)
-	links, err := w.Store.Links(ctx, fixture.Account, 0, 10)
+	links, err := w.Store.Receipts.Links(ctx, fixture.Account, 0, 10)
 	if err != nil || len(links) != 1 {
 		t.Fatalf("%v, %v", links, err)
 	}
-	keys, err := w.Store.SigningKeys(ctx)
+	keys, err := w.Store.Receipts.SigningKeys(ctx)
 	if err != nil || len(keys) != 1 || keys[0].Alg != receipt.ECDSAP256 {
 		t.Fatalf("%v, %v", keys, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/run"
+	"piloto/internal/store"
 	"piloto/internal/tools/tool"
 )
 
@@ -75,7 +76,7 @@ func newSealing(t *testing.T) *sealing {
 // rotate simulates another process with another key.
 func (s *sealing) rotate(f *flaky) {
 	s.signer = f
-	s.sealer = &receipt.Sealer{Store: s.Store, Signer: f, Now: s.Clock, Log: slog.New(slog.DiscardHandler)}
+	s.sealer = &receipt.Sealer{Store: s.Store.Receipts, Signer: f, Now: s.Clock, Log: slog.New(slog.DiscardHandler)}
 	s.Runs.Sealer = s.sealer
 }
 
@@ -93,17 +94,17 @@ func (s *sealing) endRun() plan.Run {
 func (s *sealing) receipt(id string) receipt.Receipt {
 	s.t.Helper()
 	ctx, r := context.Background(), s.Read(id)
-	revisions, err := s.Store.Revisions(ctx, r)
+	revisions, err := s.Store.Runs.Revisions(ctx, r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	events, err := s.Store.Events(ctx, fixture.Account, id, 0, 1000)
+	events, err := s.Store.Runs.Events(ctx, fixture.Account, id, 0, 1000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	made := receipt.New(r, revisions, events)
 	if r.Link > 0 {
-		l, err := s.Store.Link(ctx, fixture.Account, r.Link)
+		l, err := s.Store.Receipts.Link(ctx, fixture.Account, r.Link)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -116,11 +117,11 @@ func (s *sealing) receipt(id string) receipt.Receipt {
 func (s *sealing) checkAll(ids ...string) []receipt.Link {
 	s.t.Helper()
 	ctx := context.Background()
-	keys, err := s.Store.SigningKeys(ctx)
+	keys, err := s.Store.Receipts.SigningKeys(ctx)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	links, err := s.Store.Links(ctx, fixture.Account, 0, 1000)
+	links, err := s.Store.Receipts.Links(ctx, fixture.Account, 0, 1000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func TestSealPlacesRunsThatEndAtOnce(t *testing.T) {
 	start, errs := make(chan struct{}), make([]error, many)
 	var sealers [processes]*receipt.Sealer
 	for i := range sealers {
-		sealers[i] = &receipt.Sealer{Store: s.Store, Signer: s.signer, Now: s.Clock, Log: slog.New(slog.DiscardHandler)}
+		sealers[i] = &receipt.Sealer{Store: s.Store.Receipts, Signer: s.signer, Now: s.Clock, Log: slog.New(slog.DiscardHandler)}
 	}
 	var all sync.WaitGroup
 	for i, id := range ids {
@@ -287,7 +288,7 @@ func TestRotationKeepsOldKeys(t *testing.T) {
 	before := s.signer
 	s.rotate(newSigner(t))
 	now := s.endRun()
-	keys, err := s.Store.SigningKeys(context.Background())
+	keys, err := s.Store.Receipts.SigningKeys(context.Background())
 	if err != nil || len(keys) != 2 || keys[0].Until == nil || keys[1].Until != nil || !keys[0].Until.Equal(keys[1].From) {
 		t.Fatalf("%+v, %v", keys, err)
 	}
@@ -298,7 +299,7 @@ func TestRotationKeepsOldKeys(t *testing.T) {
 	// A process that still has the old key continues; both keys keep their times.
 	s.rotate(before)
 	late := s.endRun()
-	if again, err := s.Store.SigningKeys(context.Background()); err != nil || len(again) != 2 || !again[0].From.Equal(keys[0].From) {
+	if again, err := s.Store.Receipts.SigningKeys(context.Background()); err != nil || len(again) != 2 || !again[0].From.Equal(keys[0].From) {
 		t.Errorf("%+v, %v", again, err)
 	}
 	s.checkAll(old.ID, now.ID, late.ID)
@@ -308,13 +309,13 @@ func TestChainBelongsToOneAccount(t *testing.T) {
 	s := newSealing(t)
 	r := s.endRun()
 	ctx := context.Background()
-	if links, err := s.Store.Links(ctx, "theirs", 0, 10); err != nil || len(links) != 0 {
+	if links, err := s.Store.Receipts.Links(ctx, "theirs", 0, 10); err != nil || len(links) != 0 {
 		t.Errorf("%v, %v", links, err)
 	}
-	if _, err := s.Store.Link(ctx, "theirs", 1); !errors.Is(err, receipt.ErrNoLink) {
+	if _, err := s.Store.Receipts.Link(ctx, "theirs", 1); !errors.Is(err, receipt.ErrNoLink) {
 		t.Errorf("%v", err)
 	}
-	if tip, err := s.Store.Tip(ctx, "theirs"); err != nil || tip.Seq != 0 {
+	if tip, err := s.Store.Receipts.Tip(ctx, "theirs"); err != nil || tip.Seq != 0 {
 		t.Errorf("%v, %v", tip, err)
 	}
 	if err := s.sealer.Seal(ctx, run.Key{Account: "theirs", RunID: r.ID}); !errors.Is(err, plan.ErrRunNotFound) {
@@ -335,7 +336,7 @@ func TestPlaceIsTakenOnce(t *testing.T) {
 	one, two := s.endRun(), s.endRun()
 	links := map[string]receipt.Link{}
 	for _, id := range []string{one.ID, two.ID} {
-		l, err := s.Store.Ended(ctx, fixture.Account, id)
+		l, err := s.Store.Receipts.Ended(ctx, fixture.Account, id)
 		if err == nil {
 			links[id], err = l.Chained(receipt.Link{}, s.Clock())
 		}
@@ -343,17 +344,17 @@ func TestPlaceIsTakenOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Store.Place(ctx, links[one.ID], s.Clock()); err != nil {
+	if err := s.Store.Receipts.Place(ctx, links[one.ID], s.Clock()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.Place(ctx, links[two.ID], s.Clock()); !errors.Is(err, fault.ErrMoved) {
+	if err := s.Store.Receipts.Place(ctx, links[two.ID], s.Clock()); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("the place is another's: %v", err)
 	}
 	again, err := links[one.ID].Chained(links[one.ID], s.Clock())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.Place(ctx, again, s.Clock()); !errors.Is(err, fault.ErrMoved) {
+	if err := s.Store.Receipts.Place(ctx, again, s.Clock()); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("the run has a place: %v", err)
 	}
 	if _, err := s.sweep(); err != nil {
@@ -362,4 +363,4 @@ func TestPlaceIsTakenOnce(t *testing.T) {
 	s.checkAll(one.ID, two.ID)
 }
 
-var _ receipt.Store = (*fixture.Stores)(nil)
+var _ receipt.Store = store.Stores{}.Receipts

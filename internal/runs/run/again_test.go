@@ -207,7 +207,7 @@ func TestADraftThatCannotBeSentIsToldAtOnce(t *testing.T) {
 			must(t, w.Confirm(r))
 			w.Execute(r.ID)
 			if c.preview {
-				_, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview})
+				_, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview})
 				must(t, err)
 			}
 			answer = c.after

@@ -47,7 +47,7 @@ func TestApproveRefuses(t *testing.T) {
 		"whoever confirmed":                    {another, nil, func(a *run.Approval) { a.User = "ana" }, plan.ErrSelfApproval},
 		"whoever confirmed, otherwise written": {another, nil, func(a *run.Approval) { a.User = "Ána.\u200b " }, plan.ErrSelfApproval},
 		"whom the session speaks for": {another, func(t testing.TB, w manualWorld, r plan.Run) {
-			_, err := w.Store.OpenSession(t.Context(), fixture.Account, conversation.Chat{ID: r.ChatID, SessionID: "s-1", UserID: "berta", CreatedAt: w.Clock(), UpdatedAt: w.Clock()})
+			_, err := w.Store.Chats.OpenSession(t.Context(), fixture.Account, conversation.Chat{ID: r.ChatID, SessionID: "s-1", UserID: "berta", CreatedAt: w.Clock(), UpdatedAt: w.Clock()})
 			must(t, err)
 		}, func(a *run.Approval) { a.User = "BERTA!" }, plan.ErrSelfApproval},
 		"without the scope":                   {another, nil, func(a *run.Approval) { a.MayApprove = false }, auth.ErrScope},
@@ -355,7 +355,7 @@ func TestConfirmDisplacesOnlyWaitingRun(t *testing.T) {
 	next := w.Draft(plan.Proposal{Goal: "Otra", Steps: []plan.ProposedStep{readingStep("x")}})
 	chat := w.ChatNow()
 	must(t, w.approve(slow.ID, "s1", nil))
-	_, err := w.Store.Confirm(context.Background(), next, chat, "x", "ana", w.Clock(), run.Record{At: w.Clock(), Type: plan.EventConfirmed})
+	_, err := w.Store.Runs.Confirm(context.Background(), next, chat, "x", "ana", w.Clock(), run.Record{At: w.Clock(), Type: plan.EventConfirmed})
 	if !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("the store: %v", err)
 	}

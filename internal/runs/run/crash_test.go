@@ -213,7 +213,7 @@ func (m *mortal) begin(dieAt int) plan.Run {
 
 // newSealer gives the process a new sealer, as after a start.
 func (m *mortal) newSealer() {
-	m.sealer = &receipt.Sealer{Store: m.Store, Signer: m.signer, Now: m.Clock, Log: slog.New(slog.DiscardHandler)}
+	m.sealer = &receipt.Sealer{Store: m.Store.Receipts, Signer: m.signer, Now: m.Clock, Log: slog.New(slog.DiscardHandler)}
 	m.Runs.Sealer = m.sealer
 }
 
@@ -313,7 +313,7 @@ func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 		t.Errorf("%s: %v stay booked, and nothing is in doubt", when, m.rooms)
 	}
 	checkEvents(t, m.World, r)
-	l, err := m.Store.Link(context.Background(), fixture.Account, r.Link)
+	l, err := m.Store.Receipts.Link(context.Background(), fixture.Account, r.Link)
 	if err != nil || l.RunID != r.ID || l.Events != r.EventSeq || l.Signature == nil {
 		t.Errorf("%s: its receipt is link %d: %+v, %v", when, r.Link, l, err)
 	}
@@ -324,9 +324,9 @@ func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 func (m *mortal) checkSigned(t *testing.T) {
 	t.Helper()
 	ctx := context.Background()
-	keys, err := m.Store.SigningKeys(ctx)
+	keys, err := m.Store.Receipts.SigningKeys(ctx)
 	must(t, err)
-	links, err := m.Store.Links(ctx, fixture.Account, 0, 10_000)
+	links, err := m.Store.Receipts.Links(ctx, fixture.Account, 0, 10_000)
 	must(t, err)
 	for _, p := range receipt.VerifyChain(links, keys) {
 		t.Errorf("the chain: %s", p)

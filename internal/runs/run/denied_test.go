@@ -16,7 +16,7 @@ func TestARuleSinceTheProposalLeavesANote(t *testing.T) {
 	w := newManualWorld(t)
 	draft := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("a")}})
 	deny := func(version int, id string) {
-		if err := w.Store.SetRules(t.Context(), fixture.Account, version, rule.Set{Rules: []rule.Rule{{ID: id, Effect: rule.Deny, Method: "POST", Reason: "Hoy no."}}}); err != nil {
+		if err := w.Store.Runs.SetRules(t.Context(), fixture.Account, version, rule.Set{Rules: []rule.Rule{{ID: id, Effect: rule.Deny, Method: "POST", Reason: "Hoy no."}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -94,7 +94,7 @@ func (w keyWorld) tried(steps ...plan.ProposedStep) plan.Run {
 func TestADraftSaysWhichElementsMayHaveBeenDone(t *testing.T) {
 	for _, mode := range []tool.ReadMode{tool.ReadsPreview, tool.ReadsOff} {
 		w := keyWorld{newManualWorld(t), t}
-		_, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: mode})
+		_, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: mode})
 		must(t, err)
 		w.Answer(func(q tool.Request) (tool.Answer, error) {
 			if q.Method == "GET" {
@@ -147,7 +147,7 @@ func TestARequestInDoubtIsNotSentAgainUnsaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := keyWorld{newManualWorld(t), t}
-			_, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsOff})
+			_, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsOff})
 			must(t, err)
 			w.Answer(func(q tool.Request) (tool.Answer, error) {
 				switch body := `{"items":[{"id":"a"},{"id":"b"}]}`; {

@@ -260,7 +260,7 @@ func TestOnlyTheOperationEndsAKey(t *testing.T) {
 // The elements of a list keep their keys wherever they stand in it the next time.
 func TestAnElementThatMovedKeepsItsKey(t *testing.T) {
 	w := keyWorld{newManualWorld(t), t}
-	_, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview})
+	_, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview})
 	must(t, err)
 	list, lost := `{"rooms":[{"name":"p"},{"name":"q"}]}`, true
 	w.Answer(func(q tool.Request) (tool.Answer, error) {

@@ -99,7 +99,7 @@ func decide(t *testing.T, w *fixture.World, r plan.Run, op string) decided {
 	var err error
 	switch op {
 	case "get":
-		got, err := w.Store.Run(ctx, fixture.Account, r.ID)
+		got, err := w.Store.Runs.Run(ctx, fixture.Account, r.ID)
 		if err != nil {
 			t.Error(err)
 		}

@@ -175,7 +175,7 @@ func (m *model) doRevise(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Store.Revise(context.Background(), r, m.ChatNow(), plan.Revision{Plan: p, Digest: digest, At: m.Clock()},
+	_, err = m.Store.Runs.Revise(context.Background(), r, m.ChatNow(), plan.Revision{Plan: p, Digest: digest, At: m.Clock()},
 		run.Record{At: m.Clock(), Type: plan.EventRevised})
 	if may := l.status == plan.Draft; may != (err == nil) {
 		t.Fatalf("a %s run was revised: %v", l.status, err)

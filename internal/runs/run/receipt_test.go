@@ -23,9 +23,9 @@ func TestReceiptBelongsToOneRun(t *testing.T) {
 	for _, id := range []string{rejected.ID, d.Run.ID} {
 		whole := func() receipt.Receipt {
 			now := w.Read(id)
-			revisions, err := w.Store.Revisions(context.Background(), now)
+			revisions, err := w.Store.Runs.Revisions(context.Background(), now)
 			must(t, err)
-			events, err := w.Store.Events(context.Background(), fixture.Account, id, 0, 1000)
+			events, err := w.Store.Runs.Events(context.Background(), fixture.Account, id, 0, 1000)
 			must(t, err)
 			return receipt.New(now, revisions, events)
 		}

@@ -145,7 +145,7 @@ func TestRetryRefuses(t *testing.T) {
 			r := w.launch(t, undoable("Una"))
 			w.do(t, r.ID, "s1", plan.StepFailed)
 			w.finish(t, r.ID, "x")
-			must(t, w.Store.DeleteChat(context.Background(), fixture.Account, w.Chat.ID))
+			must(t, w.Store.Chats.DeleteChat(context.Background(), fixture.Account, w.Chat.ID))
 			return r.ID
 		}, conversation.ErrChatNotFound},
 	} {
@@ -185,7 +185,7 @@ func checkRetryReuses(t *testing.T, big string) {
 		if apart := len(big) > 200<<10; (got.Apart > 0) != apart || apart && len(got.Body) > 6<<10 {
 			t.Fatalf("%d pieces, %d bytes here", got.Apart, len(got.Body))
 		}
-		whole, err := w.Store.Whole(context.Background(), r, plan.EffectOf("s1"), *got)
+		whole, err := w.Store.Runs.Whole(context.Background(), r, plan.EffectOf("s1"), *got)
 		if err != nil || string(whole.Body) != big {
 			t.Fatalf("%d bytes of %d, %v", len(whole.Body), len(big), err)
 		}
@@ -290,7 +290,7 @@ func TestRevisedRetryKeepsReusedSteps(t *testing.T) {
 	p.Revision, p.Replaces = 3, draft.Digest
 	digest, err := p.Digest()
 	must(t, err)
-	_, err = w.Store.Revise(context.Background(), draft, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: "ana", At: w.Clock()},
+	_, err = w.Store.Runs.Revise(context.Background(), draft, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: "ana", At: w.Clock()},
 		run.Record{At: w.Clock(), Type: plan.EventRevised})
 	must(t, err)
 	got := w.Read(draft.ID)
@@ -402,7 +402,7 @@ func TestConfirmNamesChangedPartOfStalePlan(t *testing.T) {
 			p.Goal, p.Revision, p.Replaces = "Otra cosa", 2, r.Digest
 			digest, err := p.Digest()
 			must(t, err)
-			_, err = w.Store.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, At: w.Clock()},
+			_, err = w.Store.Runs.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, At: w.Clock()},
 				run.Record{At: w.Clock(), Type: plan.EventRevised})
 			must(t, err)
 		}, "revisión 2"},
@@ -410,7 +410,7 @@ func TestConfirmNamesChangedPartOfStalePlan(t *testing.T) {
 		"its undo did":    {func(t testing.TB, w manualWorld, _ plan.Run) { refresh(t, w.World, "DELETE /bookings/{id}") }, "DELETE /bookings/{id}"},
 		"another plan is": {func(_ testing.TB, w manualWorld, _ plan.Run) { w.Propose(find) }, "sustituido"},
 		"a rule denies it": {func(t testing.TB, w manualWorld, _ plan.Run) {
-			must(t, w.Store.SetRules(context.Background(), fixture.Account, 0, rule.Set{
+			must(t, w.Store.Runs.SetRules(context.Background(), fixture.Account, 0, rule.Set{
 				Rules: []rule.Rule{{ID: "r1", Effect: rule.Deny, Method: "POST", Reason: "no se reserva en agosto"}}, By: "ana", UpdatedAt: w.Clock(),
 			}))
 		}, "no se reserva en agosto"},
@@ -455,7 +455,7 @@ func TestClockChangesNeverReviveExpiredPlan(t *testing.T) {
 		st := late.State(plan.EffectOf("s1"))
 		asked := *st.Approval
 		asked.Decision, st.Approval, st.Status = plan.Approved, &asked, plan.StepPending
-		_, err = w.Store.MoveRun(context.Background(), late, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s1")}, State: &st, Decided: w.Clock(), Due: w.Clock()})
+		_, err = w.Store.Runs.MoveRun(context.Background(), late, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s1")}, State: &st, Decided: w.Clock(), Due: w.Clock()})
 		if !errors.Is(err, fault.ErrMoved) {
 			t.Errorf("the store took it: %v", err)
 		}

@@ -477,13 +477,13 @@ func sweep(t testing.TB, w *fixture.World) run.Swept {
 }
 
 func switchOff(t testing.TB, w *fixture.World) {
-	if _, err := w.Store.SetServerActive(context.Background(), fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
+	if _, err := w.Store.Registry.SetServerActive(context.Background(), fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func unregister(t testing.TB, w *fixture.World) {
-	if err := w.Store.DeleteServer(context.Background(), fixture.Account, w.Server.ID); err != nil {
+	if err := w.Store.Registry.DeleteServer(context.Background(), fixture.Account, w.Server.ID); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -500,7 +500,7 @@ func refresh(t testing.TB, w *fixture.World, changed string) {
 		}
 	}
 	c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}
-	if err := w.Store.ReplaceCatalogue(context.Background(), fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
+	if err := w.Store.Registry.ReplaceCatalogue(context.Background(), fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -524,7 +524,7 @@ func checkEnded(t testing.TB, w *fixture.World, id string, want plan.Status) {
 // checkEvents checks that a run's events count from 1 to its last without gaps, and are chained.
 func checkEvents(t rapid.TB, w *fixture.World, r plan.Run) {
 	t.Helper()
-	events, err := w.Store.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
+	events, err := w.Store.Runs.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,7 @@ func TestConfirmRefusesChangedService(t *testing.T) {
 				other.ID, other.Name = w.IDs.New(fixture.Epoch), "Otra"
 				operations := tool.Catalogue{Revision: w.IDs.New(fixture.Epoch), Operations: fixture.Operations(other.BaseURL)}
 				other.Catalogue = operations.Revision
-				must(t, w.Store.CreateServer(ctx, fixture.Account, other, operations, nil))
+				must(t, w.Store.Registry.CreateServer(ctx, fixture.Account, other, operations, nil))
 				s := undoable("Una")
 				s.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/bookings/7"}, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}}
 				switch s.MCPID = w.Server.ID; part {
@@ -251,7 +251,7 @@ func TestConfirmRunsOnlyTheShownPlan(t *testing.T) {
 				p.Goal, p.Revision, p.Replaces = p.Goal+".", p.Revision+1, r.Digest
 				digest, err := p.Digest()
 				must2(rt, err)
-				_, err = w.Store.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, At: w.Clock()},
+				_, err = w.Store.Runs.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, At: w.Clock()},
 					run.Record{At: w.Clock(), Type: plan.EventRevised})
 				must2(rt, err)
 				show(w.Read(id))
@@ -295,7 +295,7 @@ func TestStoreRefusesExpiredByItself(t *testing.T) {
 		{r.Plan.ExpiresAt, fault.ErrMoved},
 		{r.Plan.ExpiresAt.Add(-time.Millisecond), nil},
 	} {
-		_, err := w.Store.Confirm(context.Background(), r, w.ChatNow(), "ana/k", "ana", c.at, run.Record{At: c.at, Type: plan.EventConfirmed})
+		_, err := w.Store.Runs.Confirm(context.Background(), r, w.ChatNow(), "ana/k", "ana", c.at, run.Record{At: c.at, Type: plan.EventConfirmed})
 		if !errors.Is(err, c.is) {
 			t.Errorf("at %s: %v", c.at, err)
 		}

@@ -16,7 +16,7 @@ func (m *model) listed(t *rapid.T) []string {
 	var list []string
 	var last time.Time
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, next, err := m.Store.Waiting(context.Background(), fixture.Account, m.Chat.ID, m.Clock(), cursor, 2)
+		page, next, err := m.Store.Runs.Waiting(context.Background(), fixture.Account, m.Chat.ID, m.Clock(), cursor, 2)
 		if err != nil || len(page) > 2 {
 			t.Fatal(len(page), err)
 		}
@@ -61,7 +61,7 @@ func (m *model) checkLists(t *rapid.T) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("the list has %q, and %q wait", got, want)
 	}
-	heads, _, err := m.Store.Runs(context.Background(), fixture.Account, plan.Filter{ChatID: m.Chat.ID}, "", 200)
+	heads, _, err := m.Store.Runs.Runs(context.Background(), fixture.Account, plan.Filter{ChatID: m.Chat.ID}, "", 200)
 	if err != nil {
 		t.Fatal(err)
 	}

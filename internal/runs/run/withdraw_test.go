@@ -120,7 +120,7 @@ func TestAWithdrawalIsTheModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if refusals, err := w.Store.Refused(t.Context(), fixture.Account, w.Chat.ID, requests); err != nil || len(refusals) != 0 {
+	if refusals, err := w.Store.Chats.Refused(t.Context(), fixture.Account, w.Chat.ID, requests); err != nil || len(refusals) != 0 {
 		t.Errorf("the chat remembers %+v, %v", refusals, err)
 	}
 	other := retraction(r)

@@ -57,7 +57,7 @@ func (w manualWorld) revise(t testing.TB, r plan.Run, by string) plan.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Store.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: by, At: w.Clock()},
+	_, err = w.Store.Runs.Revise(context.Background(), r, w.ChatNow(), plan.Revision{Plan: p, Digest: digest, By: by, At: w.Clock()},
 		run.Record{At: w.Clock(), Type: plan.EventRevised})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func (w manualWorld) begin(id, effect string) error {
 	st := r.State(plan.ParseEffect(effect))
 	st.Status, st.UpdatedAt, st.Attempts = plan.StepRunning, w.Clock(), st.Attempts+1
 	st.Last = plan.Attempt{Number: st.Attempts, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true}
-	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.ParseEffect(effect)}, State: &st, Begins: true})
+	_, err := w.Store.Runs.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.ParseEffect(effect)}, State: &st, Begins: true})
 	return err
 }
 
@@ -98,7 +98,7 @@ func (w manualWorld) end(id, effect string, status plan.StepStatus, body string)
 	case plan.StepFailed, plan.StepInDoubt:
 		st.Error = &plan.Failure{Code: "step.rejected", Message: "El servicio ha dicho que no."}
 	}
-	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: kind, StepID: plan.ParseEffect(effect)}, State: &st})
+	_, err := w.Store.Runs.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: kind, StepID: plan.ParseEffect(effect)}, State: &st})
 	return err
 }
 
@@ -120,7 +120,7 @@ func (w manualWorld) expand(t testing.TB, id, stepID string, n int) {
 	r := w.Read(id)
 	st := r.State(plan.ParseEffect(stepID))
 	st.Status, st.Items, st.Expanded, st.UpdatedAt = plan.StepRunning, n, true, w.Clock()
-	if _, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: plan.ParseEffect(stepID)}, State: &st}); err != nil {
+	if _, err := w.Store.Runs.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: plan.ParseEffect(stepID)}, State: &st}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -135,7 +135,7 @@ func (w manualWorld) ask(id, effect string, ask plan.Ask) error {
 		Ask: ask, Method: "POST", URL: "https://rooms.example/bookings", Request: "hash", Token: "token " + id + " " + effect,
 		AskedAt: w.Clock(), ExpiresAt: until,
 	}
-	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)}, To: plan.Waiting, State: &st, Begins: true, Due: run.LookAgain(r.With(st), w.Clock())})
+	_, err := w.Store.Runs.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)}, To: plan.Waiting, State: &st, Begins: true, Due: run.LookAgain(r.With(st), w.Clock())})
 	return err
 }
 
@@ -214,7 +214,7 @@ func (w manualWorld) final(id string) string {
 // types returns the types of a run's events, with their step ids.
 func (w manualWorld) types(t testing.TB, id string) []string {
 	t.Helper()
-	events, err := w.Store.Events(context.Background(), fixture.Account, id, 0, 1000)
+	events, err := w.Store.Runs.Events(context.Background(), fixture.Account, id, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func TestErrorsOfAServiceAreRefusalsWhereAPersonSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := newRun(t, nil, newStep("s1", c.method, c.path, `{"room":"a"}`))
-			if _, err := w.Store.SetServerErrors(t.Context(), fixture.Account, w.Server.ID, tool.ErrorsRejected); err != nil {
+			if _, err := w.Store.Registry.SetServerErrors(t.Context(), fixture.Account, w.Server.ID, tool.ErrorsRejected); err != nil {
 				t.Fatal(err)
 			}
 			w.Answer(answers(c.status))

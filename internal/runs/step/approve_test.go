@@ -120,7 +120,7 @@ func TestWaitingStepFollowsTheDecision(t *testing.T) {
 		}, step.Rejected, "error step.denied"},
 		"its service is switched off": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s2", "berta", false)
-			if _, err := w.Store.SetServerActive(ctx, fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
+			if _, err := w.Store.Registry.SetServerActive(ctx, fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 				t.Fatal(err)
 			}
 		}, step.Rejected, "error step.server_inactive"},
@@ -150,7 +150,7 @@ func TestGateSendsOnlyTheApprovedRequest(t *testing.T) {
 	a := *st.Approval
 	a.Request = plan.RequestHash("DELETE", "https://rooms.example/bookings/r-2", nil)
 	st.Approval, st.UpdatedAt = &a, w.Clock()
-	if _, err := w.Store.MoveRun(context.Background(), now, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s2")}, State: &st}); err != nil {
+	if _, err := w.Store.Runs.MoveRun(context.Background(), now, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s2")}, State: &st}); err != nil {
 		t.Fatal(err)
 	}
 	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.approval_changed" || len(w.Requests()) != 1 {

@@ -45,7 +45,7 @@ func TestAnErrorOfAToolsServerIsADoubtUnlessItComesBeforeTheCall(t *testing.T) {
 			}}
 			w, r := newOrder(t, p, orders(1)...)
 			if c.rejected {
-				if _, err := w.Store.SetServerErrors(t.Context(), fixture.Account, "shop", tool.ErrorsRejected); err != nil {
+				if _, err := w.Store.Registry.SetServerErrors(t.Context(), fixture.Account, "shop", tool.ErrorsRejected); err != nil {
 					t.Fatal(err)
 				}
 			}

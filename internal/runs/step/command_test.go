@@ -31,7 +31,7 @@ func reason(t *testing.T, w *fixture.World, r plan.Run, now string) {
 	seen := w.Read(r.ID)
 	st := seen.State(plan.EffectOf("s1"))
 	st.Command = &plan.Command{Was: "ls /nowhere", Now: now, Asked: true}
-	if _, err := w.Store.MoveRun(context.Background(), seen, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1")}, State: &st}); err != nil {
+	if _, err := w.Store.Runs.MoveRun(context.Background(), seen, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1")}, State: &st}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -217,7 +217,7 @@ func TestReferenceReadsWholeLargeResult(t *testing.T) {
 			return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
 		})
 		drive(t, w, r, "s1")
-		bare, err := w.Store.Bare(context.Background(), fixture.Account, r.ID)
+		bare, err := w.Store.Runs.Bare(context.Background(), fixture.Account, r.ID)
 		if err != nil || bare.State(plan.EffectOf("s1")).Result.Apart == 0 {
 			t.Fatalf("it is not apart, %v", err)
 		}

@@ -130,7 +130,7 @@ func TestRunTakesFewTransactions(t *testing.T) {
 			if now := w.Read(r.ID); now.Status != plan.Done || len(w.Requests()) != len(c.steps) {
 				t.Errorf("the run is %s, after %d requests", now.Status, len(w.Requests()))
 			}
-			all, err := w.Store.Events(t.Context(), fixture.Account, r.ID, 0, 100)
+			all, err := w.Store.Runs.Events(t.Context(), fixture.Account, r.ID, 0, 100)
 			if err != nil {
 				t.Fatal(err)
 			}

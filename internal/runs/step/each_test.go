@@ -209,7 +209,7 @@ func TestEachSendsOnlyApprovedElements(t *testing.T) {
 	a := *st.Approval
 	a.Body = json.RawMessage(strings.Replace(string(a.Body), plan.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r1"}`)), "another", 1))
 	st.Approval = &a
-	if _, err := w.Store.MoveRun(context.Background(), now, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: plan.EffectOf("s2")}, State: &st}); err != nil {
+	if _, err := w.Store.Runs.MoveRun(context.Background(), now, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: plan.EffectOf("s2")}, State: &st}); err != nil {
 		t.Fatal(err)
 	}
 	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2[0]") != "done" || status(w, r, "s2[1]") != "error step.approval_changed" || len(w.Requests()) != 2 {

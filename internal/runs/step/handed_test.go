@@ -37,11 +37,11 @@ func invocation(w *fixture.World) *step.Executor {
 func receiptOf(t *testing.T, w *fixture.World, id string) receipt.Receipt {
 	t.Helper()
 	now := w.Read(id)
-	revisions, err := w.Store.Revisions(t.Context(), now)
+	revisions, err := w.Store.Runs.Revisions(t.Context(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := w.Store.Events(t.Context(), fixture.Account, id, 0, 5000)
+	list, err := w.Store.Runs.Events(t.Context(), fixture.Account, id, 0, 5000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,10 +200,10 @@ func TestDecisionOnARunReadBeforeIsRefused(t *testing.T) {
 	}
 	rec := run.Record{At: w.Clock(), Type: plan.EventStopping}
 	for name, decide := range map[string]func(plan.Run) (plan.Run, error){
-		"stop": func(r plan.Run) (plan.Run, error) { return w.Store.RequestCancel(t.Context(), r, w.Clock(), rec) },
-		"undo": func(r plan.Run) (plan.Run, error) { return w.Store.BeginUndo(t.Context(), r, rec) },
+		"stop": func(r plan.Run) (plan.Run, error) { return w.Store.Runs.RequestCancel(t.Context(), r, w.Clock(), rec) },
+		"undo": func(r plan.Run) (plan.Run, error) { return w.Store.Runs.BeginUndo(t.Context(), r, rec) },
 		"end": func(r plan.Run) (plan.Run, error) {
-			return w.Store.MoveRun(t.Context(), r, run.Move{Record: rec, To: plan.Failed, End: &run.End{}})
+			return w.Store.Runs.MoveRun(t.Context(), r, run.Move{Record: rec, To: plan.Failed, End: &run.End{}})
 		},
 	} {
 		if _, err := decide(before); !errors.Is(err, fault.ErrMoved) {

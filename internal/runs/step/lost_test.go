@@ -92,11 +92,11 @@ func TestLostChangeIsNeverReportedAsNotDone(t *testing.T) {
 // receiptHolds checks the receipt of a run that ended.
 func receiptHolds(t *testing.T, w *fixture.World, r plan.Run) {
 	t.Helper()
-	revisions, err := w.Store.Revisions(context.Background(), r)
+	revisions, err := w.Store.Runs.Revisions(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := w.Store.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
+	list, err := w.Store.Runs.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func receiptHolds(t *testing.T, w *fixture.World, r plan.Run) {
 
 func switchOff(t *testing.T, w *fixture.World, _ plan.Run) {
 	t.Helper()
-	if _, err := w.Store.SetServerActive(context.Background(), fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
+	if _, err := w.Store.Registry.SetServerActive(context.Background(), fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -47,7 +47,7 @@ func TestAPageIsNoAnswerOfAnOperationThatAnswersJSON(t *testing.T) {
 			t.Parallel()
 			w, r := newRun(t, nil, c.step)
 			if c.errors != "" {
-				_, err := w.Store.SetServerErrors(context.Background(), fixture.Account, w.Server.ID, c.errors)
+				_, err := w.Store.Registry.SetServerErrors(context.Background(), fixture.Account, w.Server.ID, c.errors)
 				must(t, err)
 			}
 			w.Answer(func(q tool.Request) (tool.Answer, error) {

@@ -24,7 +24,7 @@ func previewer(w *fixture.World) step.Preview {
 func newPreviewWorld(t *testing.T) *fixture.World {
 	t.Helper()
 	w := fixture.NewWorld(t)
-	if _, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview}); err != nil {
+	if _, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview}); err != nil {
 		t.Fatal(err)
 	}
 	w.Answer(func(r tool.Request) (tool.Answer, error) {
@@ -81,11 +81,11 @@ func TestPreviewSendsOnlyAllowedReads(t *testing.T) {
 		steps   []plan.ProposedStep
 	}{
 		"a server that may not be": {func(t *testing.T, w *fixture.World) {
-			_, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsOff})
+			_, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsOff})
 			must(t, err)
 		}, nil},
 		"a server that is off": {func(t *testing.T, w *fixture.World) {
-			_, err := w.Store.SetServerActive(t.Context(), fixture.Account, w.Server.ID, false, w.Clock())
+			_, err := w.Store.Registry.SetServerActive(t.Context(), fixture.Account, w.Server.ID, false, w.Clock())
 			must(t, err)
 		}, nil},
 		"what a rule denies": {func(t *testing.T, w *fixture.World) { rules(t, w, rule.Deny) }, nil},
@@ -137,7 +137,7 @@ func must(t *testing.T, err error) {
 
 func rules(t *testing.T, w *fixture.World, effect rule.Effect) {
 	t.Helper()
-	must(t, w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{{ID: "r", Effect: effect, Path: "/rooms", Reason: "No"}}}))
+	must(t, w.Store.Runs.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{{ID: "r", Effect: effect, Path: "/rooms", Reason: "No"}}}))
 }
 
 // TestPreviewIgnoresUnusableResponse answers with each kind of bad response.
@@ -211,9 +211,9 @@ func TestPreviewStaysInItsCircle(t *testing.T) {
 				ID: w.IDs.New(w.Clock()), Name: "Otra", Kind: tool.KindOpenAPI, BaseURL: "https://other.example", Active: true,
 				Catalogue: catalogue.Revision, Operations: len(catalogue.Operations),
 			}
-			must(t, w.Store.CreateServer(t.Context(), fixture.Account, other, catalogue, nil))
+			must(t, w.Store.Registry.CreateServer(t.Context(), fixture.Account, other, catalogue, nil))
 			for i, id := range []string{w.Server.ID, other.ID} {
-				_, err := w.Store.SetServerReads(t.Context(), fixture.Account, id, tool.Reads{Mode: tool.ReadsPreview, Circle: c.circles[i]})
+				_, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, id, tool.Reads{Mode: tool.ReadsPreview, Circle: c.circles[i]})
 				must(t, err)
 			}
 			r := w.Draft(plan.Proposal{Goal: "g", Steps: []plan.ProposedStep{

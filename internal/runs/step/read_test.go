@@ -27,7 +27,7 @@ func (b *bounded) Send(ctx context.Context, _ tool.Request, _ tool.Keys, limit i
 // A look takes at most 10 seconds, and reads at most 256 KB.
 func TestALookIsBounded(t *testing.T) {
 	w := fixture.NewWorld(t)
-	if _, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsOn}); err != nil {
+	if _, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsOn}); err != nil {
 		t.Fatal(err)
 	}
 	r := w.Propose(fixture.To("GET", "/rooms", ""))

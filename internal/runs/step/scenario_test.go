@@ -56,7 +56,7 @@ func newRun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (
 	w := fixture.NewWorld(t)
 	w.Steps.Waker = w
 	c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: append(fixture.Operations(w.Server.BaseURL), extra(w.Server.BaseURL)...)}
-	if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
+	if err := w.Store.Registry.ReplaceCatalogue(ctx, fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range steps {
@@ -97,12 +97,12 @@ func confirmed(t *testing.T, w *fixture.World, p plan.Plan) plan.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chat, err := w.Store.Chat(ctx, fixture.Account, w.Chat.ID)
+	chat, err := w.Store.Chats.Chat(ctx, fixture.Account, w.Chat.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := plan.Run{ID: w.IDs.New(w.Clock()), Account: fixture.Account, User: "ana", ChatID: chat.ID, Locale: "es", Plan: p, Digest: digest}
-	if _, err := w.Store.Propose(ctx, r, chat, nil, run.Record{At: w.Clock(), Type: plan.EventProposed, Data: run.Proposed(r, nil)}); err != nil {
+	if _, err := w.Store.Runs.Propose(ctx, r, chat, nil, run.Record{At: w.Clock(), Type: plan.EventProposed, Data: run.Proposed(r, nil)}); err != nil {
 		t.Fatal(err)
 	}
 	r = w.Read(r.ID)
@@ -173,7 +173,7 @@ func sentRequests(w *fixture.World) []string {
 
 func events(t *testing.T, w *fixture.World, r plan.Run, id string) []plan.Event {
 	t.Helper()
-	all, err := w.Store.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
+	all, err := w.Store.Runs.Events(context.Background(), fixture.Account, r.ID, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,11 +198,11 @@ func checkEqual(t *testing.T, what string, got, want []string) {
 func setRules(t *testing.T, w *fixture.World, list ...rule.Rule) {
 	t.Helper()
 	ctx := context.Background()
-	now, err := w.Store.Rules(ctx, fixture.Account)
+	now, err := w.Store.Runs.Rules(ctx, fixture.Account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.SetRules(ctx, fixture.Account, now.Version, rule.Set{Rules: list, By: "ana", UpdatedAt: w.Clock()}); err != nil {
+	if err := w.Store.Runs.SetRules(ctx, fixture.Account, now.Version, rule.Set{Rules: list, By: "ana", UpdatedAt: w.Clock()}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -16,13 +16,13 @@ import (
 // addSiblings gives the world's server operations whose paths are siblings of those of bookings.
 func addSiblings(t *testing.T, w *fixture.World) {
 	t.Helper()
-	server, err := w.Store.Server(t.Context(), fixture.Account, w.Server.ID)
+	server, err := w.Store.Registry.Server(t.Context(), fixture.Account, w.Server.ID)
 	must(t, err)
 	ops := append(fixture.Operations(server.BaseURL), extra(server.BaseURL)...)
 	for _, e := range []tool.Entry{{Method: "POST", Path: "/bookings/{id}:purge"}, {Method: "GET", Path: "/bookings/mine"}, {Method: "DELETE", Path: "/bookings/{id}.bak"}} {
 		ops = append(ops, tool.Operation{Entry: e})
 	}
-	must(t, w.Store.ReplaceCatalogue(t.Context(), fixture.Account, server, server.Catalogue, tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}))
+	must(t, w.Store.Registry.ReplaceCatalogue(t.Context(), fixture.Account, server, server.Catalogue, tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}))
 }
 
 // siblings are values that turn a booking's path into the path of another operation.

@@ -193,7 +193,7 @@ func open(t *testing.T, w *fixture.World, r plan.Run) {
 		StepID: plan.EffectOf("s1"), Status: plan.StepRunning, Attempts: 1, UpdatedAt: w.Clock(),
 		Last: plan.Attempt{Number: 1, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Lasts: 100, Open: true},
 	}, Begins: true}
-	if _, err := w.Store.MoveRun(context.Background(), seen, run.StartMove(w.IDs, seen, w.Clock()), intent); err != nil {
+	if _, err := w.Store.Runs.MoveRun(context.Background(), seen, run.StartMove(w.IDs, seen, w.Clock()), intent); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -248,12 +248,12 @@ func TestStepRefusesChangedBinding(t *testing.T) {
 		code   string
 	}{
 		"switched off": {func(t *testing.T, w *fixture.World) {
-			if _, err := w.Store.SetServerActive(ctx, fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
+			if _, err := w.Store.Registry.SetServerActive(ctx, fixture.Account, w.Server.ID, false, w.Clock()); err != nil {
 				t.Fatal(err)
 			}
 		}, "step.server_inactive"},
 		"removed": {func(t *testing.T, w *fixture.World) {
-			if err := w.Store.DeleteServer(ctx, fixture.Account, w.Server.ID); err != nil {
+			if err := w.Store.Registry.DeleteServer(ctx, fixture.Account, w.Server.ID); err != nil {
 				t.Fatal(err)
 			}
 		}, "step.server_missing"},
@@ -263,7 +263,7 @@ func TestStepRefusesChangedBinding(t *testing.T) {
 				ops[i].Fingerprint = "other"
 			}
 			c := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: ops}
-			if err := w.Store.ReplaceCatalogue(ctx, fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
+			if err := w.Store.Registry.ReplaceCatalogue(ctx, fixture.Account, w.Server, w.Server.Catalogue, c); err != nil {
 				t.Fatal(err)
 			}
 		}, "step.tool_changed"},

@@ -24,7 +24,7 @@ func newSubstituteRun(t *testing.T, failed, other string) (*fixture.World, plan.
 	seen := w.Read(r.ID)
 	st := seen.State(plan.EffectOf("s1"))
 	st.Command = &plan.Command{Was: failed, Now: other, Because: "Lo dice el servicio.", Asked: true}
-	if _, err := w.Store.MoveRun(context.Background(), seen, run.Move{Record: run.Record{
+	if _, err := w.Store.Runs.MoveRun(context.Background(), seen, run.Move{Record: run.Record{
 		At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1"), Data: map[string]any{"was": failed, "now": other, "because": "Lo dice el servicio."},
 	}, State: &st}); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestUnapprovedSubstituteFailsAsTheCommand(t *testing.T) {
 			seen := w.Read(r.ID)
 			st := seen.State(plan.EffectOf("s1"))
 			st.Command.Now = "mv -n a c"
-			if _, err := w.Store.MoveRun(context.Background(), seen, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1")}, State: &st}); err != nil {
+			if _, err := w.Store.Runs.MoveRun(context.Background(), seen, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1")}, State: &st}); err != nil {
 				t.Fatal(err)
 			}
 		}, "error step.approval_changed", ""},
@@ -158,7 +158,7 @@ func TestElementAndUndoHaveNoSubstitute(t *testing.T) {
 	seen := w.Read(r.ID)
 	st := seen.State(plan.ParseEffect("s2[0]"))
 	st.Command = &plan.Command{Was: "touch a", Now: "touch a -c", Asked: true}
-	if _, err := w.Store.MoveRun(context.Background(), seen, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.ParseEffect("s2[0]")}, State: &st}); err == nil {
+	if _, err := w.Store.Runs.MoveRun(context.Background(), seen, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.ParseEffect("s2[0]")}, State: &st}); err == nil {
 		drive(t, w, r, "s2[0]")
 	}
 	for _, request := range sentRequests(w)[1:] {

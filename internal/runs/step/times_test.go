@@ -54,7 +54,7 @@ func newOrder(t *testing.T, p *patient, steps ...plan.ProposedStep) (*fixture.Wo
 	w := fixture.NewWorld(t)
 	allowed := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: []tool.Operation{order}}
 	server := tool.Server{ID: "shop", Name: "Tienda", Kind: tool.KindMCP, BaseURL: "https://shop.example", Active: true, Catalogue: allowed.Revision, Operations: 1}
-	must(t, w.Store.CreateServer(t.Context(), fixture.Account, server, allowed, nil))
+	must(t, w.Store.Registry.CreateServer(t.Context(), fixture.Account, server, allowed, nil))
 	out := w.Plan(plan.Proposal{Goal: "Pedir", Steps: steps})
 	for _, s := range out.Steps {
 		if s.Tool != "" {

@@ -57,7 +57,7 @@ func triedAfterLooks(t *testing.T, w *fixture.World, answer string, looked map[s
 		ID: w.IDs.New(w.Clock()), Name: "Prueba", Kind: tool.KindOpenAPI, BaseURL: base, Active: true,
 		Catalogue: catalogue.Revision, Operations: len(catalogue.Operations), Reads: tool.Reads{Mode: tool.ReadsPreview},
 	}
-	must(t, w.Store.CreateServer(t.Context(), fixture.Account, server, catalogue, nil))
+	must(t, w.Store.Registry.CreateServer(t.Context(), fixture.Account, server, catalogue, nil))
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		if answer == "" {
 			return tool.Answer{}, tool.ErrLost
@@ -188,7 +188,7 @@ func TestATriedValueIsToldInTheReadersLanguage(t *testing.T) {
 // TestARuleIsAskedWithKnownValues: what a rule denies with a value that is known is not proposed.
 func TestARuleIsAskedWithKnownValues(t *testing.T) {
 	w := newPreviewWorld(t)
-	must(t, w.Store.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{{ID: "r", Effect: rule.Deny, Path: "/p/caja/*", Reason: "No"}}}))
+	must(t, w.Store.Runs.SetRules(t.Context(), fixture.Account, 0, rule.Set{Rules: []rule.Rule{{ID: "r", Effect: rule.Deny, Path: "/p/caja/*", Reason: "No"}}}))
 	change := newStep("s2", "PUT", "/p/${s1.body.v}/b", "", "s1")
 	for value, denied := range map[string]bool{`"caja"`: true, `"sala"`: false} {
 		if wrong := tried(t, w, `{"v":`+value+`}`, change); (len(wrong) == 1 && wrong[0].Type == "denied") != denied || !denied && len(wrong) > 0 {
