@@ -28,6 +28,8 @@ var renderers = map[string]string{
 	"internal/chats/reads":    "a result for a model",
 	"internal/chats/changes":  "a read of files is stored, and a result for a model",
 	"internal/chats/history":  "a prompt for a model",
+	"internal/chats/ask":      "why an answer goes on or ends, for a model",
+	"internal/chats/brief":    "what a model is told",
 	"internal/chats/turn":     "a message and its notes are stored; a prompt for a model",
 	"internal/chats/agent":    "a prompt for a model",
 	"internal/chats/job":      "the last message of a job is stored",

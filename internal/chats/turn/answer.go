@@ -230,7 +230,7 @@ func (s *Service) take(ctx context.Context, w strategy, message conversation.Mes
 	if err := w.prepare(snapshot); err != nil {
 		return Reply{}, err
 	}
-	if block := x.query.resolve(x.calls, snapshot); block != nil {
+	if block := x.query.Resolve(x.calls, snapshot); block != nil {
 		return s.thread().storeBlock(ctx, req, x.chat, block)
 	}
 	if reply, err = w.converse(ctx, asking); err == nil || errors.Is(err, ErrActed) || errors.Is(err, ErrNotLast) {

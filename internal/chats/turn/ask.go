@@ -141,7 +141,7 @@ func seen(text string) string {
 // is told to the model once; then it is asked as it is, because a model that does not mend it would never ask.
 func doAsk(_ context.Context, l *loop, c toolCall) (string, error) {
 	q, wrong := readQuestion(c.raw, l.req.Locale)
-	if len(wrong) > 0 && (q.text == "" || !l.query.wasCorrected()) {
+	if len(wrong) > 0 && (q.text == "" || !wasCorrected(l.query.Messages)) {
 		return toolcall.Errors(wrong), nil
 	}
 	if c.batch.question != nil {
@@ -153,9 +153,9 @@ func doAsk(_ context.Context, l *loop, c toolCall) (string, error) {
 }
 
 // wasCorrected reports whether the model was told what is wrong with a question, in an earlier reply of this turn or job.
-func (q *query) wasCorrected() bool {
+func wasCorrected(messages []llm.Message) bool {
 	asked := map[string]bool{}
-	for _, m := range q.messages {
+	for _, m := range messages {
 		for _, c := range m.Calls {
 			asked[c.ID] = c.Name == toolAsk
 		}

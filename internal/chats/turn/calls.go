@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
@@ -25,7 +26,7 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 		return s, err
 	}
 	l.words.keep(answer.Text)
-	l.query.messages = append(l.query.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
+	l.query.Messages = append(l.query.Messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
 	reading, cancel := l.journal.bound(asking)
 	defer cancel()
 	var b batch
@@ -63,7 +64,7 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 		if s.results[i] == "" && !s.isLeft(i) {
 			s.results[i] = cmp.Or(p.Early, toolcall.Errors(p.Wrong))
 		}
-		l.query.messages = append(l.query.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: s.results[i]})
+		l.query.Messages = append(l.query.Messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: s.results[i]})
 	}
 	return s, nil
 }
@@ -85,7 +86,7 @@ func (l *loop) answerCall(ctx context.Context, cut bool, call llm.Call, c toolCa
 	case cut:
 		why = "nothing was called: your reply was cut; call again, with less in one reply"
 	case spec == nil || !l.offers(c.name):
-		why = fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(l.query.tools))
+		why = fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(l.query.Tools))
 	case err != nil:
 		c.batch.proposals.Refused = err.Error()
 		return toolcall.Errors([]fault.Field{{Msg: err.Error()}})
@@ -103,7 +104,7 @@ func (l *loop) answerCall(ctx context.Context, cut bool, call llm.Call, c toolCa
 
 // offers reports whether the model has a tool.
 func (l *loop) offers(name string) bool {
-	return slices.ContainsFunc(l.query.tools, func(t llm.Tool) bool { return t.Name == name })
+	return slices.ContainsFunc(l.query.Tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
 // panicked returns the result of a call that panicked. spec is nil when the tool is unknown, or was not found out before.
@@ -155,5 +156,5 @@ func (l *loop) limitedSearch(ctx context.Context, raw json.RawMessage) (string, 
 	if l.searches++; l.searches > maxSearches {
 		return toolcall.Error("", "enough was searched: call another tool, or answer the person in text"), nil
 	}
-	return l.search(ctx, raw)
+	return brief.Search(ctx, l.service.Servers, l.req.Principal.Account, l.listed, raw)
 }

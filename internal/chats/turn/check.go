@@ -23,7 +23,9 @@ type checker struct {
 	facts    func(context.Context) (evidence.Facts, error) // what a claim is compared with; read when there is one
 }
 
-func (s *Service) evidence() evidence.Chats { return evidence.Chats{Chats: s.Chats, Runs: s.Plans, Now: s.Now} }
+func (s *Service) evidence() evidence.Chats {
+	return evidence.Chats{Chats: s.Chats, Runs: s.Plans, Now: s.Now}
+}
 
 func (s *Service) checker(req Request, chat conversation.Chat, ends string, facts func(context.Context) (evidence.Facts, error)) checker {
 	return checker{s.evidence(), req, conversation.Key{Account: req.Principal.Account, ChatID: chat.ID}, ends, facts}

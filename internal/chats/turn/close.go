@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"piloto/internal/chats/ask"
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
@@ -24,9 +26,7 @@ import (
 
 // Bounds of the closing call.
 const (
-	closeTime   = 4 * time.Second // of the time of a turn, a fifth of it at most; the calls before it end so much earlier
-	closeRoom   = 1000            // tokens of its prompt that the first prompt did not have
-	closeOutput = 400             // tokens of its answer
+	closeTime = 4 * time.Second // of the time of a turn, a fifth of it at most; the calls before it end so much earlier
 )
 
 // roundTime bounds a model call: when something was read, it leaves time to close.
@@ -55,7 +55,7 @@ func (d *dialog) hasRead() bool {
 func stopOf(round context.Context, err error) conversation.StopReason {
 	var blocked paid.Blocked
 	switch {
-	case errors.Is(err, errContextFull):
+	case errors.Is(err, ask.ErrContextFull):
 		return conversation.StopContext
 	case errors.Is(round.Err(), context.DeadlineExceeded):
 		return conversation.StopTime
@@ -74,7 +74,7 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 	why := d.closedBy(stop)
 	answer, err := d.lastWords(asking, why)
 	switch {
-	case errors.Is(context.Cause(asking), errStopped):
+	case errors.Is(context.Cause(asking), ask.ErrStopped):
 		return d.stopped(ctx, answer.Text)
 	case err == nil && answer.Text != "":
 		text := d.loop.words.with(answer.Text)
@@ -111,13 +111,13 @@ func (d *dialog) lastWords(asking context.Context, why locale.Phrase) (llm.Reply
 	}
 	prompt := d.loop.calls.Use.Window
 	if d.loop.calls.Reserved {
-		prompt = d.loop.query.closeFor
+		prompt = d.loop.query.CloseFor
 	}
-	r, err := d.loop.query.closing(d.loop.calls.Use, why.In(d.loop.req.Locale), closeOutput, prompt)
+	r, err := d.loop.query.Closing(d.loop.calls.Use, why.In(d.loop.req.Locale), ask.Room{Answer: ask.CloseOutput, Prompt: prompt})
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	return lastCall(asking, d.loop.calls, r)
+	return ask.LastCall(asking, d.loop.calls, r)
 }
 
 // statePhrases say what was read, what is open and what waits in the chat.
@@ -135,7 +135,7 @@ func (d *dialog) statePhrases() (all []locale.Phrase) {
 	if d.loop.unproposed != nil {
 		say("turn.bad_call", "reason", d.loop.unproposed)
 	}
-	if goal := goalOf(draftIn(d.loop.past.Runs, d.loop.chat), d.service.Now()); goal != "" {
+	if goal := brief.Goal(draftIn(d.loop.past.Runs, d.loop.chat), d.service.Now()); goal != "" {
 		say("turn.closed.waits", "goal", goal)
 	}
 	for _, r := range d.loop.past.Runs {

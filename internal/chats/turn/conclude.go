@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
@@ -188,14 +189,14 @@ func (w *conclusion) prepare(ctx context.Context) error {
 	}
 	w.read(messages, older)
 	w.readWhole(ctx)
-	ended, err := outcomes([]plan.Run{w.run}, w.service.Now())
+	ended, err := brief.Runs([]plan.Run{w.run}, w.service.Now())
 	if err != nil {
 		return err
 	}
 	system, err := locale.Prompt(w.req.Locale, "conclude", map[string]any{
-		"Today": today(w.req.Locale, w.service.Now()), "Ended": strings.TrimSpace(ended), "Requests": requestsOf(w.run), "Read": took(w.run, w.reads),
+		"Today": brief.Today(w.req.Locale, w.service.Now()), "Ended": strings.TrimSpace(ended), "Requests": requestsOf(w.run), "Read": took(w.run, w.reads),
 	})
-	w.query.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: w.question()}}
+	w.query.Messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: w.question()}}
 	return err
 }
 
@@ -203,13 +204,13 @@ func (w *conclusion) prepare(ctx context.Context) error {
 func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (string, error) {
 	w.calls.Begin(w.record())
 	snapshot.Need.Output = concludeTokens
-	if block := w.query.resolve(w.calls, snapshot); block != nil {
+	if block := w.query.Resolve(w.calls, snapshot); block != nil {
 		return w.refuse(block), nil
 	}
 	asking, cancel := context.WithTimeout(ctx, concludeTime)
 	defer cancel()
 	failpoint.Here("conclude.model.before")
-	answer, err := w.query.ask(asking, w.calls)
+	answer, err := w.query.Ask(asking, w.calls)
 	failpoint.Here("conclude.model.after")
 	blocked, isBlock := errors.AsType[paid.Blocked](err)
 	switch {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/consent"
 	"piloto/internal/chats/evidence"
@@ -84,7 +85,7 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Note, error) {
 	var list []conversation.Note
 	counts, record := recordOf(w.run, w.reads)
-	record = append(record, today(w.req.Locale, w.service.Now()))
+	record = append(record, brief.Today(w.req.Locale, w.service.Now()))
 	if missing := figures.Missing(text, counts, append(record, w.asked...)...); len(missing) > 0 {
 		key := "note.not_in_results"
 		if !isWhole(w.run) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/brief"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/redact"
 	"piloto/internal/runs/plan"
@@ -151,7 +152,7 @@ func recordOf(r plan.Run, reads []conversation.Source) (counts []int, texts []st
 		}
 		if st.Result != nil {
 			texts = append(texts, string(st.Result.Body))
-			counts = append(counts, longest(st.Result.Body))
+			counts = append(counts, brief.Longest(st.Result.Body))
 		}
 	}
 	for _, t := range r.Taken {
@@ -161,37 +162,7 @@ func recordOf(r plan.Run, reads []conversation.Source) (counts []int, texts []st
 		}
 	}
 	for _, s := range reads {
-		texts, counts = append(texts, s.Answer), append(counts, longest(json.RawMessage(s.Answer)))
+		texts, counts = append(texts, s.Answer), append(counts, brief.Longest(json.RawMessage(s.Answer)))
 	}
 	return counts, texts
-}
-
-// longest returns the length of the longest list in a JSON value, also in one that is the text of a value, as the answers of
-// tools are.
-func longest(raw json.RawMessage) int {
-	var value any
-	if json.Unmarshal(raw, &value) != nil {
-		return 0
-	}
-	return longestIn(value)
-}
-
-func longestIn(value any) int {
-	most := 0
-	switch value := value.(type) {
-	case []any:
-		most = len(value)
-		for _, v := range value {
-			most = max(most, longestIn(v))
-		}
-	case map[string]any:
-		for _, v := range value {
-			most = max(most, longestIn(v))
-		}
-	case string:
-		if strings.HasPrefix(value, "{") || strings.HasPrefix(value, "[") {
-			most = longest(json.RawMessage(value))
-		}
-	}
-	return most
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"piloto/internal/chats/ask"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
@@ -70,14 +71,14 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error { return d.loop.pr
 func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) {
 	l := d.loop
 	defer func() { reply.Before = append(l.withdrawn, reply.Before...) }()
-	asking, l.query.writing = d.service.startStream(asking, l.req.Principal.Account, l.chat, l.calls.Turn.ID, l.began)
-	l.query.writing.shown, l.words.stream = d.watched, l.query.writing
-	defer l.query.writing.end(ctx)
+	asking, l.query.Writing = l.stream(asking, d.service)
+	l.query.Writing.Shown, l.words.stream = d.watched, l.query.Writing
+	defer l.query.Writing.End(ctx)
 	defer d.summarise(asking)()
 	d.tellGone(ctx)
 	asking, cancel := d.within(asking)
 	defer cancel()
-	l.query.closes = mayLook(l.listed)
+	l.query.Closes = mayLook(l.listed)
 	for n := range l.agent.rounds() {
 		l.final = n+1 == l.agent.rounds()
 		s, err := l.next(ctx, asking)
@@ -119,11 +120,11 @@ func (u *unanswered) Unwrap() error { return u.err }
 func (d *dialog) ask(asking context.Context) (llm.Reply, error) {
 	round, cancel := d.roundTime(asking)
 	defer cancel()
-	answer, err := d.loop.query.ask(round, d.loop.calls)
+	answer, err := d.loop.query.Ask(round, d.loop.calls)
 	if err != nil {
 		err = &unanswered{stopOf(round, err), errors.Is(context.Cause(round), errAgentTime), err}
 	}
-	d.loop.query.closes = d.loop.query.closes || len(answer.Calls) > 0 || d.loop.files.Waits()
+	d.loop.query.Closes = d.loop.query.Closes || len(answer.Calls) > 0 || d.loop.files.Waits()
 	return answer, err
 }
 
@@ -155,7 +156,7 @@ func (d *dialog) deny(plan.Step) {}
 // ends early, it is blocked, or an internal error occurred.
 func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, failed *unanswered) (Reply, error) {
 	ctx, stop, err := context.WithoutCancel(ctx), failed.stop, failed.err
-	if errors.Is(context.Cause(asking), errStopped) {
+	if errors.Is(context.Cause(asking), ask.ErrStopped) {
 		return d.stopped(ctx, answer.Text)
 	}
 	switch {

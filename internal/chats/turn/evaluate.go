@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/ask"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
@@ -62,7 +64,7 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 		return false
 	}
 	d.corrected++
-	d.loop.query.messages = append(d.loop.query.messages,
+	d.loop.query.Messages = append(d.loop.query.Messages,
 		llm.Message{Role: llm.Assistant, Content: text},
 		correction(d.loop.req.Locale, v))
 	return true
@@ -73,16 +75,22 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) {
 	q, calls := d.loop.query, d.loop.calls.Apart(d.service.record(d.loop.req, d.loop.chat, credit.SourceEval))
 	calls.Beside = d.loop.calls.Turn.Micros + d.loop.calls.Beside
-	q.writing, q.closes = nil, false
-	q.messages = append(slices.Clone(q.messages), llm.Message{Role: llm.Assistant, Content: text})
-	q.judges()
-	answer, err := q.ask(ctx, calls)
+	q.Writing, q.Closes = nil, false
+	q.Messages = append(slices.Clone(q.Messages), llm.Message{Role: llm.Assistant, Content: text})
+	askToJudge(&q)
+	answer, err := q.Ask(ctx, calls)
 	d.service.settle(ctx, calls, nil, Reply{Kind: KindMessage}, err)
 	d.loop.calls.Beside += calls.Turn.Micros
 	if err != nil {
 		return v, err
 	}
 	return readVerdict(answer.Text)
+}
+
+// askToJudge makes the next call an evaluation of the last answer.
+func askToJudge(q *ask.Query) {
+	q.Tools, q.Format, q.Least = nil, verdictFormat(), verdictTokens
+	q.Messages = append(q.Messages, llm.Message{Role: llm.System, Content: locale.Text(q.Locale, "prompt.evaluate")})
 }
 
 // readVerdict reads a verdict as a model wrote it.

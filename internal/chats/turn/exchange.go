@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/chats/ask"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
@@ -20,7 +21,7 @@ type exchange struct {
 	chat    conversation.Chat
 	began   time.Time
 	sources []conversation.Source // the reads that were made for the answer
-	query   query                 // what the model is asked
+	query   ask.Query             // what the model is asked
 	calls   *paid.Calls           // of the model
 	count   counter               // counts the turn; nil: it is none
 }
@@ -31,7 +32,16 @@ type counter func(ctx context.Context, reply Reply, err error)
 func (s *Service) exchange(req Request, chat conversation.Chat) exchange {
 	calls := s.Paid.New(req.Principal.Account)
 	calls.Session = locale.Text(req.Locale, "credit.session_for_turn")
-	return exchange{req: req, chat: chat, query: query{tag: req.Locale, log: s.Log}, calls: calls}
+	return exchange{req: req, chat: chat, query: ask.Query{Locale: req.Locale, Log: s.Log}, calls: calls}
+}
+
+// stream starts the stream of an answer. The returned context is cancelled when a person stops it. The caller must call End.
+func (x *exchange) stream(ctx context.Context, s *Service) (context.Context, *ask.Stream) {
+	account, chat := x.req.Principal.Account, x.chat.ID
+	w := &ask.Stream{Tell: s.Tell, Account: account, ChatID: chat, Turn: x.calls.Turn.ID, Since: x.began, Stops: func(ctx context.Context) (time.Time, error) {
+		return s.Answers.StopAsked(ctx, account, chat)
+	}}
+	return w.Start(ctx), w
 }
 
 // record returns a new record of usage. source names the purpose of calls that are not for the answer of a turn.

@@ -3,6 +3,11 @@ package turn
 import (
 	"context"
 	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"piloto/internal/chats/ask"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
@@ -13,9 +18,6 @@ import (
 	"piloto/internal/models/llm"
 	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
-	"strconv"
-	"sync"
-	"time"
 )
 
 // jobJournal is the journal of a job: a round is stored when the model is asked, when it answered, and when its answer was handled.
@@ -109,14 +111,14 @@ func (jj *jobJournal) askRound(ctx context.Context) (conversation.StopReason, er
 		return "", err
 	}
 	if r.Eval = jj.rows.toJudge(); r.Eval {
-		jj.loop.query.judges()
+		askToJudge(&jj.loop.query)
 	}
-	request := jj.loop.query.request(jj.loop.calls.Use)
+	request := jj.loop.query.Request(jj.loop.calls.Use)
 	r.Held = jj.loop.calls.Use.Price.Cost(request.Estimate(), request.MaxTokens)
 	if !jj.limitSpending(r.Held, request) {
 		return conversation.StopBudget, nil
 	}
-	return jj.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return jj.loop.query.ask(asking, jj.loop.calls) })
+	return jj.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return jj.loop.query.Ask(asking, jj.loop.calls) })
 }
 
 // nextRound returns the round to ask: another attempt at the last one when its answer was lost, else a new one.
@@ -283,7 +285,7 @@ func (jj *jobJournal) followStop(ctx context.Context) (context.Context, func()) 
 				return
 			case <-tick.C:
 				if j, err := jj.service.Jobs.Job(ctx, account, id); err == nil && !j.StopAt.IsZero() {
-					cancel(errStopped)
+					cancel(ask.ErrStopped)
 					return
 				}
 			}
@@ -300,10 +302,10 @@ func (jj *jobJournal) failedReason(ctx context.Context, cause, err error) conver
 	if blocked, ok := errors.AsType[paid.Blocked](err); ok {
 		return jj.blockedReason(blocked.Block)
 	}
-	if errors.Is(err, errContextFull) {
+	if errors.Is(err, ask.ErrContextFull) {
 		return conversation.StopContext
 	}
-	if errors.Is(err, errStopped) || errors.Is(err, llm.ErrStopped) {
+	if errors.Is(err, ask.ErrStopped) || errors.Is(err, llm.ErrStopped) {
 		return conversation.StopPerson
 	}
 	jj.service.Log.WarnContext(ctx, "job.unanswered", "job_id", jj.job.ID, "error", err)

@@ -5,6 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/reads"
@@ -13,9 +17,6 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
-	"slices"
-	"strconv"
-	"strings"
 )
 
 // jobRows are a job and its rounds, as they are stored.

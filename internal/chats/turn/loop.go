@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/ask"
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/changes"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/history"
@@ -150,7 +152,7 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 		l.persona = l.req.customerPersona()
 	}
 	l.pending = l.editableDraft()
-	l.query.tools = append(l.agent.tools(turnTools(offer{l.listed, l.pending != nil, l.req.Route == nil}), l.terms.asks),
+	l.query.Tools = append(l.agent.tools(turnTools(offer{l.listed, l.pending != nil, l.req.Route == nil}), l.terms.asks),
 		slices.Concat(l.terms.clientTools(l.agent), l.fileTools())...)
 	l.reading = l.newReads()
 	always, err := l.prompt()
@@ -161,11 +163,11 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 	before, message := l.past.Texts[:len(l.past.Texts)-1], l.past.Texts[len(l.past.Texts)-1]
 	begin := []llm.Message{{Role: llm.System, Content: always}}
 	if l.past.Summary.Text != "" {
-		text := locale.Text(l.req.Locale, "prompt.summary") + "\n<summary>\n" + escapeTags(l.past.Summary.Text) + "\n</summary>"
+		text := locale.Text(l.req.Locale, "prompt.summary") + "\n<summary>\n" + brief.Escape(l.past.Summary.Text) + "\n</summary>"
 		begin = append(begin, llm.Message{Role: llm.System, Content: text})
 	}
-	l.query.messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})
-	l.query.answered = len(l.query.messages) - 1
+	l.query.Messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})
+	l.query.Answered = len(l.query.Messages) - 1
 	return err
 }
 
@@ -177,7 +179,7 @@ func (l *loop) next(ctx, asking context.Context) (step, error) {
 		return step{answer: answer}, err
 	}
 	if len(answer.Calls) == 0 && l.files.Waits() {
-		answer.Calls = llm.Distinct([]llm.Call{{Name: tool.ApplyChanges, Arguments: "{}"}}, l.query.messages)
+		answer.Calls = llm.Distinct([]llm.Call{{Name: tool.ApplyChanges, Arguments: "{}"}}, l.query.Messages)
 	}
 	if len(answer.Calls) > 0 {
 		return l.answerCalls(ctx, asking, answer)
@@ -189,7 +191,7 @@ func (l *loop) next(ctx, asking context.Context) (step, error) {
 	case l.reconsiders(ctx, answer.Text):
 		l.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", l.chat.ID)
 		l.doubted = answer.Text
-		l.query.messages = append(l.query.messages,
+		l.query.Messages = append(l.query.Messages,
 			llm.Message{Role: llm.Assistant, Content: answer.Text},
 			llm.Message{Role: llm.System, Content: locale.Text(l.req.Locale, "prompt.reconsider")})
 		return step{kind: stepDoubted, answer: answer}, nil
@@ -213,7 +215,7 @@ func (l *loop) newReads() *reads.Set {
 		from = slices.Concat(from, r.DataFrom())
 	}
 	return reads.NewSet(reads.Turn{
-		Reader: l.service.Reads, Drafter: l.drafter(), Log: l.service.Log, Stopped: errStopped, Denied: l.denied().read,
+		Reader: l.service.Reads, Drafter: l.drafter(), Log: l.service.Log, Stopped: ask.ErrStopped, Denied: l.denied().read,
 		For:  plan.Bound{Account: l.req.Principal.Account, ProjectID: l.chat.ProjectID, TraceID: l.req.TraceID, Key: l.incoming.ID},
 		Most: reads.Most, AskAll: l.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(l.listed, from), Before: l.past.Reads,
 	})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"piloto/internal/access/auth"
@@ -244,17 +243,4 @@ func (l *loop) editableDraft() *plan.Run {
 		return nil
 	}
 	return &l.past.Runs[at]
-}
-
-// doubtsIn says which steps of a draft send a request again that may have been done, a line each; "" when none does.
-func doubtsIn(r *plan.Run, tag locale.Tag) string {
-	var lines []string
-	if r != nil {
-		for _, s := range r.Plan.Steps {
-			if s.Unanswered != nil {
-				lines = append(lines, s.ID.String()+": "+s.Unanswered.Phrase().In(tag))
-			}
-		}
-	}
-	return strings.Join(lines, "\n")
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
+	"time"
+
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/reads"
@@ -13,8 +16,6 @@ import (
 	"piloto/internal/models/cache"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
-	"strings"
-	"time"
 )
 
 // Bounds of a job.

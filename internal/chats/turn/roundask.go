@@ -3,13 +3,14 @@ package turn
 import (
 	"context"
 	"errors"
+	"strconv"
+	"time"
+
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
-	"strconv"
-	"time"
 )
 
 // pose puts the question of a round into the chat, and notes in the chat that the job asks. It may be repeated: the

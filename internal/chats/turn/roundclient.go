@@ -1,8 +1,9 @@
 package turn
 
 import (
-	"piloto/internal/chats/job"
 	"strconv"
+
+	"piloto/internal/chats/job"
 )
 
 // openCalls returns the calls of a round that the client answers, with ids of the job.

@@ -3,6 +3,11 @@ package turn
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piloto/internal/chats/ask"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
@@ -12,9 +17,6 @@ import (
 	"piloto/internal/models/llm"
 	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
-	"slices"
-	"strconv"
-	"strings"
 )
 
 // CloseJob ends a job that is being ended, or whose execution failed; throttled: because the server had no room for it. The model writes the last text, which says what was
@@ -108,7 +110,8 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	if budget := w.job.Loop.BudgetMicros; budget > 0 {
 		prompt = w.affordable(budget - w.job.Micros)
 	}
-	request, err := w.loop.query.closing(w.loop.calls.Use, locale.Text(w.loop.req.Locale, "job.ended_by", "reason", w.rows.reasonText()), closingTokens, prompt)
+	request, err := w.loop.query.Closing(w.loop.calls.Use, locale.Text(w.loop.req.Locale, "job.ended_by", "reason", w.rows.reasonText()),
+		ask.Room{Answer: closingTokens, Prompt: prompt})
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +119,7 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	if budget := w.job.Loop.BudgetMicros; budget > 0 && w.job.Micros+r.Held > budget {
 		return "", errors.New("the budget has no room for it")
 	}
-	reason, err := w.journal.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return lastCall(asking, w.loop.calls, request) })
+	reason, err := w.journal.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return ask.LastCall(asking, w.loop.calls, request) })
 	if err != nil || reason != "" {
 		return "", errors.Join(err, errors.New("the model gave none: "+string(reason)))
 	}

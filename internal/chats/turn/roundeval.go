@@ -2,12 +2,13 @@ package turn
 
 import (
 	"context"
+	"strings"
+
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
-	"strings"
 )
 
 // judge makes a round in which the model evaluates its answer.

@@ -3,12 +3,13 @@ package turn
 import (
 	"context"
 	"errors"
+	"strings"
+
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/proposal"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
-	"strings"
 )
 
 // filesResumed takes what became of the proposed changes of a job into its change set, and returns what the model is told

@@ -2,13 +2,14 @@ package turn
 
 import (
 	"context"
+
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // open reads what a round needs, and writes its prompt.
@@ -52,7 +53,7 @@ func (w *work) open(ctx context.Context) error {
 	}
 	w.addRounds()
 	w.rows.addCircles(w.loop.dataFrom()...)
-	w.journal.block = w.loop.query.resolve(w.loop.calls, snapshot)
+	w.journal.block = w.loop.query.Resolve(w.loop.calls, snapshot)
 	return nil
 }
 
@@ -71,19 +72,19 @@ func (w *work) addRounds() {
 		}
 		if r.Eval {
 			v, _ := readVerdict(r.Text) // it can be read, because the job went on after it
-			w.loop.query.messages = append(w.loop.query.messages, correction(w.loop.req.Locale, v))
+			w.loop.query.Messages = append(w.loop.query.Messages, correction(w.loop.req.Locale, v))
 			continue
 		}
-		w.loop.query.messages = append(w.loop.query.messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
+		w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
 		switch {
 		case r.Doubted:
 			w.loop.doubted = r.Text
-			w.loop.query.messages = append(w.loop.query.messages, llm.Message{Role: llm.System, Content: locale.Text(w.loop.req.Locale, "prompt.reconsider")})
+			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: locale.Text(w.loop.req.Locale, "prompt.reconsider")})
 		case r.RunID != "": // what it says of that is looked at anew
 			w.loop.doubted = ""
 		}
 		for k, call := range r.Calls {
-			w.loop.query.messages = append(w.loop.query.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
+			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
 			if w.loop.terms.clientSpec(call.Name) != nil { // it was done on the client's machine
 				w.addDone(r, k)
 			}

@@ -3,14 +3,15 @@ package turn
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
+
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
-	"slices"
-	"strings"
 )
 
 // noteCalls notes which calls of a round were to change something and were not made: of a tool that the agent does not have, of a

@@ -3,11 +3,13 @@ package turn
 import (
 	"context"
 	"errors"
+	"strings"
+
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
-	"strings"
 )
 
 // resume gives the outcome of the job's plan, or the answer to its question, to the call that waits for it. waits reports
@@ -75,14 +77,14 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 		return "", nil, err
 	}
 	w.countRefusal(r)
-	told, err = outcomes([]plan.Run{r}, w.service.Now())
+	told, err = brief.Runs([]plan.Run{r}, w.service.Now())
 	w.loop.past.Runs = []plan.Run{r}
 	w.rows.addCircles(r.DataFrom()...)
 	if err != nil {
 		return "", nil, err
 	}
 	told = strings.TrimSpace(told)
-	if doubts := doubtsIn(&r, w.loop.req.Locale); doubts != "" {
+	if doubts := brief.Doubts(&r, w.loop.req.Locale); doubts != "" {
 		told += "\n" + doubts
 	}
 	files, err := w.filesResumed(ctx, r)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/ask"
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/setup"
 	"piloto/internal/chats/toolcall"
@@ -182,20 +184,20 @@ func (r *routing) prepare(eligibility.Snapshot) error {
 		})
 	}
 	system, err := agent.Prompt(r.req.Locale, agent.Scene{
-		Today: today(r.req.Locale, r.service.Now()), Persona: r.req.Route.Persona, Business: r.business,
+		Today: brief.Today(r.req.Locale, r.service.Now()), Persona: r.req.Route.Persona, Business: r.business,
 		Memory: r.memory.Recent(), Current: r.memory.Current(), Agents: r.agents, Overrides: r.settings.Prompts,
 	})
-	r.query.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: r.req.Message}}
-	r.query.answered = len(r.query.messages) - 1
-	r.query.format = agent.Format(r.agents)
+	r.query.Messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: r.req.Message}}
+	r.query.Answered = len(r.query.Messages) - 1
+	r.query.Format = agent.Format(r.agents)
 	return err
 }
 
 // converse implements strategy. A person who takes the chat over meanwhile stops the answer.
 func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	r.calls.Use.Assistant.Temperature = agent.Temperature
-	live, watch := r.service.startStream(ctx, r.req.Principal.Account, r.chat, r.calls.Turn.ID, r.began)
-	defer watch.end(ctx)
+	live, watch := r.stream(ctx, r.service)
+	defer watch.End(ctx)
 	if until, bounded := asking.Deadline(); bounded {
 		var cancel context.CancelFunc
 		asking, cancel = context.WithDeadline(live, until)
@@ -206,7 +208,7 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 		decision = r.decideAgain(asking, decision)
 	}
 	switch {
-	case errors.Is(context.Cause(live), errStopped):
+	case errors.Is(context.Cause(live), ask.ErrStopped):
 		return r.leaveToPerson(ctx)
 	case err != nil:
 		return r.service.blockedReply(ctx, &r.exchange, err)
@@ -218,7 +220,7 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 		waiting, cancel := r.service.Limits.withDeadline(live, r.began, r.service.Now())
 		defer cancel()
 		text, routed := r.delegate(waiting, decision.Agent)
-		if errors.Is(context.Cause(live), errStopped) {
+		if errors.Is(context.Cause(live), ask.ErrStopped) {
 			return r.leaveToPerson(ctx)
 		}
 		return r.finish(ctx, text, routed, nil)
@@ -234,18 +236,18 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 // decision is usable.
 func (r *routing) decide(ctx context.Context) (agent.Decision, bool, error) {
 	for range maxDecisions {
-		answer, err := r.query.ask(ctx, r.calls)
+		answer, err := r.query.Ask(ctx, r.calls)
 		if err != nil {
 			return agent.Decision{}, false, err
 		}
-		r.query.messages = append(r.query.messages, llm.Message{Role: llm.Assistant, Content: shorten(answer.Text)})
+		r.query.Messages = append(r.query.Messages, llm.Message{Role: llm.Assistant, Content: shorten(answer.Text)})
 		decision, wrong := r.parseDecision(answer)
 		if wrong == nil {
 			r.service.Log.InfoContext(ctx, "router.decided", "session_id", r.req.ChatID, "action", decision.Action, "agent_to_invoke", decision.Agent)
 			return decision, true, nil
 		}
 		r.service.Log.WarnContext(ctx, "router.undecided", "session_id", r.req.ChatID, "error", wrong)
-		r.query.messages = append(r.query.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.undecided", "reason", wrong.Error())})
+		r.query.Messages = append(r.query.Messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.undecided", "reason", wrong.Error())})
 	}
 	return agent.Decision{}, false, nil
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // converseAs has a loop that the router's model chose answer a customer: by a conversation under its prompt, within its
@@ -35,7 +35,7 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 	if err := d.prepare(snapshot); err != nil {
 		return Reply{}, err
 	}
-	if block := c.query.resolve(c.calls, snapshot); block != nil {
+	if block := c.query.Resolve(c.calls, snapshot); block != nil {
 		return s.thread().storeBlock(ctx, r.req, r.chat, block)
 	}
 	routed := Routed{Action: agent.Delegate, Agent: l.Name, Asked: l.Name, Attempts: 1}

@@ -35,9 +35,9 @@ func (r *routing) reconsiders(ctx context.Context, d agent.Decision) bool {
 // decideAgain asks the model once more, and returns what it decides then. When that is no decision, the first one stands.
 func (r *routing) decideAgain(ctx context.Context, first agent.Decision) agent.Decision {
 	r.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", r.chat.ID)
-	r.query.messages = append(r.query.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.reconsider_router")})
+	r.query.Messages = append(r.query.Messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.reconsider_router")})
 	use, preferred := r.calls.Use, r.calls.First
-	answer, err := r.query.ask(ctx, r.calls)
+	answer, err := r.query.Ask(ctx, r.calls)
 	if err == nil {
 		var again agent.Decision
 		if again, err = r.parseDecision(answer); err == nil {

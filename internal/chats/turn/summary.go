@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/ask"
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/window"
@@ -102,16 +104,16 @@ func (s *summariser) write(ctx context.Context) (string, error) {
 		}
 		lines.Write(append(text, '\n'))
 	}
-	ask, err := locale.Prompt(s.req.Locale, "summary", map[string]any{
-		"Before": escapeTags(s.before.Text), "Lines": strings.TrimSpace(lines.String()), "Words": summaryWords,
+	prompt, err := locale.Prompt(s.req.Locale, "summary", map[string]any{
+		"Before": brief.Escape(s.before.Text), "Lines": strings.TrimSpace(lines.String()), "Words": summaryWords,
 	})
 	if err != nil {
 		return "", err
 	}
 	use := s.calls.Use
-	r := llm.Request{Model: use.Model, Messages: []llm.Message{{Role: llm.User, Content: ask}}, MaxTokens: min(summaryOutput, use.Estimate.Output)}
+	r := llm.Request{Model: use.Model, Messages: []llm.Message{{Role: llm.User, Content: prompt}}, MaxTokens: min(summaryOutput, use.Estimate.Output)}
 	if _, fits := window.Fit(r, use.Window, 0); !fits {
-		return "", errContextFull
+		return "", ask.ErrContextFull
 	}
 	answer, err := s.calls.Once(ctx, r)
 	if err != nil && len(s.calls.Turn.Attempts) > 0 && answer.Usage == (llm.Usage{}) { // it may have been written, and nobody counted it

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/changes"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/proposal"
@@ -148,7 +149,7 @@ func turnTools(o offer) []llm.Tool {
 			list = append(list, t.Tool)
 		}
 	}
-	if hasNamedTools(o.listed) {
+	if brief.HasNamedTools(o.listed) {
 		return withToolNames(list)
 	}
 	return list
@@ -166,11 +167,6 @@ func toolNames(list []llm.Tool) string {
 		all = append(all, t.Name)
 	}
 	return strings.Join(all, ", ")
-}
-
-// hasNamedTools reports whether any server has tools with names.
-func hasNamedTools(listed []tool.Listed) bool {
-	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Kind == tool.KindMCP && len(l.Entries) > 0 })
 }
 
 // withToolNames lets each step in the schemas name a tool instead of a method and a path.

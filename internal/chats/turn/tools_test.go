@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
@@ -49,19 +48,6 @@ func TestEveryToolIsWholeAndOfOneClass(t *testing.T) {
 	}
 }
 
-// What a step read with HEAD are its headers. Those of other calls are not told.
-func TestTheOutcomeOfAHeadHasItsHeaders(t *testing.T) {
-	for method, want := range map[string]string{"HEAD": `"headers":{"Etag":"v7"}`, "DELETE": `"answer":200}`} {
-		s := plan.Step{ID: plan.EffectOf("s1"), Method: method, Path: "/only"}
-		r := plan.Run{Status: plan.Done, Plan: plan.Plan{Steps: []plan.Step{s}}, Steps: []plan.StepState{
-			{StepID: s.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Headers: map[string]string{"Etag": "v7"}}},
-		}}
-		if got, err := outcomes([]plan.Run{r}, time.Now()); err != nil || !strings.Contains(got, want) {
-			t.Errorf("%s: %v, %s", method, err, got)
-		}
-	}
-}
-
 // TestPanicOfAnUnknownToolIsAResult: it is of no class, so nothing is proposed beside it.
 func TestPanicOfAnUnknownToolIsAResult(t *testing.T) {
 	for name, spec := range map[string]*toolSpec{"unknown": nil, "look": specOf(toolLook), "request": specOf(toolRequest)} {
@@ -71,5 +57,22 @@ func TestPanicOfAnUnknownToolIsAResult(t *testing.T) {
 		if !strings.Contains(result, "internal error") || (b.proposals.Refused == "") != (name == "look") {
 			t.Errorf("%s: %s, refused %q", name, result, b.proposals.Refused)
 		}
+	}
+}
+
+// TestADoubtOfAListIsOfItsElements: the step itself stays in doubt when a person said of each what became of it.
+func TestADoubtOfAListIsOfItsElements(t *testing.T) {
+	s1 := plan.EffectOf("s1")
+	one := plan.StepState{StepID: plan.ItemOf(s1, 0), Status: plan.StepInDoubt}
+	r := plan.Run{
+		Status: plan.InDoubt, Plan: plan.Plan{Steps: []plan.Step{{ID: s1, Title: "Avisar", Method: "POST", Risk: plan.Write, ForEach: "${s0.body}"}}},
+		Steps: []plan.StepState{{StepID: s1, Status: plan.StepInDoubt, Expanded: true, Items: 1}, one},
+	}
+	if got := inDoubt(r); !slices.Equal(got, []string{"Avisar (1)"}) {
+		t.Errorf("%q", got)
+	}
+	one.Resolved = &plan.Resolution{Outcome: plan.OutcomeNotDone}
+	if got := inDoubt(r.With(one)); got != nil {
+		t.Errorf("resolved: %q", got)
 	}
 }

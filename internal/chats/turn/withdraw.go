@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
@@ -123,7 +124,7 @@ func (l *loop) keptDraft(ctx context.Context, err error) string {
 		return toolcall.Encode(out)
 	}
 	l.forgetDraft(r)
-	if now, err := outcomes([]plan.Run{r}, l.service.Now()); err == nil {
+	if now, err := brief.Runs([]plan.Run{r}, l.service.Now()); err == nil {
 		out["now"] = json.RawMessage(strings.TrimSpace(now))
 	}
 	return toolcall.Encode(out)
@@ -137,5 +138,5 @@ func (l *loop) forgetDraft(now plan.Run) {
 		}
 	}
 	l.pending = nil
-	l.query.tools = slices.DeleteFunc(slices.Clone(l.query.tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
+	l.query.Tools = slices.DeleteFunc(slices.Clone(l.query.Tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
 }

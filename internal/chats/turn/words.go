@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/ask"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/evidence"
 	"piloto/internal/conversation"
@@ -21,7 +22,7 @@ import (
 // words are the texts of a model beside its calls: they are stored with its answer, and with the card of its plan.
 type words struct {
 	list   []string
-	stream *answerStream // that shows them; nil: none
+	stream *ask.Stream // that shows them; nil: none
 }
 
 // keep adds a text.
@@ -32,7 +33,7 @@ func (w *words) keep(text string) {
 	}
 	w.list = append(w.list, text)
 	if w.stream != nil {
-		w.stream.keep(text)
+		w.stream.Keep(text)
 	}
 }
 

@@ -1,4 +1,4 @@
-package turn
+package ask
 
 import (
 	"context"
@@ -24,27 +24,27 @@ const (
 )
 
 // goOn continues an answer that was cut. When that fails, it returns the answer as it is.
-func (q *query) goOn(ctx context.Context, calls *paid.Calls, cut llm.Reply) (llm.Reply, error) {
-	before := q.messages
-	defer func() { q.messages = before }()
+func (q *Query) goOn(ctx context.Context, calls *paid.Calls, cut llm.Reply) (llm.Reply, error) {
+	before := q.Messages
+	defer func() { q.Messages = before }()
 	tail := tailOf(cut.Text)
-	ask := locale.Text(q.tag, "prompt.cut_text", "tail", tail)
+	ask := locale.Text(q.Locale, "prompt.cut_text", "tail", tail)
 	if len(cut.Calls) > 0 {
-		ask = locale.Text(q.tag, "prompt.cut_calls")
+		ask = locale.Text(q.Locale, "prompt.cut_calls")
 	}
-	q.messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text}, {Role: llm.System, Content: ask}})
-	if q.writing != nil {
-		q.seam = &seam{to: q.writing, before: cut.Text, tail: tail}
-		release := q.writing.hold(cut.Text)
+	q.Messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text}, {Role: llm.System, Content: ask}})
+	if q.Writing != nil {
+		q.seam = &seam{to: q.Writing, before: cut.Text, tail: tail}
+		release := q.Writing.hold(cut.Text)
 		defer func() { q.seam = nil; release() }()
 	}
 	more, err := q.askOnce(ctx, calls)
 	switch {
-	case err != nil && errors.Is(context.Cause(ctx), errStopped):
+	case err != nil && errors.Is(context.Cause(ctx), ErrStopped):
 		cut.Text, cut.Cut = join(cut.Text, more.Text, tail), true
 		return cut, err
 	case err != nil:
-		q.log.WarnContext(ctx, "turn.not_continued", "turn_id", calls.Turn.ID, "error", err)
+		q.Log.WarnContext(ctx, "turn.not_continued", "turn_id", calls.Turn.ID, "error", err)
 		return cut, nil
 	}
 	if q.seam != nil {
@@ -99,7 +99,7 @@ func join(before, after, tail string) string {
 
 // seam is the sink of a continued text. It holds back the beginning, until it is long enough to be joined.
 type seam struct {
-	to           *answerStream
+	to           *Stream
 	before, tail string
 	held         string
 	passing      bool

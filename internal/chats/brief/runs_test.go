@@ -1,7 +1,7 @@
-package turn
+package brief
 
 import (
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,19 +26,15 @@ func TestAModelIsToldOfAnApprovalThatCanBeGiven(t *testing.T) {
 	}
 }
 
-// TestADoubtOfAListIsOfItsElements: the step itself stays in doubt when a person said of each what became of it.
-func TestADoubtOfAListIsOfItsElements(t *testing.T) {
-	s1 := plan.EffectOf("s1")
-	one := plan.StepState{StepID: plan.ItemOf(s1, 0), Status: plan.StepInDoubt}
-	r := plan.Run{
-		Status: plan.InDoubt, Plan: plan.Plan{Steps: []plan.Step{{ID: s1, Title: "Avisar", Method: "POST", Risk: plan.Write, ForEach: "${s0.body}"}}},
-		Steps: []plan.StepState{{StepID: s1, Status: plan.StepInDoubt, Expanded: true, Items: 1}, one},
-	}
-	if got := inDoubt(r); !slices.Equal(got, []string{"Avisar (1)"}) {
-		t.Errorf("%q", got)
-	}
-	one.Resolved = &plan.Resolution{Outcome: plan.OutcomeNotDone}
-	if got := inDoubt(r.With(one)); got != nil {
-		t.Errorf("resolved: %q", got)
+// What a step read with HEAD are its headers. Those of other calls are not told.
+func TestTheOutcomeOfAHeadHasItsHeaders(t *testing.T) {
+	for method, want := range map[string]string{"HEAD": `"headers":{"Etag":"v7"}`, "DELETE": `"answer":200}`} {
+		s := plan.Step{ID: plan.EffectOf("s1"), Method: method, Path: "/only"}
+		r := plan.Run{Status: plan.Done, Plan: plan.Plan{Steps: []plan.Step{s}}, Steps: []plan.StepState{
+			{StepID: s.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Headers: map[string]string{"Etag": "v7"}}},
+		}}
+		if got, err := Runs([]plan.Run{r}, time.Now()); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %v, %s", method, err, got)
+		}
 	}
 }

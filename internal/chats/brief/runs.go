@@ -1,8 +1,9 @@
-package turn
+package brief
 
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"piloto/internal/chats/toolcall"
@@ -72,10 +73,10 @@ func bytesPerAnswer(runs []plan.Run) int {
 	return min(resultBytes, outcomeBytes/answers)
 }
 
-// outcomes encodes runs as JSON lines in which no character can end a tag. Secrets in a
+// Runs encodes runs as JSON lines in which no character can end a tag. Secrets in a
 // service's answers are removed: a model needs none, because a later step takes a value by
 // reference.
-func outcomes(runs []plan.Run, at time.Time) (string, error) {
+func Runs(runs []plan.Run, at time.Time) (string, error) {
 	var text []byte
 	most := bytesPerAnswer(runs)
 	for _, r := range runs {
@@ -118,7 +119,7 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 		shown := st.Result.Shortened(most)
 		so.Answer, so.Body, so.Shortened = shown.Status, shown.Body, shown.Truncated || shown.Apart > 0
 		if so.Shortened {
-			so.Elements = longest(st.Result.Body)
+			so.Elements = Longest(st.Result.Body)
 		}
 	}
 	if st.Resolved != nil {
@@ -158,4 +159,34 @@ func waitOf(r plan.Run, waits []plan.Wait) *wait {
 		}
 	}
 	return nil
+}
+
+// Longest returns the length of the longest list in a JSON value, also in one that is the text of a value, as the answers of
+// tools are.
+func Longest(raw json.RawMessage) int {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return 0
+	}
+	return longestIn(value)
+}
+
+func longestIn(value any) int {
+	most := 0
+	switch value := value.(type) {
+	case []any:
+		most = len(value)
+		for _, v := range value {
+			most = max(most, longestIn(v))
+		}
+	case map[string]any:
+		for _, v := range value {
+			most = max(most, longestIn(v))
+		}
+	case string:
+		if strings.HasPrefix(value, "{") || strings.HasPrefix(value, "[") {
+			most = Longest(json.RawMessage(value))
+		}
+	}
+	return most
 }

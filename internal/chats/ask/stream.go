@@ -1,4 +1,4 @@
-package turn
+package ask
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"piloto/internal/conversation"
 	"piloto/internal/live/realtime"
 )
 
@@ -17,22 +16,23 @@ const (
 	stopCheckEvery = 700 * time.Millisecond // between two checks for a stop request
 )
 
-// errStopped is the cause when a person stopped the answer.
-var errStopped = errors.New("turn: stopped by the person")
+// ErrStopped is the cause when a person stopped the answer.
+var ErrStopped = errors.New("ask: stopped by the person")
 
-// answerStream pushes an answer to the clients that have the chat open while the model writes
+// Stream pushes an answer to the clients that have the chat open while the model writes
 // it, and cancels the model call on a stop request.
 //
 // The text is pushed up to the end of a sentence or a line, and is not taken back. Notes under
 // the answer mark false claims. The arguments of a tool call are not pushed. Only a model call
 // that broke off and is retried pushes its part again.
-type answerStream struct {
-	s       *Service
-	account string
-	chat    conversation.Chat
-	turn    string
-	since   time.Time
-	shown   bool // a client has the page open
+type Stream struct {
+	Tell    realtime.Notifier
+	Stops   func(context.Context) (time.Time, error) // when a person asked last to stop the answer; the zero time: never
+	Account string
+	ChatID  string
+	Turn    string    // its id, for the clients
+	Since   time.Time // earlier requests to stop are for earlier answers
+	Shown   bool      // a client has the page open: the text is pushed
 
 	mu     sync.Mutex
 	text   strings.Builder
@@ -46,24 +46,23 @@ type answerStream struct {
 	wait   sync.WaitGroup
 }
 
-// startStream starts a stream. The returned context is cancelled on a stop request. The caller
-// must call end.
-func (s *Service) startStream(ctx context.Context, account string, chat conversation.Chat, turn string, since time.Time) (context.Context, *answerStream) {
-	w := &answerStream{s: s, account: account, chat: chat, turn: turn, since: since.Truncate(time.Millisecond), over: make(chan struct{})}
+// Start starts the stream. The returned context is cancelled with ErrStopped on a stop request. The caller must call End.
+func (w *Stream) Start(ctx context.Context) context.Context {
+	w.Since, w.over = w.Since.Truncate(time.Millisecond), make(chan struct{})
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.wait.Go(func() { w.follow(ctx) })
-	return ctx, w
+	return ctx
 }
 
 // Text implements llm.Sink.
-func (w *answerStream) Text(delta string) {
+func (w *Stream) Text(delta string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.text.WriteString(delta)
 }
 
 // Reset implements llm.Sink.
-func (w *answerStream) Reset() {
+func (w *Stream) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.again = w.again || w.sent > len(w.kept)
@@ -72,8 +71,8 @@ func (w *answerStream) Reset() {
 	w.text.WriteString(w.kept)
 }
 
-// keep adds a finished text to the fixed prefix of the answer.
-func (w *answerStream) keep(text string) {
+// Keep adds a finished text to the fixed prefix of the answer.
+func (w *Stream) Keep(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept += text + "\n\n"
@@ -86,7 +85,7 @@ func (w *answerStream) keep(text string) {
 }
 
 // hold makes a text the beginning of what is pushed next, until release is called: the answer goes on.
-func (w *answerStream) hold(text string) (release func()) {
+func (w *Stream) hold(text string) (release func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.kept
@@ -98,9 +97,9 @@ func (w *answerStream) hold(text string) (release func()) {
 	}
 }
 
-// end stops the stream. It notifies the clients that the stored message replaces the pushed
+// End stops the stream. It notifies the clients that the stored message replaces the pushed
 // text.
-func (w *answerStream) end(ctx context.Context) {
+func (w *Stream) End(ctx context.Context) {
 	close(w.over)
 	w.wait.Wait()
 	w.cancel(nil)
@@ -108,11 +107,11 @@ func (w *answerStream) end(ctx context.Context) {
 	pushed := w.pushed
 	w.mu.Unlock()
 	if pushed {
-		w.s.Tell.Notify(context.WithoutCancel(ctx), w.account, realtime.TextEnd(w.chat.ID, w.turn))
+		w.Tell.Notify(context.WithoutCancel(ctx), w.Account, realtime.TextEnd(w.ChatID, w.Turn))
 	}
 }
 
-func (w *answerStream) follow(ctx context.Context) {
+func (w *Stream) follow(ctx context.Context) {
 	tell, look := time.NewTicker(pushEvery), time.NewTicker(stopCheckEvery)
 	defer tell.Stop()
 	defer look.Stop()
@@ -125,9 +124,9 @@ func (w *answerStream) follow(ctx context.Context) {
 		case <-tell.C:
 			w.push(ctx)
 		case <-look.C:
-			at, err := w.s.Answers.StopAsked(ctx, w.account, w.chat.ID)
-			if err == nil && !at.Before(w.since) {
-				w.cancel(errStopped)
+			at, err := w.Stops(ctx)
+			if err == nil && !at.Before(w.Since) {
+				w.cancel(ErrStopped)
 				return
 			}
 		}
@@ -135,7 +134,7 @@ func (w *answerStream) follow(ctx context.Context) {
 }
 
 // push sends the text that ends at a boundary and was not sent before.
-func (w *answerStream) push(ctx context.Context) {
+func (w *Stream) push(ctx context.Context) {
 	w.mu.Lock()
 	text, from, again := w.text.String(), w.sent, w.again
 	to := lastBoundary(text)
@@ -148,13 +147,13 @@ func (w *answerStream) push(ctx context.Context) {
 	w.mu.Unlock()
 	var events []realtime.Event
 	if again {
-		events = append(events, realtime.TextReset(w.chat.ID, w.turn))
+		events = append(events, realtime.TextReset(w.ChatID, w.Turn))
 	}
 	if to > from {
-		events = append(events, realtime.Text(w.chat.ID, w.turn, from, text[from:to]))
+		events = append(events, realtime.Text(w.ChatID, w.Turn, from, text[from:to]))
 	}
 	if len(events) > 0 {
-		w.s.Tell.Notify(ctx, w.account, events...)
+		w.Tell.Notify(ctx, w.Account, events...)
 	}
 }
 

@@ -1,0 +1,122 @@
+// Package ask asks a model: what is asked, the answer while it is written, and its continuation where the provider cut it.
+package ask
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"piloto/internal/chats/window"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
+)
+
+// What is held for the closing call beside each call.
+const (
+	closeRoom   = 1000 // tokens of its prompt that the first prompt did not have
+	CloseOutput = 400  // tokens of its answer
+)
+
+// Query is what a model is asked. The calls that pay for it are given to its methods.
+type Query struct {
+	Locale locale.Tag
+	Log    *slog.Logger
+
+	Messages []llm.Message
+	Answered int // index of the message that is answered: what stands before it may be dropped
+	Tools    []llm.Tool
+	Format   *llm.Format // of the answer; nil: text and tool calls
+	Least    int         // tokens that the answer may have at least, whatever the assistant's are
+	Writing  *Stream     // nil: the answer is not streamed
+	seam     *seam       // of an answer that goes on; nil: none does
+
+	Closes   bool // a closing call is held beside each call
+	CloseFor int  // size of its prompt, in tokens; 0 before the first
+}
+
+// Resolve chooses the model, or returns the block that keeps the turn from running.
+func (q *Query) Resolve(calls *paid.Calls, snapshot eligibility.Snapshot) *eligibility.Block {
+	snapshot.Need.Input = q.Request(nil).Estimate()
+	return calls.Resolve(snapshot)
+}
+
+// Request returns one call of a model; nil: it is not chosen yet.
+func (q *Query) Request(use *eligibility.Selection) llm.Request {
+	r := llm.Request{Messages: q.Messages, Tools: q.Tools, Format: q.Format}
+	if use != nil {
+		r.Model, r.Temperature = use.Model, use.Assistant.Temperature
+		r.MaxTokens = max(use.Estimate.Output, min(q.Least, use.Window/2))
+	}
+	switch {
+	case q.Writing == nil || !q.Writing.Shown:
+	case q.seam != nil:
+		r.Sink = q.seam
+	default:
+		r.Sink = q.Writing
+	}
+	return r
+}
+
+// ErrContextFull is the error of a call that is too large for the model, although all was dropped that may be.
+var ErrContextFull = errors.New("ask: the request is too large for the model")
+
+// Ask calls the model. An answer that was cut at its token limit is continued once. Its calls have ids that no other call of
+// the conversation has.
+func (q *Query) Ask(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
+	answer, err := q.askOnce(ctx, calls)
+	if err == nil && answer.Length && q.Format == nil {
+		answer, err = q.goOn(ctx, calls, answer)
+	}
+	answer.Calls = llm.Distinct(answer.Calls, q.Messages)
+	return answer, err
+}
+
+// askOnce calls the model. What it has no room for is dropped, and the cost of the closing call is held beside that of the
+// call.
+func (q *Query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
+	return calls.Ask(ctx, func() (llm.Request, error) {
+		use := calls.Use
+		r := q.Request(use)
+		kept, fits := window.Fit(r, use.Window, q.Answered)
+		if dropped := len(r.Messages) - len(kept); dropped > 0 {
+			q.Log.InfoContext(ctx, "turn.window", "turn_id", calls.Turn.ID, "model", use.Model, "window", use.Window, "dropped", dropped, "fits", fits)
+		}
+		if r.Messages = kept; !fits {
+			return r, ErrContextFull
+		}
+		if q.Closes {
+			output := min(CloseOutput, r.MaxTokens)
+			q.CloseFor = cmp.Or(q.CloseFor, r.Estimate()+closeRoom)
+			calls.Reserve = paid.Reserve{Input: min(q.CloseFor, use.Window-output), Output: output}
+		}
+		return r, nil
+	})
+}
+
+// Room is how many tokens the closing call has.
+type Room struct{ Answer, Prompt int }
+
+// Closing returns the last call of a turn or of a job, without tools, which fit into room. What the model has no
+// room for is dropped. why says what ends it.
+func (q *Query) Closing(use *eligibility.Selection, why string, room Room) (llm.Request, error) {
+	r := q.Request(use)
+	output := min(room.Answer, r.MaxTokens)
+	end := llm.Message{Role: llm.System, Content: locale.Text(q.Locale, "prompt.close", "why", why)}
+	r.Tools, r.MaxTokens = nil, output+end.Estimate()
+	kept, fits := window.Fit(r, min(use.Window, room.Prompt+output), q.Answered)
+	if !fits {
+		return r, ErrContextFull
+	}
+	r.Messages, r.MaxTokens = slices.Concat(kept, []llm.Message{end}), output
+	return r, nil
+}
+
+// LastCall makes a call of the chosen model, and of no other.
+func LastCall(ctx context.Context, calls *paid.Calls, r llm.Request) (llm.Reply, error) {
+	calls.Reserve = paid.Reserve{}
+	return calls.Once(ctx, r)
+}

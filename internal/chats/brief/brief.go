@@ -1,0 +1,243 @@
+// Package brief writes what a model is told: the services and their operations, what runs came to, what was read, the draft that waits,
+// and the day. It knows nothing of turns, and asks nobody. No character of a text that it writes can end a tag of a prompt.
+package brief
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"piloto/internal/chats/reads"
+	"piloto/internal/chats/toolcall"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// Bounds of the catalogue in the prompt. A server of a thousand operations takes no more prompt
+// than one of forty.
+const (
+	Whole         = 40 // operations that are listed without a selection
+	catalogueBest = 24 // of a larger catalogue, the best matches for the message
+	searchHits    = 6
+	aboutListed   = 400     // characters of what a service says of an operation; a search result has all
+	schemaBytes   = 8 << 10 // of a body's schema in a search result
+
+	parameterBytes  = 1 << 10 // of a parameter's schema
+	parametersShown = 40
+)
+
+// Goal returns the goal of a draft that waits; "" when none does.
+func Goal(draft *plan.Run, at time.Time) string {
+	if draft == nil || !at.Before(draft.Plan.ExpiresAt) {
+		return ""
+	}
+	return toolcall.OneLine(draft.Plan.Goal)
+}
+
+// Servers returns a catalogue without its operations.
+func Servers(listed []tool.Listed) []tool.Listed {
+	var servers []tool.Listed
+	for _, l := range listed {
+		servers = append(servers, tool.Listed{Server: l.Server})
+	}
+	return servers
+}
+
+// Best returns the part of a large catalogue that is most like the message; nil of one that is listed whole.
+func Best(listed []tool.Listed, message string) []tool.Listed {
+	if Count(listed) <= Whole {
+		return nil
+	}
+	hits := tool.Search(listed, message, catalogueBest)
+	var some []tool.Listed
+	for _, l := range listed {
+		chosen := tool.Listed{Server: l.Server}
+		for _, h := range hits {
+			if h.Server.ID == l.Server.ID {
+				chosen.Entries = append(chosen.Entries, h.Entry)
+			}
+		}
+		if len(chosen.Entries) > 0 {
+			some = append(some, chosen)
+		}
+	}
+	return some
+}
+
+func Count(listed []tool.Listed) int {
+	n := 0
+	for _, l := range listed {
+		n += len(l.Entries)
+	}
+	return n
+}
+
+// Catalogue writes servers and operations, a line each.
+func Catalogue(listed []tool.Listed) string {
+	var b strings.Builder
+	for _, l := range listed {
+		fmt.Fprintf(&b, "server %s %q %s%s\n", l.Server.ID, toolcall.OneLine(l.Server.Name), l.Server.BaseURL, mark(l.Server.MayRead(tool.Entry{Method: "GET"})))
+		for _, e := range l.Entries {
+			b.WriteString("- " + operation(e) + mark(e.Name != "" && l.Server.MayRead(e)) + withSpace(toolcall.OneLine(e.Signature)))
+			if e.Refused != nil {
+				b.WriteString(" (cannot be called)")
+			}
+			if told := toolcall.Line(e.Told(), aboutListed); told != "" {
+				fmt.Fprintf(&b, " — %s", told)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// mark marks what a turn may read.
+func mark(look bool) string {
+	if look {
+		return " (look)"
+	}
+	return ""
+}
+
+// Reads writes the reads of earlier answers, a JSON line each, in which no character can end a tag.
+func Reads(list []conversation.Source) string {
+	var lines []string
+	for _, s := range list {
+		s.Answer = strings.ReplaceAll(s.Answer, ": "+resultTool+" "+s.ID+"]", "]") // the rest of it is not kept
+		s.ID = ""
+		lines = append(lines, tags.Replace(reads.Text(s)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// operation returns an operation's name, as the catalogue writes it.
+func operation(e tool.Entry) string {
+	if e.Name != "" {
+		return "tool " + toolcall.OneLine(e.Name)
+	}
+	return e.Method + " " + toolcall.OneLine(e.Path)
+}
+
+// withSpace puts a space before a body's signature. Query parameters follow the path directly.
+func withSpace(signature string) string {
+	if signature == "" || strings.HasPrefix(signature, "(") {
+		return signature
+	}
+	return " " + signature
+}
+
+// Escape makes a text safe between two tags of the prompt.
+func Escape(s string) string {
+	return tags.Replace(strings.TrimSpace(s))
+}
+
+var tags = strings.NewReplacer("<", "‹", ">", "›")
+
+// Today returns a date with its weekday, which the model needs to resolve «el martes».
+func Today(tag locale.Tag, at time.Time) string {
+	day := locale.Text(tag, "day."+strings.ToLower(at.Weekday().String()))
+	return fmt.Sprintf("%s %s (UTC %s)", day, at.UTC().Format(time.DateOnly), at.UTC().Format("15:04"))
+}
+
+// Search answers a search_tools call. It returns an error when an operation cannot be read.
+func Search(ctx context.Context, servers tool.OperationReader, account string, listed []tool.Listed, raw json.RawMessage) (string, error) {
+	query, wrong := searchWords(raw)
+	if len(wrong) > 0 {
+		return toolcall.Errors(wrong), nil
+	}
+	type found struct {
+		MCPID      string           `json:"mcp_id"`
+		Server     string           `json:"server"`
+		Tool       string           `json:"tool,omitempty"`
+		Method     string           `json:"method,omitempty"`
+		Path       string           `json:"path,omitempty"`
+		Summary    string           `json:"summary"`
+		Parameters []tool.Parameter `json:"parameters,omitempty"`
+		Body       json.RawMessage  `json:"body,omitempty"`
+
+		Others    map[string]json.RawMessage `json:"body_by_content_type,omitempty"` // where another type has a schema of its own
+		Signature string                     `json:"signature,omitempty"`
+		Refused   string                     `json:"cannot_be_called,omitempty"`
+	}
+	out := struct {
+		Tools []found `json:"tools"`
+	}{Tools: []found{}}
+	for _, h := range tool.Search(listed, query, searchHits) {
+		op, err := servers.Operation(ctx, account, h.Server, h.Entry)
+		if err != nil {
+			return "", err
+		}
+		f := found{
+			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
+			Summary: toolcall.Line(h.Entry.Told(), tool.MaxAbout), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
+		}
+		if why := h.Entry.Refused; why != nil {
+			f.Refused = toolcall.OneLine(why.Phrase().In(locale.English))
+		}
+		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {
+			f.Body = op.Body.Schema
+		}
+		for _, b := range op.Others {
+			if b.Schema != nil && len(b.Schema) <= schemaBytes {
+				if f.Others == nil {
+					f.Others = map[string]json.RawMessage{}
+				}
+				f.Others[b.MediaType] = b.Schema
+			}
+		}
+		out.Tools = append(out.Tools, f)
+	}
+	text, err := json.Marshal(out)
+	return string(text), err
+}
+
+// trimSchemas empties parameter schemas of more than parameterBytes and keeps parametersShown
+// parameters.
+func trimSchemas(parameters []tool.Parameter) []tool.Parameter {
+	out := slices.Clone(parameters)
+	for i := range out {
+		if len(out[i].Schema) > parameterBytes {
+			out[i].Schema = json.RawMessage("{}")
+		}
+	}
+	return out[:min(len(out), parametersShown)]
+}
+
+// searchWords returns the query of search_tools.
+func searchWords(raw json.RawMessage) (string, []fault.Field) {
+	var in struct {
+		Query string `json:"query"`
+	}
+	wrong := toolcall.Decode(raw, &in, []string{"query"})
+	if in.Query = strings.TrimSpace(in.Query); in.Query == "" && len(wrong) == 0 {
+		wrong = append(wrong, fault.Field{Loc: []any{"query"}, Msg: "must be a few words", Type: "missing"})
+	}
+	return in.Query, wrong
+}
+
+// Doubts says which steps of a draft send a request again that may have been done, a line each; "" when none does.
+func Doubts(r *plan.Run, tag locale.Tag) string {
+	var lines []string
+	if r != nil {
+		for _, s := range r.Plan.Steps {
+			if s.Unanswered != nil {
+				lines = append(lines, s.ID.String()+": "+s.Unanswered.Phrase().In(tag))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// resultTool is the tool that reads more lines of an answer, as an answer that was cut names it.
+const resultTool = "read_result"
+
+// HasNamedTools reports whether any server has tools with names.
+func HasNamedTools(listed []tool.Listed) bool {
+	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Kind == tool.KindMCP && len(l.Entries) > 0 })
+}
