@@ -49,15 +49,15 @@ func secretsOf(text string) int {
 const leastKey = 16
 
 // least returns the least length of a key of a form, after its prefix.
-func (s *scan) least(f form) int {
-	if s.evident && f.random {
+func (s keys) least(f form) int {
+	if s.rules.evident && f.random {
 		return max(f.least, leastKey)
 	}
 	return f.least
 }
 
 // announces reports whether a name announces an evident secret. A weak one does if it is a setting: STRIPE_KEY=X.
-func (s *scan) announces(i, to int, k kind) bool {
+func (s *judge) announces(i, to int, k kind) bool {
 	switch k {
 	case cookie:
 		return false
@@ -69,35 +69,35 @@ func (s *scan) announces(i, to int, k kind) bool {
 
 // isSetting reports whether the word from i to to is in capitals, and begins a line or follows export or set. What tools put
 // before a line that they show does not count; it may end with a dash in the word.
-func (s *scan) isSetting(i, to int) bool {
+func (s *judge) isSetting(i, to int) bool {
 	for j := to - 1; j >= i; j-- {
-		if s.sign(j) == '-' {
+		if s.v.sign(j) == '-' {
 			i = j + 1
 			break
 		}
 	}
 	for j := i; j < to; j++ {
-		if c := s.sign(j); !isUpperOrDigit(c) && c != '_' {
+		if c := s.v.sign(j); !isUpperOrDigit(c) && c != '_' {
 			return false
 		}
 	}
 	j := i - 1
-	for isBlank(s.sign(j)) {
+	for isBlank(s.v.sign(j)) {
 		j--
 	}
-	switch c := s.sign(j); {
+	switch c := s.v.sign(j); {
 	case c == '\n' || c == end:
 		return true
 	case j < i-1 && c == 't' && j >= 2:
-		if word := s.lower(max(0, j-5), j+1); strings.HasSuffix(word, "export") || strings.HasSuffix(word, "set") {
+		if word := s.v.lower(max(0, j-5), j+1); strings.HasSuffix(word, "export") || strings.HasSuffix(word, "set") {
 			return true
 		}
 	}
 	from := i
-	for from > 0 && i-from <= mostFramed && s.sign(from-1) != '\n' {
+	for from > 0 && i-from <= mostFramed && s.v.sign(from-1) != '\n' {
 		from--
 	}
-	return i-from <= mostFramed && framed().MatchString(string(s.signs[from:i]))
+	return i-from <= mostFramed && framed().MatchString(string(s.v.signs[from:i]))
 }
 
 // mostFramed is the most that tools put before a line, in characters: the name of its file, and who wrote it.
@@ -114,17 +114,17 @@ var samples = []string{
 
 // isEvident reports whether the value from p to e is hardly anything but a secret. In quotes, or as a setting, it has
 // signs of several kinds; elsewhere it looks random.
-func (s *scan) isEvident(p, e int) bool {
+func (s *judge) isEvident(p, e int) bool {
 	n := e - p
-	if s.settings {
+	if s.rules.settings {
 		return s.isSet(p, e)
 	}
 	if n < 8 || n > maxJudged {
-		return n > maxJudged && s.isBlob(p, p+maxJudged)
+		return n > maxJudged && s.v.isBlob(p, p+maxJudged)
 	}
 	var small, large, digit, odd, sign, turns, changes int
 	for j := p; j < e; j++ {
-		c, before := s.sign(j), s.sign(j-1)
+		c, before := s.v.sign(j), s.v.sign(j-1)
 		switch {
 		case isLower(c):
 			small++
@@ -141,38 +141,38 @@ func (s *scan) isEvident(p, e int) bool {
 		changes += flagOf(j > p && isAlnum(before) && isAlnum(c) && (isDigit(c) != isDigit(before) || isUpper(c) != isUpper(before)))
 		turns += flagOf(j > p && isDigit(c) != isDigit(before) && isAlnum(before) && isAlnum(c))
 	}
-	low := s.lower(p, e)
+	low := s.v.lower(p, e)
 	for _, word := range samples {
 		if strings.Contains(low, word) {
 			return false
 		}
 	}
-	if c := s.sign(p); c == '$' || c == '*' || c == '&' || c == '/' || c == '.' || c == '%' || small+large < 2 || strings.Contains(low, "://") {
+	if c := s.v.sign(p); c == '$' || c == '*' || c == '&' || c == '/' || c == '.' || c == '%' || small+large < 2 || strings.Contains(low, "://") {
 		return false // a reference, a path, an address, a number
 	}
 	kinds := flagOf(small > 0) + flagOf(large > 0) + flagOf(digit > 0) + flagOf(sign > 0)
 	random := n >= 16 && (turns >= 3 || 5*changes >= 2*n) && kinds >= 2 && odd <= n/6
-	if isQuote(s.sign(p-1)) && s.sign(e) == s.sign(p-1) {
+	if isQuote(s.v.sign(p-1)) && s.v.sign(e) == s.v.sign(p-1) {
 		return random || kinds >= 3 && turns >= 1 && sign > 0 || n >= 12 && kinds >= 3 && turns >= 2 && odd == 0
 	}
-	if c := s.sign(e); !isSpace(c) && c != '&' && c != ';' && c != ',' && c != '"' && c != '\'' {
+	if c := s.v.sign(e); !isSpace(c) && c != '&' && c != ';' && c != ',' && c != '"' && c != '\'' {
 		return false
 	}
-	return random || s.endsLine(e) && kinds >= 3 && (sign > 0 && turns+sign >= 2 || turns >= 2 && s.isAssigned(p))
+	return random || s.v.endsLine(e) && kinds >= 3 && (sign > 0 && turns+sign >= 2 || turns >= 2 && s.v.isAssigned(p))
 }
 
 // isSet reports whether a file of settings has a secret from p to e: letters with digits or signs among them, and no
 // reference, path or sample. What a name calls a password may be of words.
-func (s *scan) isSet(p, e int) bool {
+func (s *judge) isSet(p, e int) bool {
 	if s.named != none && s.isPhrase(p, e) {
 		return true
 	}
 	if e-p < 6 || e-p > maxJudged {
-		return e-p > maxJudged && s.isBlob(p, p+maxJudged)
+		return e-p > maxJudged && s.v.isBlob(p, p+maxJudged)
 	}
 	letters, others := 0, 0
 	for j := p; j < e; j++ {
-		switch c := s.sign(j); {
+		switch c := s.v.sign(j); {
 		case isLetter(c):
 			letters++
 		case isDigit(c) || strings.IndexByte("!#&*@^~?%$+=", c) >= 0:
@@ -181,43 +181,16 @@ func (s *scan) isSet(p, e int) bool {
 			return false
 		}
 	}
-	low := s.lower(p, e)
+	low := s.v.lower(p, e)
 	for _, word := range samples {
 		if strings.Contains(low, word) {
 			return false
 		}
 	}
-	if c := s.sign(p); c == '$' || c == '/' || c == '.' || c == '%' && s.sign(e-1) == '%' || strings.Contains(low, "://") || strings.HasPrefix(low, "arn:") {
+	if c := s.v.sign(p); c == '$' || c == '/' || c == '.' || c == '%' && s.v.sign(e-1) == '%' || strings.Contains(low, "://") || strings.HasPrefix(low, "arn:") {
 		return false
 	}
-	return letters > 0 && others > 0 && (e-p != len("00000000-0000-0000-0000-000000000000") || !s.isIdentifier(p, e))
-}
-
-// isBlob reports whether a text has base64 characters only, also such as are not letters.
-func (s *scan) isBlob(p, e int) bool {
-	digit := false
-	for j := p; j < e; j++ {
-		c := s.sign(j)
-		if !isBase64(c) {
-			return false
-		}
-		digit = digit || isDigit(c)
-	}
-	return digit
-}
-
-// endsLine reports whether nothing but blanks follows before the end of the line.
-func (s *scan) endsLine(e int) bool {
-	for isBlank(s.sign(e)) {
-		e++
-	}
-	c := s.sign(e)
-	return c == '\n' || c == '\r' || c == end || c == '#'
-}
-
-// isAssigned reports whether the value at p follows its name as in a file of settings: NAME=X, name: X.
-func (s *scan) isAssigned(p int) bool {
-	return s.sign(p-1) == '=' || s.sign(p-1) == ' ' && s.sign(p-2) == ':'
+	return letters > 0 && others > 0 && (e-p != len("00000000-0000-0000-0000-000000000000") || !s.v.isIdentifier(p, e))
 }
 
 func flagOf(b bool) int {
@@ -227,17 +200,8 @@ func flagOf(b bool) int {
 	return 0
 }
 
-// hasDigits reports whether a text has two digits or more: the name of a package has fewer.
-func (s *scan) hasDigits(from, to int) bool {
-	n := 0
-	for j := from; j < to; j++ {
-		n += flagOf(isDigit(s.sign(j)))
-	}
-	return n >= 2
-}
-
 // isEncodedKey reports whether the base64 text at i is a private key, and no certificate.
-func (s *scan) isEncodedKey(i int) bool {
-	first, err := base64.StdEncoding.DecodeString(string(s.signs[i:min(i+64, len(s.signs))]))
+func (s keys) isEncodedKey(i int) bool {
+	first, err := base64.StdEncoding.DecodeString(string(s.v.signs[i:min(i+64, len(s.v.signs))]))
 	return err != nil || strings.Contains(string(first), "PRIVATE KEY")
 }

@@ -45,28 +45,81 @@ var forms = sync.OnceValue(func() map[byte][]form {
 // end, because many may follow it.
 const mostRead = 200
 
+// keys finds the keys of known forms.
+type keys struct {
+	v     *view
+	rules rules
+}
+
+// knownForm returns the secret with a known form in the word from i to to.
+func (s keys) knownForm(i, to int) (int, int) {
+	if !s.rules.evident && s.isOwnToken(i, to) {
+		return i, to
+	}
+	if from, end := s.twilio(i, to); end > 0 {
+		return from, end
+	}
+	if end := s.telegram(i, to); end > 0 {
+		return i, end
+	}
+	for j := i; j < to; j++ {
+		if j == i || !isAlnum(s.v.sign(j-1)) {
+			if end := s.keyEnd(j, to); end > 0 {
+				return j, end
+			}
+		}
+	}
+	return 0, 0
+}
+
+// afterScheme returns the credentials after Bearer and Basic, if they are no word.
+func (s keys) afterScheme(i, to int) (int, int) {
+	if n := to - i; n != 5 && n != 6 {
+		return 0, 0
+	}
+	if w := s.v.lower(i, to); w != "basic" && w != "bearer" {
+		return 0, 0
+	}
+	from := to
+	for isBlank(s.v.sign(from)) || s.v.sign(from) == '+' {
+		from++
+	}
+	j := from
+	goesOn := func() bool { c := s.v.sign(j); return isBase64(c) || c == '.' || c == '~' }
+	for j < from+mostRead && goesOn() {
+		j++
+	}
+	if from == to || j-from < 6 || !s.v.isMixed(from, j) || s.rules.evident && !s.v.isRandom(from, j) {
+		return 0, 0
+	}
+	for goesOn() {
+		j++
+	}
+	return from, j
+}
+
 // keyEnd returns the end of a key that begins at i, or 0. The word around it ends at to.
-func (s *scan) keyEnd(i, to int) int {
-	for _, f := range forms()[s.sign(i)] {
-		if !s.has(i, f.prefix) {
+func (s keys) keyEnd(i, to int) int {
+	for _, f := range forms()[s.v.sign(i)] {
+		if !s.v.has(i, f.prefix) {
 			continue
 		}
 		from := i + len(f.prefix)
 		j := from
-		for j < from+mostRead && f.of(s.sign(j)) {
+		for j < from+mostRead && f.of(s.v.sign(j)) {
 			j++
 		}
-		if j-from < s.least(f) || f.random && !s.isMixed(from, j) || s.evident && !s.isEvidentKey(i, from, j, f) {
+		if j-from < s.least(f) || f.random && !s.v.isMixed(from, j) || s.rules.evident && !s.isEvidentKey(i, from, j, f) {
 			continue
 		}
-		for f.of(s.sign(j)) {
+		for f.of(s.v.sign(j)) {
 			j++
 		}
 		return s.checkedEnd(i, j, f.prefix)
 	}
-	if s.has(i, "eyJ") && to-i >= 8 && s.sign(to) == '.' {
+	if s.v.has(i, "eyJ") && to-i >= 8 && s.v.sign(to) == '.' {
 		j := to
-		for isDotted(s.sign(j)) {
+		for isDotted(s.v.sign(j)) {
 			j++
 		}
 		return j
@@ -75,22 +128,22 @@ func (s *scan) keyEnd(i, to int) int {
 }
 
 // isEvidentKey reports whether a key of a form, from i to j, is hardly anything else. What follows its prefix begins at from.
-func (s *scan) isEvidentKey(i, from, j int, f form) bool {
-	switch text := string(s.signs[i:j]); {
-	case f.prefix == "AIDA", f.prefix == "AROA", s.sign(i) == 'A' && strings.HasSuffix(text, "EXAMPLE"):
+func (s keys) isEvidentKey(i, from, j int, f form) bool {
+	switch text := string(s.v.signs[i:j]); {
+	case f.prefix == "AIDA", f.prefix == "AROA", s.v.sign(i) == 'A' && strings.HasSuffix(text, "EXAMPLE"):
 		return false
 	case f.prefix == encodedPEM:
 		return s.isEncodedKey(i)
 	}
-	return !f.random || s.hasDigits(from, j) && !strings.Contains(string(s.signs[from:j]), "---")
+	return !f.random || s.v.hasDigits(from, j) && !strings.Contains(string(s.v.signs[from:j]), "---")
 }
 
 // checkedEnd returns the end of a key. For a kind of fixed length it returns 0 when the length differs.
-func (s *scan) checkedEnd(i, j int, prefix string) int {
+func (s keys) checkedEnd(i, j int, prefix string) int {
 	if prefix == "AKIA" || prefix == "ASIA" {
 		return s.secretKeyEnd(j)
 	}
-	if (prefix == "SK" || prefix == "dapi") && (j-i != len(prefix)+32 || isWord(s.sign(j))) {
+	if (prefix == "SK" || prefix == "dapi") && (j-i != len(prefix)+32 || isWord(s.v.sign(j))) {
 		return 0
 	}
 	return j
@@ -98,30 +151,19 @@ func (s *scan) checkedEnd(i, j int, prefix string) int {
 
 // secretKeyEnd returns the end of the 40 base64 characters that may follow the id of an AWS key, or the end of the
 // id.
-func (s *scan) secretKeyEnd(j int) int {
+func (s keys) secretKeyEnd(j int) int {
 	k := j
-	for c := s.sign(k); k < j+3 && (c == ':' || c == ',' || isBlank(c)); c = s.sign(k) {
+	for c := s.v.sign(k); k < j+3 && (c == ':' || c == ',' || isBlank(c)); c = s.v.sign(k) {
 		k++
 	}
 	from := k
-	for k < from+41 && isBase64(s.sign(k)) {
+	for k < from+41 && isBase64(s.v.sign(k)) {
 		k++
 	}
 	if k-from != 40 || from == j {
 		return j
 	}
 	return k
-}
-
-// isMixed reports whether the text is no word, and no joined words.
-func (s *scan) isMixed(from, to int) bool {
-	digit, turn := false, false
-	for i := from; i < to; i++ {
-		c := s.sign(i)
-		digit = digit || isDigit(c)
-		turn = turn || isUpper(c) && isAlnum(s.sign(i-1)) && i > from && isLower(s.sign(i+1)) || isLower(c) && isUpper(s.sign(i+1)) && i+1 < to
-	}
-	return digit || turn
 }
 
 // hooks maps the first word of a host to the webhook addresses whose path is the secret.
@@ -135,14 +177,14 @@ var hooks = map[string]string{
 }
 
 // hook returns the secret path of an address that begins with the word from i to to.
-func (s *scan) hook(i, to int) (int, int) {
+func (s keys) hook(i, to int) (int, int) {
 	if to-i > len("discordapp") {
 		return 0, 0
 	}
-	for host := range strings.FieldsSeq(hooks[s.lower(i, to)]) {
-		if s.has(i, host) {
+	for host := range strings.FieldsSeq(hooks[s.v.lower(i, to)]) {
+		if s.v.has(i, host) {
 			j := i + len(host)
-			for c := s.sign(j); isWord(c) || c == '/' || c == '@' || c == '.'; c = s.sign(j) {
+			for c := s.v.sign(j); isWord(c) || c == '/' || c == '@' || c == '.'; c = s.v.sign(j) {
 				j++
 			}
 			if j-i-len(host) >= 8 {
@@ -154,20 +196,20 @@ func (s *scan) hook(i, to int) (int, int) {
 }
 
 // telegram returns the end of a bot token, NUMBER:KEY, with or without "bot".
-func (s *scan) telegram(i, to int) int {
-	if s.has(i, "bot") {
+func (s keys) telegram(i, to int) int {
+	if s.v.has(i, "bot") {
 		i += 3
 	}
-	if to-i < 6 || to-i > 12 || s.sign(to) != ':' {
+	if to-i < 6 || to-i > 12 || s.v.sign(to) != ':' {
 		return 0
 	}
 	for j := i; j < to; j++ {
-		if !isDigit(s.sign(j)) {
+		if !isDigit(s.v.sign(j)) {
 			return 0
 		}
 	}
 	j := to + 1
-	for isWord(s.sign(j)) {
+	for isWord(s.v.sign(j)) {
 		j++
 	}
 	if j-to > 30 {
@@ -177,12 +219,12 @@ func (s *scan) telegram(i, to int) int {
 }
 
 // twilio returns the secret after an account id: AC, 32 digits, a colon.
-func (s *scan) twilio(i, to int) (int, int) {
-	if to-i != 34 || !s.has(i, "AC") || s.sign(to) != ':' {
+func (s keys) twilio(i, to int) (int, int) {
+	if to-i != 34 || !s.v.has(i, "AC") || s.v.sign(to) != ':' {
 		return 0, 0
 	}
 	j := to + 1
-	for isHex(s.sign(j)) {
+	for isHex(s.v.sign(j)) {
 		j++
 	}
 	if j-to != 33 {
@@ -193,21 +235,6 @@ func (s *scan) twilio(i, to int) (int, int) {
 
 // isOwnToken reports whether a word has the length of this program's tokens, 256 bits in base64, and is no digest
 // of a Go module.
-func (s *scan) isOwnToken(i, to int) bool {
-	return to-i == 43 && !(s.sign(i-1) == ':' && s.sign(i-2) == '1' && s.sign(i-3) == 'h')
-}
-
-// has reports whether text stands at position i.
-func (s *scan) has(i int, text string) bool {
-	if i < 0 || i+len(text) > len(s.signs) {
-		return false
-	}
-	s.ops++
-	return string(s.signs[i:i+len(text)]) == text
-}
-
-// lower returns the text between two positions in lower case.
-func (s *scan) lower(from, to int) string {
-	s.ops += to - from
-	return strings.ToLower(string(s.signs[from:min(to, len(s.signs))]))
+func (s keys) isOwnToken(i, to int) bool {
+	return to-i == 43 && !(s.v.sign(i-1) == ':' && s.v.sign(i-2) == '1' && s.v.sign(i-3) == 'h')
 }

@@ -27,11 +27,11 @@ var (
 )
 
 // wordKind returns the kind of the name from i to to if a secret of words may be its value, and none if not.
-func (s *scan) wordKind(i, to int, k kind) kind {
-	if !s.settings || k != password && k != token && k != short || to-i > maxName || !s.isKey(i, to) {
+func (s *judge) wordKind(i, to int, k kind) kind {
+	if !s.rules.settings || k != password && k != token && k != short || to-i > maxName || !s.isKey(i, to) {
 		return none
 	}
-	name := strings.NewReplacer("-", "", "_", "").Replace(s.lower(i, to))
+	name := strings.NewReplacer("-", "", "_", "").Replace(s.v.lower(i, to))
 	if k == short && !strings.HasSuffix(name, "pass") && !strings.HasSuffix(name, "pw") {
 		return none
 	}
@@ -45,69 +45,43 @@ func (s *scan) wordKind(i, to int, k kind) kind {
 }
 
 // isKey reports whether the word from i to to is a name that a file of settings gives a value, and no word of a text.
-func (s *scan) isKey(i, to int) bool {
-	if s.sign(i) == '-' || s.sign(to) == '=' && !isSpace(s.sign(to+1)) {
+func (s *judge) isKey(i, to int) bool {
+	if s.v.sign(i) == '-' || s.v.sign(to) == '=' && !isSpace(s.v.sign(to+1)) {
 		return true // a flag, an attribute
 	}
 	j := i - 1
-	for ; i-j < maxName && (isWord(s.sign(j)) || s.sign(j) == '.'); j-- {
+	for ; i-j < maxName && (isWord(s.v.sign(j)) || s.v.sign(j) == '.'); j-- {
 	}
-	if isQuote(s.sign(j)) {
+	if isQuote(s.v.sign(j)) {
 		j--
 	}
-	for isBlank(s.sign(j)) {
+	for isBlank(s.v.sign(j)) {
 		j--
 	}
-	switch c := s.sign(j); {
+	switch c := s.v.sign(j); {
 	case c == '-':
-		return s.sign(j-1) != '-'
+		return s.v.sign(j-1) != '-'
 	case isSpace(c) || strings.IndexByte("{,<:[(&?;!=", c) >= 0:
 		return true
-	case isAlnum(c) && s.sign(s.skipBlanks(to)) == '=': // ldap admin password = X
-		for ; i-j < maxName && (isWord(s.sign(j)) || isBlank(s.sign(j))); j-- {
+	case isAlnum(c) && s.v.sign(s.v.skipBlanks(to)) == '=': // ldap admin password = X
+		for ; i-j < maxName && (isWord(s.v.sign(j)) || isBlank(s.v.sign(j))); j-- {
 		}
-		return isSpace(s.sign(j))
+		return isSpace(s.v.sign(j))
 	case c == 't' || c == 'T' || c == 'V':
-		word := s.lower(max(0, j-5), j+1)
+		word := s.v.lower(max(0, j-5), j+1)
 		return strings.HasSuffix(word, "export") || strings.HasSuffix(word, "set") || strings.HasSuffix(word, "env")
 	}
 	return false
 }
 
-// phraseEnd returns the end of the words from p on, if the name at i begins its line, and nothing but words follows. Else it
-// returns e.
-func (s *scan) phraseEnd(i, p, e int) int {
-	for j := i - 1; ; j-- {
-		c := s.sign(j)
-		if c == '\n' || c == end && j < 0 {
-			break
-		}
-		if !isWord(c) && c != '.' && c != ' ' && c != '\t' && c != ':' || i-j > maxName {
-			return e
-		}
-	}
-	j, last := p, p
-	for ; j-p <= mostPhrase; j++ {
-		switch c := s.sign(j); {
-		case c == '\n' || c == '\r' || c == end || c == '#' && isBlank(s.sign(j-1)):
-			return max(e, last)
-		case isAlnum(c) || c == other || strings.IndexByte("-_!,'&@%*+.", c) >= 0:
-			last = j + 1
-		case !isBlank(c):
-			return e
-		}
-	}
-	return e
-}
-
 // isPhrase reports whether the value from p to e may be a secret of words: it is no reference, and no label.
-func (s *scan) isPhrase(p, e int) bool {
+func (s *judge) isPhrase(p, e int) bool {
 	if e-p < leastPhrase || e-p > mostPhrase {
 		return false
 	}
 	var blanks, signs, digits, odd int
 	for j := p; j < e; j++ {
-		switch c := s.sign(j); {
+		switch c := s.v.sign(j); {
 		case c == ' ':
 			blanks++
 		case c == '-' || c == '_':
@@ -126,7 +100,7 @@ func (s *scan) isPhrase(p, e int) bool {
 	case blanks == 0 && digits+odd > 0: // a longer one is judged otherwise
 		return s.named == password && e-p < 6 && digits+odd < e-p
 	}
-	low := s.lower(p, e)
+	low := s.v.lower(p, e)
 	if sorts()[low] || sentence()[low] || nothing()[low] || s.named == token && blanks+signs > 0 && s.bare {
 		return false
 	}
@@ -136,19 +110,9 @@ func (s *scan) isPhrase(p, e int) bool {
 		}
 	}
 	for _, word := range captions {
-		if at := strings.Index(low, word); at >= 0 && (low == word || blanks+signs > 0 || !s.isWordy(p, e)) {
+		if at := strings.Index(low, word); at >= 0 && (low == word || blanks+signs > 0 || !s.v.isWordy(p, e)) {
 			return false
 		}
 	}
-	return blanks == 0 || blanks < 6 && s.sign(e-1) != '.' && !(isUpper(s.sign(p)) && digits == 0 && s.isSentence(p+1, e))
-}
-
-// isSentence reports whether a text has no capital.
-func (s *scan) isSentence(p, e int) bool {
-	for j := p; j < e; j++ {
-		if isUpper(s.sign(j)) {
-			return false
-		}
-	}
-	return true
+	return blanks == 0 || blanks < 6 && s.v.sign(e-1) != '.' && !(isUpper(s.v.sign(p)) && digits == 0 && s.v.isSentence(p+1, e))
 }

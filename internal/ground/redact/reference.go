@@ -48,17 +48,17 @@ func Default(value string) string {
 }
 
 // inner returns where the default is of a value from p to e that is a reference, or of a reference that has it: ${NAME:-X.
-func inner(s *scan, p, e int) (from, to int) {
+func (v *view) inner(p, e int) (from, to int) {
 	start := p
-	if s.sign(p-1) == ':' {
-		for start--; p-start < maxName && (isWord(s.sign(start-1)) || s.sign(start-1) == '.'); start-- {
+	if v.sign(p-1) == ':' {
+		for start--; p-start < maxName && (isWord(v.sign(start-1)) || v.sign(start-1) == '.'); start-- {
 		}
-		if start -= 2; s.sign(start) != '$' || s.sign(start+1) != '{' {
+		if start -= 2; v.sign(start) != '$' || v.sign(start+1) != '{' {
 			start = p
 		}
 	}
-	value, text := string(s.signs[start:e]), s.text[s.at[start]:s.at[e]]
-	if c := s.sign(e); c == '}' || c == ')' {
+	value, text := string(v.signs[start:e]), v.text[v.at[start]:v.at[e]]
+	if c := v.sign(e); c == '}' || c == ')' {
 		text += string(c)
 	}
 	if Reference(text) {

@@ -17,20 +17,20 @@ func (s *scan) inSentence(i, p int, k kind) int {
 	from, verb, first := p, false, true
 	for n := 0; n < maxBetween; n++ {
 		w := p
-		for isLetter(s.sign(w)) && w < p+20 {
+		for isLetter(s.v.sign(w)) && w < p+20 {
 			w++
 		}
-		word := s.lower(p, min(w, len(s.signs)))
-		next := s.skipBlanks(w)
-		if verbs()[word] && (next > w || s.sign(w) == ':') {
-			if s.sign(next) == ':' {
-				next = s.skipBlanks(next + 1)
+		word := s.v.lower(p, min(w, len(s.v.signs)))
+		next := s.v.skipBlanks(w)
+		if verbs()[word] && (next > w || s.v.sign(w) == ':') {
+			if s.v.sign(next) == ':' {
+				next = s.v.skipBlanks(next + 1)
 			}
 			p, verb = next, true
 			break
 		}
-		if n > 1 && word != "" && s.sign(w) == ':' && isBlank(s.sign(w+1)) { // contraseña del wifi: X
-			p, verb = s.skipBlanks(w+1), true
+		if n > 1 && word != "" && s.v.sign(w) == ':' && isBlank(s.v.sign(w+1)) { // contraseña del wifi: X
+			p, verb = s.v.skipBlanks(w+1), true
 			break
 		}
 		if word == "" || next == w || first && !joins()[word] {
@@ -46,35 +46,35 @@ func (s *scan) inSentence(i, p int, k kind) int {
 
 // sentenceValue removes the value at p, of a sentence with or without a verb.
 func (s *scan) sentenceValue(i, p int, verb bool, k kind) int {
-	quoted := isQuote(s.sign(p))
-	from, e := s.bounds(p, ' ')
-	if quoted && e-from > 200 || e <= from || e > len(s.signs) {
+	quoted := isQuote(s.v.sign(p))
+	from, e := s.limits.bounds(p, ' ')
+	if quoted && e-from > 200 || e <= from || e > len(s.v.signs) {
 		return 0
 	}
-	for !quoted && e > from && (s.sign(e-1) == '.' || s.sign(e-1) == ',') {
+	for !quoted && e > from && (s.v.sign(e-1) == '.' || s.v.sign(e-1) == ',') {
 		e--
 	}
 	switch {
 	case quoted && verb:
-		if s.isSecret(from, e, '=', k, true) {
-			return s.take(from, e)
+		if s.judge.isSecret(from, e, '=', k, true) {
+			return s.out.take(from, e)
 		}
-	case s.looksSecret(from, e):
-		return s.take(from, e)
-	case verb && k == password && s.hasOwner(i) && e-from >= 4 && !sentence()[s.lower(from, e)]:
-		return s.take(from, e)
+	case s.v.looksSecret(from, e):
+		return s.out.take(from, e)
+	case verb && k == password && s.hasOwner(i) && e-from >= 4 && !sentence()[s.v.lower(from, e)]:
+		return s.out.take(from, e)
 	}
 	return 0
 }
 
 // hasOwner reports whether the word before the name at i names an owner.
 func (s *scan) hasOwner(i int) bool {
-	if !isBlank(s.sign(i - 1)) {
+	if !isBlank(s.v.sign(i - 1)) {
 		return false
 	}
 	from := i - 1
-	for isLetter(s.sign(from-1)) && i-from < 12 {
+	for isLetter(s.v.sign(from-1)) && i-from < 12 {
 		from--
 	}
-	return owners()[s.lower(from, i-1)]
+	return owners()[s.v.lower(from, i-1)]
 }

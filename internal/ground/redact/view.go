@@ -53,6 +53,29 @@ func (v *view) levelOf(i int) uint8 {
 	return v.level[i]
 }
 
+// has reports whether text stands at position i.
+func (v *view) has(i int, text string) bool {
+	if i < 0 || i+len(text) > len(v.signs) {
+		return false
+	}
+	v.ops++
+	return string(v.signs[i:i+len(text)]) == text
+}
+
+// lower returns the text between two positions in lower case.
+func (v *view) lower(from, to int) string {
+	v.ops += to - from
+	return strings.ToLower(string(v.signs[from:min(to, len(v.signs))]))
+}
+
+// skipBlanks returns the first position from p on without a blank.
+func (v *view) skipBlanks(p int) int {
+	for j := 0; j < 16 && isBlank(v.sign(p)); j++ {
+		p++
+	}
+	return p
+}
+
 func (v *view) add(at int, sign byte, level int) {
 	v.signs, v.level = append(v.signs, sign), append(v.level, uint8(min(level, 255))) //nolint:gosec // bounded
 	v.at = append(v.at, int32(at))                                                    //nolint:gosec // no text has 2 GiB
