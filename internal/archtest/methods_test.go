@@ -35,9 +35,6 @@ var (
 		"internal/store/announce.Runs":            48,
 		"internal/store/chats.Store":              53,
 		"internal/store/runs.Store":               46,
-		"internal/tools/openapi.converter":        61,
-		"internal/tools/openapi.extractor":        98,
-		"internal/tools/openapi.skeleton":         85,
 	}
 	// longLists are the functions with more parameters.
 	longLists = map[string]int{

@@ -18,7 +18,7 @@ func (e *extractor) keyForm(out *tool.Operation, c *call, p parameter) {
 	where := c.where() + " " + p.name
 	if !tool.AddsHeader(c.method, p.name) {
 		if p.required {
-			e.warn("%s: it is not sent, because a read changes nothing", where)
+			e.document.warn("%s: it is not sent, because a read changes nothing", where)
 		}
 		return
 	}
@@ -34,7 +34,7 @@ func (e *extractor) keyForm(out *tool.Operation, c *call, p parameter) {
 	case p.required:
 		c.refuse(tool.RefusedKey, p.name)
 	default:
-		e.warn("%s: it is not sent, because no key can be written so", where)
+		e.document.warn("%s: it is not sent, because no key can be written so", where)
 	}
 }
 
@@ -64,14 +64,14 @@ func (e *extractor) isAdded(c *call, p parameter) bool {
 	if value := tool.AddedValue(p.name); value != "" {
 		return e.allows(c, p, value)
 	}
-	return len(e.valuesOf(p.schema)) == 0
+	return len(e.document.valuesOf(p.schema)) == 0
 }
 
 // allows reports whether the document allows a text as the value of a header. The parameters of a type, such as its charset, do not
 // matter.
 func (e *extractor) allows(c *call, p parameter, text string) bool {
 	base, _, _ := mime.ParseMediaType(text)
-	if slices.ContainsFunc(e.valuesOf(p.schema), func(v string) bool { one, _, _ := mime.ParseMediaType(v); return base != "" && one == base }) {
+	if slices.ContainsFunc(e.document.valuesOf(p.schema), func(v string) bool { one, _, _ := mime.ParseMediaType(v); return base != "" && one == base }) {
 		return true
 	}
 	return e.asHeader(p, c.where()+" "+p.name).Accepts(schema.Compiler{}, text) && e.uncheckedIn(p.schema, map[*node]bool{}) == ""
@@ -83,16 +83,16 @@ func (e *extractor) uncheckedIn(n *node, seen map[*node]bool) string {
 	switch {
 	case !isSaid(n) || n.kind == boolean || seen[n]:
 		return ""
-	case n.kind != object || !e.spend(1):
+	case n.kind != object || !e.document.spend(1):
 		return "schema"
 	}
 	seen[n] = true
 	if r := n.get("$ref"); isSaid(r) {
-		target := e.at(r.str())
+		target := e.document.at(r.str())
 		if !isSchema(target) {
 			return clip(cmp.Or(r.scalar(), "$ref"), 150)
 		}
-		if unchecked := e.uncheckedIn(target, seen); unchecked != "" || e.version != openapi31 {
+		if unchecked := e.uncheckedIn(target, seen); unchecked != "" || e.document.version != openapi31 {
 			return unchecked
 		}
 	}

@@ -9,19 +9,22 @@ import (
 	"piloto/internal/tools/tool"
 )
 
+// answerReader reads which answers a document tells of its operations.
+type answerReader struct{ document *document }
+
 // answersJSONOnly reports whether the document describes JSON, and nothing else, as the answer of success of an operation:
 // its default answer where it describes no other. One that describes no content says nothing.
-func (d *document) answersJSONOnly(method, path string) bool {
-	op := d.operationAt(path, strings.ToLower(method))
+func (r answerReader) answersJSONOnly(method, path string) bool {
+	op := r.operationAt(path, strings.ToLower(method))
 	var media, usual []string
 	succeeds := false
 	op.get("responses").each(func(status string, answer *node) {
 		switch {
 		case strings.HasPrefix(status, "2"):
 			succeeds = true
-			media = append(media, d.mediaOf(op, answer)...)
+			media = append(media, r.mediaOf(op, answer)...)
 		case status == "default":
-			usual = d.mediaOf(op, answer)
+			usual = r.mediaOf(op, answer)
 		}
 	})
 	if !succeeds {
@@ -38,23 +41,23 @@ const (
 
 // answerMembers returns the members of the only object with which an operation succeeds; nil where the document describes
 // none, several answers, or an object that may have others.
-func (d *document) answerMembers(method, path string) []string {
+func (r answerReader) answerMembers(method, path string) []string {
 	var schemas []*node
-	d.operationAt(path, strings.ToLower(method)).get("responses").each(func(status string, answer *node) {
+	r.operationAt(path, strings.ToLower(method)).get("responses").each(func(status string, answer *node) {
 		if strings.HasPrefix(status, "2") {
-			schemas = append(schemas, d.schemasOf(answer)...)
+			schemas = append(schemas, r.schemasOf(answer)...)
 		}
 	})
 	names, steps := map[string]bool{}, answerSteps
-	if len(schemas) != 1 || !d.listsMembers(schemas[0], names, &steps) || len(names) > answerMembers {
+	if len(schemas) != 1 || !r.listsMembers(schemas[0], names, &steps) || len(names) > answerMembers {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(names))
 }
 
 // listsMembers collects the names of an object's members, and reports whether its schema lists all of them.
-func (d *document) listsMembers(schema *node, names map[string]bool, left *int) bool {
-	schema = d.targetOf(schema)
+func (r answerReader) listsMembers(schema *node, names map[string]bool, left *int) bool {
+	schema = r.document.targetOf(schema)
 	if *left--; schema == nil || *left < 0 {
 		return false
 	}
@@ -65,7 +68,7 @@ func (d *document) listsMembers(schema *node, names map[string]bool, left *int) 
 	}
 	parts := schema.get("allOf").elements()
 	for i := range parts {
-		if !d.listsMembers(&parts[i], names, left) {
+		if !r.listsMembers(&parts[i], names, left) {
 			return false
 		}
 	}
@@ -78,12 +81,12 @@ const titleDepth = 6
 
 // answerNames returns the members of the answers of success that the document gives a title, at any depth. A name with two
 // titles has none.
-func (d *document) answerNames(method, path string) []ref.Named {
+func (r answerReader) answerNames(method, path string) []ref.Named {
 	titles, left := tool.Titles{}, answerSteps
-	d.operationAt(path, strings.ToLower(method)).get("responses").each(func(status string, answer *node) {
+	r.operationAt(path, strings.ToLower(method)).get("responses").each(func(status string, answer *node) {
 		if strings.HasPrefix(status, "2") {
-			for _, schema := range d.schemasOf(answer) {
-				d.titles(schema, titles, titleDepth, &left)
+			for _, schema := range r.schemasOf(answer) {
+				r.titles(schema, titles, titleDepth, &left)
 			}
 		}
 	})
@@ -91,28 +94,28 @@ func (d *document) answerNames(method, path string) []ref.Named {
 }
 
 // titles notes the titles of the members of a schema, and of what is inside them.
-func (d *document) titles(schema *node, titles tool.Titles, depth int, left *int) {
-	schema = d.targetOf(schema)
+func (r answerReader) titles(schema *node, titles tool.Titles, depth int, left *int) {
+	schema = r.document.targetOf(schema)
 	if *left--; schema == nil || *left < 0 || depth == 0 {
 		return
 	}
 	for _, of := range []string{"allOf", "oneOf", "anyOf"} {
 		parts := schema.get(of).elements()
 		for i := range parts {
-			d.titles(&parts[i], titles, depth-1, left)
+			r.titles(&parts[i], titles, depth-1, left)
 		}
 	}
-	d.titles(schema.get("items"), titles, depth-1, left)
+	r.titles(schema.get("items"), titles, depth-1, left)
 	schema.get("properties").each(func(name string, member *node) {
 		titles.Note(name, member.get("title").str())
-		d.titles(member, titles, depth-1, left)
+		r.titles(member, titles, depth-1, left)
 	})
 }
 
 // schemasOf returns the schemas of an answer in JSON.
-func (d *document) schemasOf(answer *node) (schemas []*node) {
-	answer = d.targetOf(answer)
-	if d.version == swagger2 {
+func (r answerReader) schemasOf(answer *node) (schemas []*node) {
+	answer = r.document.targetOf(answer)
+	if r.document.version == swagger2 {
 		if schema := answer.get("schema"); schema != nil {
 			schemas = append(schemas, schema)
 		}
@@ -127,24 +130,24 @@ func (d *document) schemasOf(answer *node) (schemas []*node) {
 }
 
 // mediaOf returns the media types of an answer.
-func (d *document) mediaOf(op, answer *node) []string {
-	answer = d.targetOf(answer)
+func (r answerReader) mediaOf(op, answer *node) []string {
+	answer = r.document.targetOf(answer)
 	var media []string
-	if d.version != swagger2 {
+	if r.document.version != swagger2 {
 		answer.get("content").each(func(m string, _ *node) { media = append(media, m) })
 		return media
 	}
 	if answer.get("schema") == nil {
 		return nil
 	}
-	return d.produces(op)
+	return r.produces(op)
 }
 
 // produces returns the media types in which an operation of Swagger 2 answers.
-func (d *document) produces(op *node) []string {
+func (r answerReader) produces(op *node) []string {
 	list := op.get("produces")
 	if list == nil {
-		list = d.root.get("produces")
+		list = r.document.root.get("produces")
 	}
 	var media []string
 	for _, one := range list.elements() {

@@ -71,9 +71,15 @@ type content struct {
 	unread           string
 }
 
-func (s *skeleton) body3(c *call, op *node) {
+// bodyReader reads the bodies of calls.
+type bodyReader struct {
+	document   *document
+	parameters parameterReader
+}
+
+func (r bodyReader) body3(c *call, op *node) {
 	const place = "requestBody"
-	body, broken := s.resolve(op.get("requestBody"))
+	body, broken := r.document.resolve(op.get("requestBody"))
 	switch {
 	case !isSaid(op.get("requestBody")):
 		return
@@ -81,19 +87,19 @@ func (s *skeleton) body3(c *call, op *node) {
 		c.refuseUnread(place, broken)
 		return
 	}
-	all, broken := s.resolve(body.get("content"))
+	all, broken := r.document.resolve(body.get("content"))
 	if broken != "" || all != nil && all.kind != object && all.kind != null {
 		c.refuseUnread(place+".content", broken)
 		return
 	}
 	c.readRequired(place, body)
 	var contents []content
-	all.each(func(name string, n *node) { contents = append(contents, s.contentOf(name, n)) })
-	s.body(c, body.get("required"), contents)
+	all.each(func(name string, n *node) { contents = append(contents, r.document.contentOf(name, n)) })
+	r.body(c, body.get("required"), contents)
 }
 
-func (s *skeleton) contentOf(media string, n *node) content {
-	n, broken := s.resolve(n)
+func (d *document) contentOf(media string, n *node) content {
+	n, broken := d.resolve(n)
 	if broken != "" || n.kind != object && n.kind != null {
 		return content{media: media, unread: strings.TrimSuffix(clip(media, 40)+": "+broken, ": ")}
 	}
@@ -103,18 +109,18 @@ func (s *skeleton) contentOf(media string, n *node) content {
 // bodyParts are the parameters of 2.0 that are a body, or fields of a form.
 type bodyParts struct{ bodies, form []*node }
 
-func (s *skeleton) body2(c *call, op *node, parts bodyParts) {
+func (r bodyReader) body2(c *call, op *node, parts bodyParts) {
 	var body *node
 	if n := len(parts.bodies); n > 0 { // a call has one body
 		body = parts.bodies[n-1]
 		for _, p := range append(parts.bodies[:n-1:n-1], parts.form...) {
-			s.leaveOut(c, p)
+			r.parameters.leaveOut(c, p)
 		}
 	}
 	form := parts.form
 	consumes := op.get("consumes")
 	if consumes == nil {
-		consumes = s.root.get("consumes")
+		consumes = r.document.root.get("consumes")
 	}
 	var media []string
 	for _, m := range consumes.elements() {
@@ -135,7 +141,7 @@ func (s *skeleton) body2(c *call, op *node, parts bodyParts) {
 		for _, m := range media {
 			contents = append(contents, content{media: m, schema: body.get("schema")})
 		}
-		s.body(c, body.get("required"), contents)
+		r.body(c, body.get("required"), contents)
 	case len(form) > 0:
 		name := formMedia
 		isParts := func(m string) bool { return tool.WritingOf(m) == tool.AsParts }
@@ -144,7 +150,7 @@ func (s *skeleton) body2(c *call, op *node, parts bodyParts) {
 			name = partsMedia
 		}
 		schema, encoding, required := formSchema(form)
-		s.body(c, required, []content{{media: name, schema: schema, encoding: encoding}})
+		r.body(c, required, []content{{media: name, schema: schema, encoding: encoding}})
 	}
 }
 
@@ -171,12 +177,12 @@ func formSchema(form []*node) (schema, encoding, required *node) {
 // body sets the request body, in the types in which it can be sent. An operation whose body cannot be sent is refused,
 // unless the document says that it needs none. A GET, HEAD or TRACE has none, because the meaning of such a body is not
 // defined.
-func (s *skeleton) body(c *call, said *node, contents []content) {
+func (r bodyReader) body(c *call, said *node, contents []content) {
 	var schemas []*node
 	for _, one := range contents {
 		schemas = append(schemas, one.schema)
 	}
-	required := s.isRequired(said, schemas...)
+	required := r.document.isRequired(said, schemas...)
 	if len(contents) == 0 {
 		if required {
 			c.refuse(tool.RefusedNoType, "")
@@ -193,41 +199,41 @@ func (s *skeleton) body(c *call, said *node, contents []content) {
 	var why *tool.Refusal
 	var types []typed
 	for _, one := range contents {
-		media, r := rank(one.media)
-		if r < 0 {
+		media, at := rank(one.media)
+		if at < 0 {
 			reason, what := refusalOfMedia(one.media)
 			why = firstRefusal(why, reason, what)
 			continue
 		}
-		if unread := s.unreadIn(one, required); unread != "" {
+		if unread := r.unreadIn(one, required); unread != "" {
 			why = firstRefusal(why, tool.RefusedUnread, unread)
 			continue
 		}
-		made, refused := s.written(c, media, one)
+		made, refused := r.written(c, media, one)
 		if refused != nil {
 			why = firstRefusal(why, refused.Reason, refused.What)
 			continue
 		}
 		made.required = required
-		types = append(types, typed{*made, r})
+		types = append(types, typed{*made, at})
 	}
 	if len(types) > 0 {
-		c.body = s.typesOf(c, types)
+		c.body = r.typesOf(c, types)
 		return
 	}
 	if said.isFalse() {
-		s.warn("%s: a body of type %s cannot be sent, and is left out", c.where(), cmp.Or(clip(strings.TrimSpace(contents[0].media), 100), "that the document does not name"))
+		r.document.warn("%s: a body of type %s cannot be sent, and is left out", c.where(), cmp.Or(clip(strings.TrimSpace(contents[0].media), 100), "that the document does not name"))
 		return
 	}
 	c.refuse(why.Reason, why.What)
 }
 
 // unreadIn returns what cannot be read of a content: of its schema only where the body is required.
-func (s *skeleton) unreadIn(one content, required bool) string {
+func (r bodyReader) unreadIn(one content, required bool) string {
 	if one.unread != "" || !required {
 		return one.unread
 	}
-	if broken := s.brokenIn(one.schema, 0); broken != "" {
+	if broken := r.document.brokenIn(one.schema, 0); broken != "" {
 		return clip(one.media, 40) + ": " + broken
 	}
 	return ""
@@ -253,13 +259,13 @@ func firstRefusal(have *tool.Refusal, reason, what string) *tool.Refusal {
 }
 
 // written returns the body of one content, or why it cannot be written.
-func (s *skeleton) written(c *call, media string, one content) (*body, *tool.Refusal) {
+func (r bodyReader) written(c *call, media string, one content) (*body, *tool.Refusal) {
 	out := &body{media: clip(media, 200), schema: one.schema}
 	switch tool.WritingOf(media) {
 	case tool.AsForm, tool.AsParts:
-		return s.form(c, out, one.encoding)
+		return r.form(c, out, one.encoding)
 	case tool.AsText:
-		if s.isBinary(one.schema) || !s.mayBeText(one.schema) {
+		if r.document.isBinary(one.schema) || !r.document.mayBeText(one.schema) {
 			return nil, &tool.Refusal{Reason: tool.RefusedBody, What: one.media}
 		}
 	}
@@ -267,9 +273,9 @@ func (s *skeleton) written(c *call, media string, one content) (*body, *tool.Ref
 }
 
 // mayBeText reports whether a schema accepts a text, a number or a boolean.
-func (s *skeleton) mayBeText(schema *node) bool {
+func (d *document) mayBeText(schema *node) bool {
 	known, plain := false, false
-	s.inPlace(schema, func(n *node) {
+	d.inPlace(schema, func(n *node) {
 		types := typesOf(n)
 		known = known || len(types) > 0 || n.get("properties") != nil
 		plain = plain || slices.ContainsFunc(types, isPlain)

@@ -23,7 +23,7 @@ type branch struct {
 func (c *converter) choices(n *node) choice {
 	d := n.get("discriminator")
 	property := d.get("propertyName").str()
-	if c.version == swagger2 {
+	if c.document.version == swagger2 {
 		property = d.str()
 	}
 	if property == "" {
@@ -86,7 +86,7 @@ type byValue map[*node][]string
 func (c *converter) read(mapping *node) byValue {
 	values := byValue{}
 	mapping.each(func(value string, to *node) {
-		if target := c.at(c.fullRef(to.str())); target != nil {
+		if target := c.document.at(c.fullRef(to.str())); target != nil {
 			values[target] = append(values[target], value)
 		}
 	})
@@ -95,7 +95,7 @@ func (c *converter) read(mapping *node) byValue {
 
 // branch returns the alternative of a reference. The values of the mapping choose it, else the name of its schema does.
 func (v byValue) branch(c *converter, ref string, schema *node) branch {
-	values := v[c.at(ref)]
+	values := v[c.document.at(ref)]
 	if len(values) == 0 {
 		values = []string{fromToken.Replace(ref[strings.LastIndexByte(ref, '/')+1:])}
 	}
@@ -107,7 +107,7 @@ func (c *converter) fullRef(to string) string {
 	if strings.Contains(to, "#") {
 		return to
 	}
-	return c.schemasAt() + toToken.Replace(to)
+	return c.document.schemasAt() + toToken.Replace(to)
 }
 
 // schemasAt is the place of the schemas of a document.
@@ -120,18 +120,18 @@ func (d *document) schemasAt() string {
 
 // childrenOf returns references to the schemas that extend one by allOf, and to those that its mapping names.
 func (c *converter) childrenOf(n, mapping *node) (refs []string) {
-	if c.children == nil {
-		c.readChildren()
+	if c.document.children == nil {
+		c.document.readChildren()
 	}
 	seen := map[*node]bool{n: true}
 	add := func(ref string) {
-		if target := c.at(ref); target != nil && !seen[target] {
+		if target := c.document.at(ref); target != nil && !seen[target] {
 			seen[target] = true
 			refs = append(refs, ref)
 		}
 	}
 	mapping.each(func(_ string, to *node) { add(c.fullRef(to.str())) })
-	for _, ref := range c.children[n] {
+	for _, ref := range c.document.children[n] {
 		add(ref)
 	}
 	return refs

@@ -76,7 +76,7 @@ func parse(ctx context.Context, raw, documentURL, registered string, at ...strin
 	if b.duplicates > 0 {
 		d.warn("%d members are there twice in one object: the last of each counts", b.duplicates)
 	}
-	s := &skeleton{document: d}
+	s := newSkeleton(d)
 	if err := s.build(); err != nil {
 		return tool.Found{}, err
 	}

@@ -11,11 +11,14 @@ import (
 
 // extract lists the operations of a document, with the schemas of their arguments.
 func (s *skeleton) extract(documentURL, registered string) (tool.Found, error) {
-	e := extractor{skeleton: s, bundle: newBundle(), keyForms: map[string]tool.KeyForm{}}
-	base := s.baseURL(registered, documentURL)
+	e := extractor{
+		document: s.document, origins: &s.origins, security: &s.security, answers: answerReader{s.document}, bundle: newBundle(),
+		keyForms: map[string]tool.KeyForm{},
+	}
+	base := s.origins.baseURL(registered, documentURL)
 	operations := slices.Grow([]tool.Operation(nil), len(s.calls))
 	for _, c := range s.calls {
-		if err := s.ctx.Err(); err != nil {
+		if err := s.document.ctx.Err(); err != nil {
 			return tool.Found{}, err
 		}
 		operations = append(operations, e.operation(c, base, documentURL))
@@ -23,16 +26,19 @@ func (s *skeleton) extract(documentURL, registered string) (tool.Found, error) {
 	return tool.Found{
 		BaseURL:     base,
 		DocumentURL: documentURL,
-		Title:       clip(s.root.get("info").get("title").scalar(), 200),
+		Title:       clip(s.document.root.get("info").get("title").scalar(), 200),
 		Operations:  operations,
-		Warnings:    s.allWarnings(),
-		KeyPlaces:   s.places,
+		Warnings:    s.document.allWarnings(),
+		KeyPlaces:   s.security.places,
 	}, nil
 }
 
 // extractor turns calls into operations.
 type extractor struct {
-	*skeleton
+	document *document
+	origins  *origins
+	answers  answerReader
+	security *security
 	bundle   *bundle
 	keyForms map[string]tool.KeyForm // by the style and the schema of a key
 	left     int                     // bytes of schema that the current operation may still use
@@ -48,7 +54,7 @@ func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 	for _, p := range c.parameters {
 		e.parameter(&out, &c, p, names)
 	}
-	out.Base = e.ownBase(&c, base, documentURL)
+	out.Base = e.origins.ownBase(&c, base, documentURL)
 	for _, name := range names {
 		if !slices.ContainsFunc(out.Parameters, func(p tool.Parameter) bool { return p.In == "path" && p.Name == name }) {
 			out.Parameters = append(out.Parameters, tool.Parameter{
@@ -60,13 +66,13 @@ func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 		e.bodies(&out, &c)
 	}
 	if c.method == "POST" {
-		out.Output = e.output(c.path)
+		out.Output = e.answers.output(c.path)
 	}
 	out.Security, out.Refused = c.security, c.refused
-	out.TellsMissing, out.JSONOnly = e.tellsMissing(c.method, c.path), e.answersJSONOnly(c.method, c.path)
-	out.AnswerNames = e.answerNames(c.method, c.path)
+	out.TellsMissing, out.JSONOnly = e.answers.tellsMissing(c.method, c.path), e.answers.answersJSONOnly(c.method, c.path)
+	out.AnswerNames = e.answers.answerNames(c.method, c.path)
 	if out.JSONOnly && c.method == "GET" {
-		out.AnswerMembers = e.answerMembers(c.method, c.path)
+		out.AnswerMembers = e.answers.answerMembers(c.method, c.path)
 	}
 	return out
 }
@@ -76,7 +82,7 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 	given := p.in == "header" && !isKey
 	switch {
 	case p.in == "path" && !slices.Contains(names, p.name):
-		e.warn("%s: the path has no {%s}", c.where(), clip(p.name, 100))
+		e.document.warn("%s: the path has no {%s}", c.where(), clip(p.name, 100))
 		return
 	case p.in == "cookie":
 		switch {
@@ -84,7 +90,7 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 		case p.required:
 			c.refuse(tool.RefusedCookie, p.name)
 		default:
-			e.warn("%s: the cookie %s is not sent", c.where(), clip(p.name, 100))
+			e.document.warn("%s: the cookie %s is not sent", c.where(), clip(p.name, 100))
 		}
 		return
 	case p.in == "header" && isKey:
@@ -101,26 +107,26 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 		case p.required:
 			c.refuse(tool.RefusedHeader, p.name)
 		case tool.AddedValue(p.name) != "":
-			e.warn("%s: each request has the header %s, with a value that the document does not accept", c.where(), clip(p.name, 100))
+			e.document.warn("%s: each request has the header %s, with a value that the document does not accept", c.where(), clip(p.name, 100))
 		}
 		return
 	case p.problem != "" && !isKey:
 		if p.required {
 			c.refuse(tool.RefusedStyle, p.name+": "+p.problem)
 		} else {
-			e.warn("%s: the parameter %s is not sent, because the document writes it in a way that is not supported (%s)", c.where(), clip(p.name, 100), p.problem)
+			e.document.warn("%s: the parameter %s is not sent, because the document writes it in a way that is not supported (%s)", c.where(), clip(p.name, 100), p.problem)
 		}
 		return
 	case given && !e.isLine(p):
 		if p.required {
 			c.refuse(tool.RefusedValue, p.name)
 		} else {
-			e.warn("%s: the header %s is not sent, because its value cannot be written", c.where(), clip(p.name, 100))
+			e.document.warn("%s: the header %s is not sent, because its value cannot be written", c.where(), clip(p.name, 100))
 		}
 		return
 	}
 	if p.required && !isKey {
-		if broken := e.brokenIn(p.schema, 0); broken != "" {
+		if broken := e.document.brokenIn(p.schema, 0); broken != "" {
 			c.refuse(tool.RefusedUnread, clip(p.name, 100)+": "+broken)
 		}
 	}
@@ -134,15 +140,15 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 // that it is a secret is one, too.
 func (e *extractor) isKey(p parameter) bool {
 	place := tool.KeyPlace{In: p.in, Name: p.name}
-	if slices.ContainsFunc(e.places, place.Is) {
+	if slices.ContainsFunc(e.security.places, place.Is) {
 		return true
 	}
 	isToken := strings.EqualFold(p.name, "Authorization")
-	if p.in != "header" || !isToken && (!redact.Name(p.name) || !tool.MaySetHeader(p.name)) || len(e.places) >= maxSchemes {
+	if p.in != "header" || !isToken && (!redact.Name(p.name) || !tool.MaySetHeader(p.name)) || len(e.security.places) >= maxSchemes {
 		return false
 	}
-	if hasToken := slices.ContainsFunc(e.places, tool.KeyPlace{In: "bearer"}.Is); !isToken || !hasToken {
-		e.places = append(e.places, place)
+	if hasToken := slices.ContainsFunc(e.security.places, tool.KeyPlace{In: "bearer"}.Is); !isToken || !hasToken {
+		e.security.places = append(e.security.places, place)
 	}
 	return true
 }

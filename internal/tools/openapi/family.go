@@ -95,7 +95,7 @@ type beside struct {
 // besideOf compares the parts of a schema. chosen are its children.
 func (c *converter) besideOf(n *node, chosen choice) beside {
 	ref := n.get("$ref").str()
-	if ref != "" && c.version != openapi31 || ref == "" && !combines(n) && len(chosen.branches) == 0 {
+	if ref != "" && c.document.version != openapi31 || ref == "" && !combines(n) && len(chosen.branches) == 0 {
 		return beside{own: c.known, ref: c.known}
 	}
 	k := kin{document: c.document, count: map[string]int{}, inherited: c.known}
@@ -107,21 +107,21 @@ func (c *converter) besideOf(n *node, chosen choice) beside {
 	k.add(own)
 	var target family
 	if ref != "" {
-		target = c.familyOf(c.at(ref))
+		target = c.document.familyOf(c.document.at(ref))
 		k.add(target)
 	}
 	groups := map[string]family{}
 	for _, name := range []string{"anyOf", "oneOf"} {
 		var group family
 		for _, one := range chosen.alternatives(n, name) {
-			group = group.and(c.familyOf(one))
+			group = group.and(c.document.familyOf(one))
 		}
 		groups[name] = group
 		k.add(group)
 	}
 	all := n.get("allOf").elements()
 	for i := range all {
-		k.add(c.familyOf(&all[i]))
+		k.add(c.document.familyOf(&all[i]))
 	}
 	if !k.closed {
 		return beside{}
@@ -131,7 +131,7 @@ func (c *converter) besideOf(n *node, chosen choice) beside {
 		out.parts[name] = k.except(group)
 	}
 	for i := range all {
-		out.all = append(out.all, k.except(c.familyOf(&all[i])))
+		out.all = append(out.all, k.except(c.document.familyOf(&all[i])))
 	}
 	return out
 }
@@ -154,7 +154,7 @@ func (f family) and(other family) family {
 
 // kin counts which families of a schema name a property.
 type kin struct {
-	*document
+	document  *document
 	count     map[string]int
 	inherited []string
 	closed    bool
@@ -169,7 +169,7 @@ func (k *kin) add(f family) {
 
 // except returns, sorted, the properties that other families than one name.
 func (k *kin) except(f family) []string {
-	if !f.closed || !k.spend(len(k.count)+len(k.inherited)) {
+	if !f.closed || !k.document.spend(len(k.count)+len(k.inherited)) {
 		return nil
 	}
 	for _, name := range f.names {

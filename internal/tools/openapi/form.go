@@ -11,17 +11,17 @@ import (
 
 // form completes the body of a form: how its members are written, and without those that cannot be sent and that the document
 // does not require. A form that requires one cannot be sent.
-func (s *skeleton) form(c *call, out *body, encoding *node) (*body, *tool.Refusal) {
+func (r bodyReader) form(c *call, out *body, encoding *node) (*body, *tool.Refusal) {
 	said := encoding
-	if encoding = s.targetOf(said); isSaid(said) && (encoding == nil || encoding.kind != object) {
+	if encoding = r.document.targetOf(said); isSaid(said) && (encoding == nil || encoding.kind != object) {
 		return nil, &tool.Refusal{Reason: tool.RefusedPart, What: "encoding"}
 	}
-	m := s.membersOf(out.schema)
+	m := r.membersOf(out.schema)
 	out.encoding = map[string]tool.Encoding{}
 	banned, sent := &kids{}, 0
 	var why *tool.Refusal
 	for _, name := range m.with(encoding) {
-		made, refused := s.member(m.schemas[name], encoding.get(name), tool.WritingOf(out.media), c.where()+" "+clip(name, 100))
+		made, refused := r.member(m.schemas[name], encoding.get(name), tool.WritingOf(out.media), c.where()+" "+clip(name, 100))
 		if refused == nil {
 			if m.isNamed(name) {
 				sent++
@@ -36,7 +36,7 @@ func (s *skeleton) form(c *call, out *body, encoding *node) (*body, *tool.Refusa
 			return nil, refused
 		}
 		why = firstRefusal(why, refused.Reason, refused.What)
-		s.warnOfMember(c, name, refused)
+		r.warnOfMember(c, name, refused)
 		banned.add(name, booleanNode(false))
 	}
 	if why != nil {
@@ -49,27 +49,27 @@ func (s *skeleton) form(c *call, out *body, encoding *node) (*body, *tool.Refusa
 }
 
 // warnOfMember warns about a member of a form that is left out.
-func (s *skeleton) warnOfMember(c *call, name string, why *tool.Refusal) {
+func (r bodyReader) warnOfMember(c *call, name string, why *tool.Refusal) {
 	if why.Reason == tool.RefusedFile {
-		s.warn("%s: the file %s is not sent", c.where(), clip(name, 100))
+		r.document.warn("%s: the file %s is not sent", c.where(), clip(name, 100))
 		return
 	}
-	s.warn("%s: the member %s is not sent, because the document writes it in a way that is not supported (%s)",
+	r.document.warn("%s: the member %s is not sent, because the document writes it in a way that is not supported (%s)",
 		c.where(), clip(name, 100), clip(why.What, 200))
 }
 
 // member returns how a member of a form is written, or why it is not.
-func (s *skeleton) member(schema, encoding *node, way tool.Writing, where string) (tool.Encoding, *tool.Refusal) {
-	e := s.targetOf(encoding)
+func (r bodyReader) member(schema, encoding *node, way tool.Writing, where string) (tool.Encoding, *tool.Refusal) {
+	e := r.document.targetOf(encoding)
 	if isSaid(encoding) && (e == nil || e.kind != object) {
 		return tool.Encoding{}, &tool.Refusal{Reason: tool.RefusedPart, What: "encoding"}
 	}
-	if s.isFile(schema, e) {
+	if r.isFile(schema, e) {
 		return tool.Encoding{}, &tool.Refusal{Reason: tool.RefusedFile}
 	}
-	out, problem := s.encodingOf(schema, e, where)
+	out, problem := r.encodingOf(schema, e, where)
 	if problem == "" && way == tool.AsParts {
-		out.Headers, problem = s.partHeaders(schema, e)
+		out.Headers, problem = r.partHeaders(schema, e)
 	}
 	if problem != "" {
 		return tool.Encoding{}, &tool.Refusal{Reason: tool.RefusedPart, What: problem}
@@ -106,15 +106,15 @@ func (m formMembers) needs(name string) bool {
 	return slices.Contains(m.required, name) || !m.says && m.isNamed(name)
 }
 
-func (s *skeleton) membersOf(schema *node) formMembers {
+func (r bodyReader) membersOf(schema *node) formMembers {
 	m := formMembers{schemas: map[string]*node{}}
-	s.inPlace(schema, func(n *node) {
+	r.document.inPlace(schema, func(n *node) {
 		n.get("properties").each(func(name string, value *node) {
 			if m.schemas[name] == nil {
 				m.names, m.schemas[name] = append(m.names, name), value
 			}
 		})
-		required, _ := s.requiredOf(n)
+		required, _ := r.document.requiredOf(n)
 		m.says = m.says || isSaid(n.get("required")) || len(required) > 0
 		m.required = append(m.required, required...)
 	})
@@ -122,15 +122,15 @@ func (s *skeleton) membersOf(schema *node) formMembers {
 }
 
 // isFile reports whether a member of a form is a file: bytes that are no text.
-func (s *skeleton) isFile(schema, encoding *node) bool {
-	schema = s.targetOf(schema)
+func (r bodyReader) isFile(schema, encoding *node) bool {
+	schema = r.document.targetOf(schema)
 	const nested = 10 // a list may be one of itself
 	for range nested {
 		if slices.Contains(typesOf(schema), "array") {
-			schema = s.targetOf(schema.get("items"))
+			schema = r.document.targetOf(schema.get("items"))
 		}
 	}
-	if s.isBinary(schema) {
+	if r.document.isBinary(schema) {
 		return true
 	}
 	said := encoding.get("contentType").str()
@@ -155,9 +155,9 @@ func maySend(media string) bool {
 }
 
 // isBinary reports whether a schema is one of bytes that are no text.
-func (s *skeleton) isBinary(schema *node) bool {
+func (d *document) isBinary(schema *node) bool {
 	binary, other := false, false
-	s.inPlace(schema, func(n *node) {
+	d.inPlace(schema, func(n *node) {
 		media := n.get("contentMediaType").str()
 		types := typesOf(n)
 		switch {
@@ -193,28 +193,28 @@ func typesOf(n *node) []string {
 // encodingOf reads how a document encodes a member of a form, or what of it cannot be done. A style wins over a type (OpenAPI 3.1,
 // §4.8.15). The value of a member whose type is JSON is JSON as a whole, also where it is a list. A text has the type of a text
 // only. The members of a form of 2.0 are parameters.
-func (s *skeleton) encodingOf(schema, e *node, where string) (tool.Encoding, string) {
+func (r bodyReader) encodingOf(schema, e *node, where string) (tool.Encoding, string) {
 	switch {
 	case e.unreadFlag("allowReserved") != "":
 		return tool.Encoding{}, e.unreadFlag("allowReserved")
-	case s.version == swagger2 && e != nil:
+	case r.document.version == swagger2 && e != nil:
 		style, explode, problem := formatOf(e)
 		return tool.Encoding{Style: cmp.Or(style, "form"), Explode: explode}, problem
 	case isSaid(e.get("style")) || isSaid(e.get("explode")) || isSaid(e.get("allowReserved")):
-		style, explode, problem := s.styleOf(e, "query", schema, where)
+		style, explode, problem := r.parameters.styleOf(e, "query", schema, where)
 		return tool.Encoding{Style: style, Explode: explode}, problem
 	}
 	said := e.get("contentType")
 	for media := range strings.SplitSeq(said.str(), ",") {
 		media = strings.TrimSpace(media)
-		full, r := rank(media)
+		full, at := rank(media)
 		switch way := tool.WritingOf(full); {
-		case r < 0 || way == tool.AsParts:
+		case at < 0 || way == tool.AsParts:
 		case way == tool.AsJSON && strings.Contains(media, "*"): // as if it said nothing
 			return tool.Encoding{}, ""
 		case way == tool.AsJSON:
 			return tool.Encoding{Style: "json", Media: full}, ""
-		case s.mayBeTexts(schema):
+		case r.document.mayBeTexts(schema):
 			return tool.Encoding{Media: full}, ""
 		}
 	}
@@ -225,29 +225,29 @@ func (s *skeleton) encodingOf(schema, e *node, where string) (tool.Encoding, str
 }
 
 // mayBeTexts reports whether a schema accepts a text, a number or a boolean, or a list of them.
-func (s *skeleton) mayBeTexts(schema *node) bool {
-	may := s.mayBeText(schema)
-	s.inPlace(schema, func(n *node) {
+func (d *document) mayBeTexts(schema *node) bool {
+	may := d.mayBeText(schema)
+	d.inPlace(schema, func(n *node) {
 		isList := slices.Contains(typesOf(n), "array") || n.get("items") != nil
-		may = may || isList && s.mayBeText(n.get("items"))
+		may = may || isList && d.mayBeText(n.get("items"))
 	})
 	return may
 }
 
 // partHeaders returns the headers that a document requires of a part, each with its only value, or the name of one that may have
 // others: a card does not show the headers of parts.
-func (s *skeleton) partHeaders(schema, e *node) (headers map[string]string, problem string) {
+func (r bodyReader) partHeaders(schema, e *node) (headers map[string]string, problem string) {
 	all := e.get("headers")
 	if isSaid(all) && all.kind != object {
 		return nil, "headers"
 	}
 	all.each(func(name string, n *node) {
-		h := s.targetOf(n)
+		h := r.document.targetOf(n)
 		if problem != "" || strings.EqualFold(name, "Content-Type") || h != nil && h.kind == object && !h.get("required").isTrue() && h.unreadFlag("required") == "" {
 			return
 		}
-		value, known := s.onlyValue(h.get("schema"))
-		encoded := s.targetOf(schema).get("contentEncoding").str()
+		value, known := r.document.onlyValue(h.get("schema"))
+		encoded := r.document.targetOf(schema).get("contentEncoding").str()
 		switch {
 		case strings.EqualFold(name, "Content-Disposition") && h != nil && !known: // each part has one
 		case known && (tool.MayHeadPart(name, value) || strings.EqualFold(name, "Content-Transfer-Encoding") && value != "" && value == encoded):

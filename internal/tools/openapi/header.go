@@ -10,8 +10,8 @@ import (
 // mayGive reports whether a header is an argument of a call. In 2.0 Accept is one where the document says which: OpenAPI 3 ignores
 // it as a parameter.
 func (e *extractor) mayGive(p parameter) bool {
-	accepts := e.version == swagger2 && p.required && strings.EqualFold(p.name, "Accept")
-	return tool.MaySetHeader(p.name) || accepts && (len(e.valuesOf(p.schema)) > 0 || p.schema.get("default") != nil)
+	accepts := e.document.version == swagger2 && p.required && strings.EqualFold(p.name, "Accept")
+	return tool.MaySetHeader(p.name) || accepts && (len(e.document.valuesOf(p.schema)) > 0 || p.schema.get("default") != nil)
 }
 
 // valuesOf returns the only values that a schema allows; nil for any.
@@ -29,7 +29,7 @@ func (d *document) valuesOf(schema *node) (values []string) {
 // isLine reports whether a value of a header can be written on one line, so that its receiver reads the same value: a text, a number,
 // a boolean, or a list of them.
 func (e *extractor) isLine(p parameter) bool {
-	kinds := e.kindsOf(p.schema)
+	kinds := e.document.kindsOf(p.schema)
 	if p.style == "json" { // a text of JSON stands in quotes
 		return isBare(kinds)
 	}
@@ -39,6 +39,6 @@ func (e *extractor) isLine(p parameter) bool {
 	if !slices.Contains(kinds, "array") || p.style == "tabDelimited" { // no header has a tab
 		return false
 	}
-	of := e.kindsOf(e.targetOf(p.schema).get("items"))
+	of := e.document.kindsOf(e.document.targetOf(p.schema).get("items"))
 	return len(of) == 0 || slices.ContainsFunc(of, isPlain)
 }

@@ -9,21 +9,29 @@ import (
 
 const maxServer = 1000 // bytes of a server's URL
 
+// origins tells where calls are sent.
+type origins struct {
+	document  *document
+	servers   []string
+	elsewhere bool   // the service was registered on none of the servers
+	unread    string // the first of the servers, where none can be read; else ""
+}
+
 // readServers reads the document's servers, with values for their variables.
-func (s *skeleton) readServers() {
-	if s.version == swagger2 {
-		if p := s.root.get("basePath").str(); p != "" && p != "/" {
-			s.servers = []string{"/" + strings.Trim(clip(p, 500), "/")}
+func (o *origins) readServers() {
+	if o.document.version == swagger2 {
+		if p := o.document.root.get("basePath").str(); p != "" && p != "/" {
+			o.servers = []string{"/" + strings.Trim(clip(p, 500), "/")}
 		}
 		return
 	}
-	s.servers = s.serversOf(s.root)
+	o.servers = o.serversOf(o.document.root)
 }
 
 // serversOf reads the servers of a document, of a path or of an operation; nil when it names none. One that is too long is a text
 // that no address has.
-func (s *skeleton) serversOf(n *node) (servers []string) {
-	if s.version == swagger2 {
+func (o *origins) serversOf(n *node) (servers []string) {
+	if o.document.version == swagger2 {
 		return nil
 	}
 	for i, v := range n.get("servers").elements() {
@@ -36,7 +44,7 @@ func (s *skeleton) serversOf(n *node) (servers []string) {
 			url = fillVariables(raw, v.get("variables"))
 		}
 		if url == "" || len(url) > maxServer {
-			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
+			o.document.warn("the server %s cannot be read and is not used", clip(raw, 200))
 			url = unreadableServer
 		}
 		servers = append(servers, url)
@@ -47,10 +55,10 @@ func (s *skeleton) serversOf(n *node) (servers []string) {
 const unreadableServer = "{}"
 
 // ownSchemes refuses an operation of 2.0 that is not sent over HTTP.
-func (s *skeleton) ownSchemes(c *call, op *node) {
+func (o *origins) ownSchemes(c *call, op *node) {
 	schemes, other := op.get("schemes"), ""
 	if schemes == nil {
-		schemes = s.root.get("schemes")
+		schemes = o.document.root.get("schemes")
 	}
 	for _, one := range schemes.elements() {
 		switch strings.ToLower(one.str()) {
@@ -67,10 +75,10 @@ func (s *skeleton) ownSchemes(c *call, op *node) {
 // ownBase returns the address that the path of an operation follows where that is not the base of the document, else "". An
 // operation whose servers are all on another origin is refused: nobody registered that one, and no key is for it. So is one whose
 // servers, or else those of the document, cannot be read: another path is another operation.
-func (s *skeleton) ownBase(c *call, base, documentURL string) string {
+func (o *origins) ownBase(c *call, base, documentURL string) string {
 	if len(c.servers) == 0 {
-		if s.unread != "" {
-			s.refuseServer(c, documentURL, s.unread)
+		if o.unread != "" {
+			o.refuseServer(c, documentURL, o.unread)
 		}
 		return ""
 	}
@@ -83,7 +91,7 @@ func (s *skeleton) ownBase(c *call, base, documentURL string) string {
 		at = origin
 	}
 	for _, raw := range c.servers {
-		if s.elsewhere && raw == s.servers[0] { // it is the document's own, in whose place the service was registered
+		if o.elsewhere && raw == o.servers[0] { // it is the document's own, in whose place the service was registered
 			return ""
 		}
 		if own, ok := onOrigin(origin, at, raw); ok {
@@ -93,12 +101,12 @@ func (s *skeleton) ownBase(c *call, base, documentURL string) string {
 			return own
 		}
 	}
-	s.refuseServer(c, at.String(), c.servers[0])
+	o.refuseServer(c, at.String(), c.servers[0])
 	return ""
 }
 
 // refuseServer refuses an operation whose server is another one than the registered, or has an address that cannot be read.
-func (s *skeleton) refuseServer(c *call, documentURL, raw string) {
+func (o *origins) refuseServer(c *call, documentURL, raw string) {
 	at, err := url.Parse(documentURL)
 	if err != nil || isBelow(at, raw) {
 		c.refuse(tool.RefusedAddress, raw)
@@ -185,38 +193,38 @@ func fillVariables(raw string, variables *node) string {
 // baseURL returns the address of calls: always on the registered origin. Only a path prefix is taken from the
 // document, from the first server that is relative or on the same host. A server on another origin causes a warning
 // and is never called: the service was registered in its place. Where no server is one of these, no path is known.
-func (s *skeleton) baseURL(registered, documentURL string) string {
+func (o *origins) baseURL(registered, documentURL string) string {
 	origin, err := url.Parse(registered)
 	if err != nil {
 		return registered
 	}
-	s.foreignHost(origin)
+	o.foreignHost(origin)
 	at, err := url.Parse(documentURL)
 	if err != nil {
 		at = origin
 	}
-	for _, raw := range s.servers {
+	for _, raw := range o.servers {
 		if clean, ok := onOrigin(origin, at, raw); ok {
 			return clean
 		}
 		switch {
 		case raw == unreadableServer: // it was told
 		case isWeb(raw) && !isBelow(at, raw):
-			s.elsewhere = true
-			s.warn("the document names the server %s: calls go to %s://%s, where it was registered", clip(raw, 200), origin.Scheme, origin.Host)
+			o.elsewhere = true
+			o.document.warn("the document names the server %s: calls go to %s://%s, where it was registered", clip(raw, 200), origin.Scheme, origin.Host)
 		default:
-			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
+			o.document.warn("the server %s cannot be read and is not used", clip(raw, 200))
 		}
 	}
-	if !s.elsewhere && len(s.servers) > 0 {
-		s.unread = s.servers[0]
+	if !o.elsewhere && len(o.servers) > 0 {
+		o.unread = o.servers[0]
 	}
 	return registered
 }
 
 // foreignHost warns about a host of 2.0 that is not the registered one. Its basePath is still used.
-func (s *skeleton) foreignHost(origin *url.URL) {
-	if h := s.root.get("host").str(); s.version == swagger2 && h != "" && !strings.EqualFold(h, origin.Host) {
-		s.warn("the document names the host %s: calls go to %s://%s, where it was registered", clip(h, 200), origin.Scheme, origin.Host)
+func (o *origins) foreignHost(origin *url.URL) {
+	if h := o.document.root.get("host").str(); o.document.version == swagger2 && h != "" && !strings.EqualFold(h, origin.Host) {
+		o.document.warn("the document names the host %s: calls go to %s://%s, where it was registered", clip(h, 200), origin.Scheme, origin.Host)
 	}
 }

@@ -19,12 +19,12 @@ const (
 //
 // The outline is no part of an operation's fingerprint: it is only used to suggest an undo, and the undo's own call
 // is checked as any other.
-func (d *document) output(path string) json.RawMessage {
-	op := d.operationAt(path, "post")
-	schema := d.responseSchema(op.get("responses"))
+func (r answerReader) output(path string) json.RawMessage {
+	op := r.operationAt(path, "post")
+	schema := r.responseSchema(op.get("responses"))
 	types := map[string]string{}
 	steps := outputSteps
-	d.members(schema, types, &steps)
+	r.members(schema, types, &steps)
 	if len(types) == 0 {
 		return nil
 	}
@@ -48,13 +48,13 @@ func (d *document) output(path string) json.RawMessage {
 }
 
 // operationAt returns the operation of a path by its method in the lower case, nil when there is none.
-func (d *document) operationAt(path, method string) *node {
-	return d.targetOf(d.targetOf(d.root.get("paths").get(path)).get(method))
+func (r answerReader) operationAt(path, method string) *node {
+	return r.document.targetOf(r.document.targetOf(r.document.root.get("paths").get(path)).get(method))
 }
 
 // tellsMissing reports whether the document describes an answer of the operation for what is not there.
-func (d *document) tellsMissing(method, path string) bool {
-	op := d.operationAt(path, strings.ToLower(method))
+func (r answerReader) tellsMissing(method, path string) bool {
+	op := r.operationAt(path, strings.ToLower(method))
 	told := false
 	op.get("responses").each(func(status string, _ *node) {
 		told = told || status == "404" || status == "410" || strings.EqualFold(status, "4XX")
@@ -63,13 +63,13 @@ func (d *document) tellsMissing(method, path string) bool {
 }
 
 // responseSchema returns the schema of the first 2xx response that has one in JSON.
-func (d *document) responseSchema(responses *node) *node {
+func (r answerReader) responseSchema(responses *node) *node {
 	var found *node
 	responses.each(func(status string, answer *node) {
 		if found != nil || len(status) != 3 || status[0] != '2' {
 			return
 		}
-		if schemas := d.schemasOf(answer); len(schemas) > 0 {
+		if schemas := r.schemasOf(answer); len(schemas) > 0 {
 			found = schemas[0]
 		}
 	})
@@ -77,20 +77,20 @@ func (d *document) responseSchema(responses *node) *node {
 }
 
 // members collects the types of an object's plain members.
-func (d *document) members(schema *node, types map[string]string, left *int) {
-	schema = d.targetOf(schema)
+func (r answerReader) members(schema *node, types map[string]string, left *int) {
+	schema = r.document.targetOf(schema)
 	if *left--; schema == nil || *left < 0 {
 		return
 	}
 	parts := schema.get("allOf").elements()
 	for i := range parts {
-		d.members(&parts[i], types, left)
+		r.members(&parts[i], types, left)
 	}
 	schema.get("properties").each(func(name string, member *node) {
 		if *left--; *left < 0 || len(name) > outputName {
 			return
 		}
-		if t := plainType(d.targetOf(member).get("type")); t != "" {
+		if t := plainType(r.document.targetOf(member).get("type")); t != "" {
 			types[name] = t
 		}
 	})

@@ -14,6 +14,9 @@ type parameter struct {
 	problem           string // what of the way in which the document writes it cannot be done; "" for nothing
 }
 
+// parameterReader reads the parameters of calls.
+type parameterReader struct{ document *document }
+
 // ownHeader reports whether OpenAPI 3 ignores a header as a parameter.
 func ownHeader(name string) bool {
 	return strings.EqualFold(name, "accept") || strings.EqualFold(name, "content-type") || strings.EqualFold(name, "authorization")
@@ -21,47 +24,47 @@ func ownHeader(name string) bool {
 
 // readParameters reads the parameters of a call, and returns those of its body in 2.0. One in a place that no call has refuses the
 // operation if it is required.
-func (s *skeleton) readParameters(c *call, parameters []*node) (parts bodyParts) {
+func (r parameterReader) readParameters(c *call, parameters []*node) (parts bodyParts) {
 	for _, p := range parameters {
 		name, in := p.get("name").scalar(), p.get("in").str()
 		switch {
-		case s.version == swagger2 && in == "body":
+		case r.document.version == swagger2 && in == "body":
 			parts.bodies = append(parts.bodies, p)
 			c.readRequired(clip(name, 100), p)
-		case s.version == swagger2 && in == "formData":
+		case r.document.version == swagger2 && in == "formData":
 			parts.form = append(parts.form, p)
 			c.readRequired(clip(name, 100), p)
-		case in == "header" && s.version != swagger2 && ownHeader(name):
+		case in == "header" && r.document.version != swagger2 && ownHeader(name):
 		case in == "path" || in == "query" || in == "header" || in == "cookie":
-			one := s.parameter(p, c.where())
+			one := r.parameter(p, c.where())
 			c.parameters = append(c.parameters, one)
 			if in != "path" { // it is required whatever is said
 				c.readRequired(clip(name, 100), p)
 			}
-			if unread := s.contentOfParameter(p).unread; s.version != swagger2 && one.required && unread != "" {
+			if unread := r.contentOfParameter(p).unread; r.document.version != swagger2 && one.required && unread != "" {
 				c.refuseUnread(one.name, unread)
 			}
 		default:
-			s.leaveOut(c, p)
+			r.leaveOut(c, p)
 		}
 	}
 	return parts
 }
 
 // leaveOut leaves out a parameter that cannot be sent where it belongs, and refuses the operation if it is required.
-func (s *skeleton) leaveOut(c *call, p *node) {
+func (r parameterReader) leaveOut(c *call, p *node) {
 	name, in := clip(p.get("name").scalar(), 100), clip(p.get("in").str(), 50)
 	if p.get("required").isTrue() || p.unreadFlag("required") != "" {
 		c.refuse(tool.RefusedUnread, name+" ("+in+")")
 		return
 	}
-	s.warn("%s: the parameter %s is left out, because no call sends it in %s", c.where(), name, in)
+	r.document.warn("%s: the parameter %s is left out, because no call sends it in %s", c.where(), name, in)
 }
 
 // parameters resolves a list of parameters. unread is the first place of it that cannot be read, and may be required.
-func (s *skeleton) parameters(n *node) (out []*node, unread string) {
+func (r parameterReader) parameters(n *node) (out []*node, unread string) {
 	const place = "parameters"
-	n, broken := s.resolve(n)
+	n, broken := r.document.resolve(n)
 	switch {
 	case broken != "":
 		return nil, place + ": " + broken
@@ -77,7 +80,7 @@ func (s *skeleton) parameters(n *node) (out []*node, unread string) {
 	}
 	nodes := n.elements()
 	for i := range nodes[:min(len(nodes), maxParameters)] {
-		one, broken := s.resolve(&nodes[i])
+		one, broken := r.document.resolve(&nodes[i])
 		name, in := one.get("name").scalar(), one.get("in").str()
 		switch {
 		case broken != "":
@@ -95,7 +98,7 @@ func (s *skeleton) parameters(n *node) (out []*node, unread string) {
 }
 
 // merge replaces the parameters of a path by those of an operation.
-func (s *skeleton) merge(shared, own []*node) []*node {
+func (r parameterReader) merge(shared, own []*node) []*node {
 	type key struct{ name, in string }
 	of := func(p *node) key {
 		k := key{p.get("name").scalar(), p.get("in").str()}
@@ -124,9 +127,9 @@ func (s *skeleton) merge(shared, own []*node) []*node {
 }
 
 // contentOfParameter returns the only content of a parameter of 3.x. Its media is "" where there is none.
-func (s *skeleton) contentOfParameter(p *node) content {
+func (r parameterReader) contentOfParameter(p *node) content {
 	const place = "content"
-	all, broken := s.resolve(p.get("content"))
+	all, broken := r.document.resolve(p.get("content"))
 	switch {
 	case p.get("schema") != nil:
 		return content{}
@@ -137,5 +140,5 @@ func (s *skeleton) contentOfParameter(p *node) content {
 	case all.kind != object:
 		return content{unread: place}
 	}
-	return s.contentOf(all.kids.names[0], &all.kids.nodes[0])
+	return r.document.contentOf(all.kids.names[0], &all.kids.nodes[0])
 }

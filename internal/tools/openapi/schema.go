@@ -26,11 +26,11 @@ type converted struct {
 // converter turns schemas of any version into JSON Schema 2020-12. It keeps only keywords whose value has the right
 // form, so that the result compiles.
 type converter struct {
-	*document
-	bundle *bundle
-	where  string   // for warnings
-	known  []string // properties that the parts beside the schema name, sorted
-	part   bool     // the schema is a part of a child, which chooses nothing among children
+	document *document
+	bundle   *bundle
+	where    string   // for warnings
+	known    []string // properties that the parts beside the schema name, sorted
+	part     bool     // the schema is a part of a child, which chooses nothing among children
 
 	full, lean strings.Builder
 	out        converted
@@ -67,7 +67,7 @@ func (c *converter) isNullable(n *node) bool { return c.says(n, "nullable") || c
 // says reports whether a keyword is true, and warns where it is neither true nor false.
 func (c *converter) says(n *node, name string) bool {
 	if unread := n.unreadFlag(name); unread != "" {
-		c.warn("%s: %s cannot be read", c.where, unread)
+		c.document.warn("%s: %s cannot be read", c.where, unread)
 	}
 	return n.get(name).isTrue()
 }
@@ -99,7 +99,7 @@ func (c *converter) object(n *node, below bool, depth int) {
 				c.out.inPlace = append(c.out.inPlace, name)
 			}
 		}
-		if c.version != openapi31 { // before 3.1 the siblings of $ref have no meaning
+		if c.document.version != openapi31 { // before 3.1 the siblings of $ref have no meaning
 			c.write("}")
 			return
 		}
@@ -270,7 +270,7 @@ func (c *converter) texts(n *node, w *members) {
 		if c.bundle.usablePattern(p) {
 			w.raw("pattern", quote(p))
 		} else {
-			c.warn("%s: the pattern %s is not checked", c.where, clip(p, 60))
+			c.document.warn("%s: the pattern %s is not checked", c.where, clip(p, 60))
 		}
 	}
 }
@@ -289,7 +289,7 @@ func (c *converter) lists(n *node, depth int, w *members) {
 	if c.says(n, "uniqueItems") {
 		w.raw("uniqueItems", "true")
 	}
-	if c.version == openapi31 {
+	if c.document.version == openapi31 {
 		c.writeSchema("contains", n.get("contains"), true, depth, w)
 		c.writeSchema("unevaluatedItems", n.get("unevaluatedItems"), true, depth, w)
 	}
@@ -301,11 +301,11 @@ func (c *converter) objects(n *node, known []string, below bool, depth int, w *m
 		properties = withNames(properties, known)
 	}
 	c.writeSchemaMap("properties", properties, true, depth, w)
-	required, unread := c.requiredOf(n)
+	required, unread := c.document.requiredOf(n)
 	if unread != "" {
-		c.warn("%s: %s cannot be read", c.where, unread)
+		c.document.warn("%s: %s cannot be read", c.where, unread)
 	}
-	required = slices.DeleteFunc(required, func(name string) bool { return c.isReadOnly(properties.get(name)) })
+	required = slices.DeleteFunc(required, func(name string) bool { return c.document.isReadOnly(properties.get(name)) })
 	if len(required) > 0 {
 		w.raw("required", quoteAll(required))
 	}
@@ -315,7 +315,7 @@ func (c *converter) objects(n *node, known []string, below bool, depth int, w *m
 	default:
 		c.writeSchema("additionalProperties", v, true, depth, w)
 	}
-	if c.version != openapi31 {
+	if c.document.version != openapi31 {
 		return
 	}
 	c.writeSchemaMap("patternProperties", n.get("patternProperties"), true, depth, w)
@@ -345,7 +345,7 @@ func (c *converter) combinations(n *node, chosen choice, beside beside, below bo
 	}
 	c.known = nil
 	c.writeSchema("not", n.get("not"), below, depth, w)
-	if c.version == openapi31 {
+	if c.document.version == openapi31 {
 		for _, name := range []string{"if", "then", "else"} {
 			c.writeSchema(name, n.get(name), below, depth, w)
 		}

@@ -20,15 +20,22 @@ type scheme struct {
 	unread      string
 }
 
+// security tells which keys calls need.
+type security struct {
+	document *document
+	schemes  map[string]scheme // by their names
+	places   []tool.KeyPlace   // of a key, preferred first
+}
+
 // readSecurity reads the security schemes, and the places of their keys: first those that every operation requires.
-func (s *skeleton) readSecurity() {
-	schemes, place := s.root.get("components").get("securitySchemes"), "securitySchemes."
-	if s.version == swagger2 {
-		schemes, place = s.root.get("securityDefinitions"), "securityDefinitions."
+func (s *security) readSecurity() {
+	schemes, place := s.document.root.get("components").get("securitySchemes"), "securitySchemes."
+	if s.document.version == swagger2 {
+		schemes, place = s.document.root.get("securityDefinitions"), "securityDefinitions."
 	}
 	s.schemes = map[string]scheme{}
 	asked := map[string]bool{}
-	for _, requirement := range requirementsOf(s.root.get("security")) {
+	for _, requirement := range requirementsOf(s.document.root.get("security")) {
 		requirement.each(func(name string, _ *node) { asked[name] = true })
 	}
 	var first, rest []tool.KeyPlace
@@ -38,14 +45,14 @@ func (s *skeleton) readSecurity() {
 			s.schemes[name] = scheme{unread: at}
 			return
 		}
-		n, broken := s.resolve(n)
+		n, broken := s.document.resolve(n)
 		if broken != "" {
 			s.schemes[name] = scheme{unread: at + ": " + broken}
 			return
 		}
 		one, known := readScheme(n)
 		if !known {
-			s.warn("the security scheme %s cannot be read", clip(name, 100))
+			s.document.warn("the security scheme %s cannot be read", clip(name, 100))
 			return
 		}
 		s.schemes[name] = one
@@ -58,7 +65,7 @@ func (s *skeleton) readSecurity() {
 		}
 	})
 	if schemes.size() > maxSchemes {
-		s.warn("only %d of the security schemes are read", maxSchemes)
+		s.document.warn("only %d of the security schemes are read", maxSchemes)
 	}
 	for _, place := range slices.Concat(first, rest) {
 		if !slices.ContainsFunc(s.places, place.Is) {
@@ -103,10 +110,10 @@ func requirementsOf(security *node) []node {
 // securityOf reads which keys an operation needs: its own requirements, else those of the document. It refuses the operation when
 // every alternative needs what is not supported or cannot be read. A scheme that the document does not define gets no key, because
 // nobody knows which.
-func (s *skeleton) securityOf(c *call, op *node) {
+func (s *security) securityOf(c *call, op *node) {
 	all := op.get("security")
 	if all == nil {
-		all = s.root.get("security")
+		all = s.document.root.get("security")
 	}
 	if all == nil || all.kind == null {
 		return
@@ -141,7 +148,7 @@ func (s *skeleton) securityOf(c *call, op *node) {
 
 // requirement returns the places of the keys that one alternative needs, or the scheme of which none can be given: an empty one where the
 // document does not define it.
-func (s *skeleton) requirement(c *call, n *node) (places []tool.KeyPlace, missing *scheme) {
+func (s *security) requirement(c *call, n *node) (places []tool.KeyPlace, missing *scheme) {
 	if n.kind != object {
 		return nil, &scheme{unread: "security"}
 	}
@@ -149,7 +156,7 @@ func (s *skeleton) requirement(c *call, n *node) (places []tool.KeyPlace, missin
 		one, known := s.schemes[name]
 		switch {
 		case !known:
-			s.warn("%s: the security scheme %s is not defined, and gets no key", c.where(), clip(name, 100))
+			s.document.warn("%s: the security scheme %s is not defined, and gets no key", c.where(), clip(name, 100))
 			missing = &scheme{}
 		case one.unsupported != "" || one.unread != "":
 			missing = cmp.Or(missing, &one)

@@ -23,15 +23,19 @@ var methods = []string{"get", "post", "put", "patch", "delete", "head", "options
 // skeleton is the part of a document that defines the calls. Every reference in it is followed, except those of
 // schemas.
 type skeleton struct {
-	*document
-	calls     []call
-	places    []tool.KeyPlace // of a key, preferred first
-	servers   []string
-	schemes   map[string]scheme // of security, by their names
-	elsewhere bool              // the service was registered on none of the servers
-	unread    string            // the first of the servers, where none can be read; else ""
-	inAll     int               // parameters
-	size      int               // bytes of names and prose
+	document   *document
+	origins    origins
+	security   security
+	parameters parameterReader
+	bodies     bodyReader
+	calls      []call
+	inAll      int // parameters
+	size       int // bytes of names and prose
+}
+
+func newSkeleton(d *document) *skeleton {
+	p := parameterReader{d}
+	return &skeleton{document: d, origins: origins{document: d}, security: security{document: d}, parameters: p, bodies: bodyReader{d, p}}
 }
 
 // call is one operation of a document.
@@ -81,9 +85,9 @@ type body struct {
 
 // build reads the document.
 func (s *skeleton) build() error {
-	s.readServers()
-	s.readSecurity()
-	paths := s.root.get("paths")
+	s.origins.readServers()
+	s.security.readSecurity()
+	paths := s.document.root.get("paths")
 	if paths != nil && paths.kind != object && paths.kind != null {
 		return documentError("paths is not an object")
 	}
@@ -92,19 +96,19 @@ func (s *skeleton) build() error {
 		if err != nil || strings.HasPrefix(path, "x-") {
 			return
 		}
-		if err = s.ctx.Err(); err == nil && len(s.calls) > maxOperations {
+		if err = s.document.ctx.Err(); err == nil && len(s.calls) > maxOperations {
 			err = documentError("more than %d operations", maxOperations)
 		}
 		if s.inAll > maxInAll || s.size > maxSkeleton {
 			err = documentError("its operations are too large together")
 		}
 		if reason := tool.TemplateProblem(path); reason != "" {
-			s.warn("%s is left out: %s", clip(path, 200), reason)
+			s.document.warn("%s is left out: %s", clip(path, 200), reason)
 			return
 		}
-		target, broken := s.resolve(item)
+		target, broken := s.document.resolve(item)
 		if broken != "" {
-			s.warn("%s is left out: the reference %s cannot be followed", clip(path, 200), broken)
+			s.document.warn("%s is left out: the reference %s cannot be followed", clip(path, 200), broken)
 		}
 		if target != nil && target.kind == object {
 			s.item(path, item, target)
@@ -133,21 +137,21 @@ type shared struct {
 
 // sharedOf reads what a path says beside each of its references, and where the last of them leads.
 func (s *skeleton) sharedOf(item *node) (out shared) {
-	if at := s.at(item.get("$ref").str()); at != nil {
+	if at := s.document.at(item.get("$ref").str()); at != nil {
 		out = s.sharedOf(at)
 	}
-	own, unread := s.parameters(item.get("parameters"))
-	out.parameters, out.unread = s.merge(out.parameters, own), cmp.Or(out.unread, unread)
-	if servers, unread := s.ownServers(item); len(servers) > 0 || unread != "" {
+	own, unread := s.parameters.parameters(item.get("parameters"))
+	out.parameters, out.unread = s.parameters.merge(out.parameters, own), cmp.Or(out.unread, unread)
+	if servers, unread := s.origins.ownServers(item); len(servers) > 0 || unread != "" {
 		out.servers, out.noServers = servers, unread
 	}
 	return out
 }
 
 // ownServers reads the servers of a path or an operation. unread says that it has some, and that none can be read.
-func (s *skeleton) ownServers(n *node) (servers []string, unread string) {
-	if have := n.get("servers"); s.version != swagger2 && have != nil && have.kind != null {
-		if servers = s.serversOf(n); len(servers) == 0 && (have.kind != list || have.size() > 0) {
+func (o *origins) ownServers(n *node) (servers []string, unread string) {
+	if have := n.get("servers"); o.document.version != swagger2 && have != nil && have.kind != null {
+		if servers = o.serversOf(n); len(servers) == 0 && (have.kind != list || have.size() > 0) {
 			unread = "servers"
 		}
 	}
@@ -156,7 +160,7 @@ func (s *skeleton) ownServers(n *node) (servers []string, unread string) {
 
 func (s *skeleton) operation(path, method string, op *node, all shared) {
 	own := op
-	op, broken := s.resolve(op)
+	op, broken := s.document.resolve(op)
 	c := call{
 		path: path, method: strings.ToUpper(method), operationID: clip(op.get("operationId").scalar(), 200),
 		summary: clip(op.get("summary").scalar(), 300), description: clip(op.get("description").scalar(), maxProse),
@@ -165,27 +169,30 @@ func (s *skeleton) operation(path, method string, op *node, all shared) {
 		c.refuseUnread("$ref", broken)
 	}
 	c.refuseUnread(all.unread, "")
-	servers, unread := s.ownServers(op)
+	servers, unread := s.origins.ownServers(op)
 	if len(servers) == 0 {
 		servers, unread = all.servers, cmp.Or(unread, all.noServers)
 	}
 	c.servers = servers
 	c.refuseUnread(unread, "")
-	if s.version == swagger2 {
-		s.ownSchemes(&c, op)
+	if s.document.version == swagger2 {
+		s.origins.ownSchemes(&c, op)
 	}
-	s.securityOf(&c, op)
-	parameters, unread := s.parameters(op.get("parameters"))
+	s.security.securityOf(&c, op)
+	parameters, unread := s.parameters.parameters(op.get("parameters"))
 	c.refuseUnread(unread, "")
-	parameters = s.merge(all.parameters, parameters)
+	parameters = s.parameters.merge(all.parameters, parameters)
 	s.inAll += len(all.parameters) + len(parameters)
-	if s.version == swagger2 {
-		s.body2(&c, op, s.readParameters(&c, parameters))
+	if s.document.version == swagger2 {
+		s.bodies.body2(&c, op, s.parameters.readParameters(&c, parameters))
 	} else {
-		s.readParameters(&c, parameters)
-		s.body3(&c, op)
+		s.parameters.readParameters(&c, parameters)
+		s.bodies.body3(&c, op)
 	}
 	s.calls = append(s.calls, c)
+	for _, p := range c.parameters {
+		s.size += len(p.name)
+	}
 	s.size += len(path) + len(c.operationID) + len(c.summary) + len(c.description)
 }
 

@@ -30,42 +30,41 @@ var listFormats = map[string][]string{
 // styleOfFormat is the style of each format of 2.0 that is not the usual one.
 var styleOfFormat = map[string]string{"ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 
-func (s *skeleton) parameter(p *node, where string) parameter {
+func (r parameterReader) parameter(p *node, where string) parameter {
 	in := p.get("in").str()
 	out := parameter{name: clip(p.get("name").scalar(), 200), in: in, required: in == "path"}
-	content, _ := s.resolve(p.get("content")) // one that cannot be followed refuses the operation
+	content, _ := r.document.resolve(p.get("content")) // one that cannot be followed refuses the operation
 	switch {
-	case s.version == swagger2:
+	case r.document.version == swagger2:
 		out.style, out.explode, out.problem = formatOf(p)
 		out.schema = withoutRequired(p)
 	case content != nil && content.kind == object && content.size() > 0 && p.get("schema") == nil:
-		out.style, out.schema, out.problem = s.contentStyle(content, in)
+		out.style, out.schema, out.problem = r.contentStyle(content, in)
 		out.schema = described(out.schema, p.get("description"))
 	default:
 		out.schema = p.get("schema")
-		out.style, out.explode, out.problem = s.styleOf(p, in, out.schema, where+" "+out.name)
+		out.style, out.explode, out.problem = r.styleOf(p, in, out.schema, where+" "+out.name)
 		if out.style == styles[in][0] {
 			out.style = ""
 		}
 		out.schema = described(out.schema, p.get("description"))
 	}
 	schema := out.schema
-	if s.version == swagger2 { // it is the parameter
+	if r.document.version == swagger2 { // it is the parameter
 		schema = nil
 	}
-	out.required = out.required || s.isRequired(p.get("required"), schema)
-	s.size += len(out.name)
+	out.required = out.required || r.document.isRequired(p.get("required"), schema)
 	return out
 }
 
 // styleOf returns the style in which 3.x writes a value in a place, or what of it cannot be done.
-func (s *skeleton) styleOf(n *node, in string, schema *node, where string) (style string, explode bool, problem string) {
+func (r parameterReader) styleOf(n *node, in string, schema *node, where string) (style string, explode bool, problem string) {
 	style = styles[in][0]
 	if said := n.get("style"); isSaid(said) && said.kind != text || said.str() != "" {
 		style = said.scalar()
 	}
 	if !slices.Contains(styles[in], style) {
-		if !slices.Contains(plainStyles, style) || !s.isPlainOnly(schema) {
+		if !slices.Contains(plainStyles, style) || !r.document.isPlainOnly(schema) {
 			return "", false, "style " + clip(style, 50)
 		}
 		style = styles[in][0]
@@ -76,33 +75,33 @@ func (s *skeleton) styleOf(n *node, in string, schema *node, where string) (styl
 	case said.isTrue(), said.isFalse():
 		explode = said.isTrue()
 		if said.kind != boolean {
-			s.warn("%s: explode is %q, and is read as %v", where, said.text, explode)
+			r.document.warn("%s: explode is %q, and is read as %v", where, said.text, explode)
 		}
-	case style != "deepObject" && !s.isPlainOnly(schema):
+	case style != "deepObject" && !r.document.isPlainOnly(schema):
 		return "", false, "explode " + clip(said.scalar(), 50)
 	}
 	return style, explode, ""
 }
 
 // isPlainOnly reports whether the values of a schema are texts, numbers and booleans only.
-func (s *skeleton) isPlainOnly(schema *node) bool {
-	kinds := s.kindsOf(schema)
+func (d *document) isPlainOnly(schema *node) bool {
+	kinds := d.kindsOf(schema)
 	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool { return !isPlain(kind) && kind != "null" })
 }
 
 // contentStyle returns the style and the schema of a parameter with a content, the first that can be written: JSON, or a text. A path
 // is written as it is typed, so that a text of JSON would have no quotes in it.
-func (s *skeleton) contentStyle(content *node, in string) (style string, schema *node, problem string) {
+func (r parameterReader) contentStyle(content *node, in string) (style string, schema *node, problem string) {
 	for i, name := range content.kids.names {
-		one, _ := s.resolve(&content.kids.nodes[i])
+		one, _ := r.document.resolve(&content.kids.nodes[i])
 		schema = one.get("schema")
-		media, r := rank(name)
+		media, at := rank(name)
 		switch way := tool.WritingOf(media); {
-		case r < 0:
-		case way == tool.AsJSON && (in != "path" || isBare(s.kindsOf(schema))):
+		case at < 0:
+		case way == tool.AsJSON && (in != "path" || isBare(r.document.kindsOf(schema))):
 			return "json", schema, ""
-		case way == tool.AsText && s.mayBeText(schema) && !s.isBinary(schema):
-			return "", s.asText(schema), ""
+		case way == tool.AsText && r.document.mayBeText(schema) && !r.document.isBinary(schema):
+			return "", r.document.asText(schema), ""
 		}
 	}
 	return "", schema, "content " + clip(content.kids.names[0], 100)
@@ -114,8 +113,8 @@ func isBare(kinds []string) bool {
 }
 
 // asText returns a schema of which only the texts, numbers and booleans are left.
-func (s *skeleton) asText(schema *node) *node {
-	if s.isPlainOnly(schema) {
+func (d *document) asText(schema *node) *node {
+	if d.isPlainOnly(schema) {
 		return schema
 	}
 	text := (*node)(nil).with("type", listOf(textNode("string"), textNode("number"), textNode("boolean")))

@@ -21,7 +21,7 @@ type typed struct {
 
 // typesOf combines the types in which a body can be sent, the preferred one first. Two spellings of one type are one, and a type
 // of patches stays out where the schema says that the body is none.
-func (s *skeleton) typesOf(c *call, list []typed) *body {
+func (r bodyReader) typesOf(c *call, list []typed) *body {
 	slices.SortStableFunc(list, func(a, b typed) int { return cmp.Compare(a.rank, b.rank) })
 	have := map[string]bool{}
 	list = slices.DeleteFunc(list, func(b typed) bool {
@@ -30,16 +30,16 @@ func (s *skeleton) typesOf(c *call, list []typed) *body {
 		have[one] = true
 		return twice
 	})
-	if possible := slices.DeleteFunc(slices.Clone(list), s.isNoPatch); len(possible) > 0 {
+	if possible := slices.DeleteFunc(slices.Clone(list), r.document.isNoPatch); len(possible) > 0 {
 		list = possible
 	}
 	if len(list) > maxTypes {
-		s.warn("%s: only %d of the types of its body are read", c.where(), maxTypes)
+		r.document.warn("%s: only %d of the types of its body are read", c.where(), maxTypes)
 		list = list[:maxTypes]
 	}
 	var all []body
 	for _, b := range list {
-		kinds := s.kindsOf(b.schema)
+		kinds := r.document.kindsOf(b.schema)
 		silent := len(kinds) == 0
 		if silent {
 			kinds = patchKinds(b.media)
@@ -48,7 +48,7 @@ func (s *skeleton) typesOf(c *call, list []typed) *body {
 			b.kinds = kinds
 		}
 		if len(list) > 1 {
-			b.sense = s.senseOf(b.body)
+			b.sense = r.document.senseOf(b.body)
 		}
 		all = append(all, b.body)
 	}
@@ -84,13 +84,13 @@ func patchKinds(media string) []string {
 
 // isNoPatch reports whether a body has the type of a patch, and a schema that no such patch fits. Some programs write that type
 // beside each JSON body.
-func (s *skeleton) isNoPatch(b typed) bool {
-	patch, said := patchKinds(b.media), s.kindsOf(b.schema)
+func (d *document) isNoPatch(b typed) bool {
+	patch, said := patchKinds(b.media), d.kindsOf(b.schema)
 	return len(patch) > 0 && len(said) > 0 && !slices.Contains(said, patch[0])
 }
 
 // kindsOf returns the types of JSON Schema that a schema names or means; nil when it says nothing of them.
-func (s *skeleton) kindsOf(schema *node) (kinds []string) {
+func (d *document) kindsOf(schema *node) (kinds []string) {
 	add := func(kind string) {
 		if kind == "integer" {
 			kind = "number"
@@ -99,7 +99,7 @@ func (s *skeleton) kindsOf(schema *node) (kinds []string) {
 			kinds = append(kinds, kind)
 		}
 	}
-	s.inPlace(schema, func(n *node) {
+	d.inPlace(schema, func(n *node) {
 		types := typesOf(n)
 		for _, one := range types {
 			add(one)
@@ -117,24 +117,24 @@ func (s *skeleton) kindsOf(schema *node) (kinds []string) {
 
 // senseOf returns what the type of a body alone says of the meaning of a value. A patch of one type does another thing than a patch
 // of another. A JSON type or a text whose schema says nothing of the value could be anything.
-func (s *skeleton) senseOf(b body) string {
+func (d *document) senseOf(b body) string {
 	base, _, _ := mime.ParseMediaType(b.media)
 	way := tool.WritingOf(b.media)
 	switch {
 	case strings.Contains(base, "patch"):
 		return base
-	case way == tool.AsJSON && s.isSilent(b.schema):
+	case way == tool.AsJSON && d.isSilent(b.schema):
 		return sameType(b.media)
-	case way == tool.AsText && s.isSilent(b.schema):
+	case way == tool.AsText && d.isSilent(b.schema):
 		return base
 	}
 	return ""
 }
 
 // isSilent reports whether a schema says nothing of what a value has.
-func (s *skeleton) isSilent(schema *node) bool {
+func (d *document) isSilent(schema *node) bool {
 	silent := true
-	s.inPlace(schema, func(n *node) {
+	d.inPlace(schema, func(n *node) {
 		for _, name := range []string{"properties", "patternProperties", "required", "items", "prefixItems", "enum", "const", "format", "pattern"} {
 			silent = silent && n.get(name) == nil
 		}
