@@ -322,14 +322,7 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 			var ended plan.Run
 			var undoing bool
 			ended, undoing, err = runs.Settle(ctx, k, in.Cause())
-			switch {
-			case undoing:
-				out.Outcome = statemachines.OutcomeNext
-			case ended.Conclude == plan.ConcludeDue:
-				out.Outcome = statemachines.OutcomeConclude
-			default:
-				out.Outcome = statemachines.OutcomeDone
-			}
+			out.Outcome = statemachines.Outcome(step.Settled(ended, undoing))
 		case statemachines.ActionSeal:
 			err = runs.Seal(ctx, k)
 		default:

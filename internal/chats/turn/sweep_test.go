@@ -44,9 +44,7 @@ func (w *world) sweep(t *testing.T) int {
 	t.Helper()
 	s := conversation.Sweeper{
 		Store: w.Store.Chats, IDs: w.IDs, Now: w.Clock, Log: w.service.Log,
-		Notice: func(lang string) conversation.Message {
-			return conversation.Message{Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Content: "nobody answered in " + lang}
-		},
+		Notice: turn.LeftNotice,
 	}
 	told, err := s.Sweep(t.Context())
 	if err != nil {
@@ -66,7 +64,7 @@ func TestSweepReportsMessageOfDeadProcess(t *testing.T) {
 		t.Fatalf("%d chats are told", n)
 	}
 	list := w.Messages()
-	if last := list[len(list)-1]; len(list) != 2 || last.Kind != conversation.KindBlocked || last.Content != "nobody answered in es" {
+	if last := list[len(list)-1]; len(list) != 2 || last.Kind != conversation.KindBlocked || last.Content != turn.LeftNotice("es").Content {
 		t.Fatalf("%+v", list)
 	}
 	if n := w.sweep(t); n != 0 {

@@ -114,12 +114,8 @@ func (d *driver) drive(ctx context.Context) (Done, error) {
 // next returns the effects of a run that can be carried out now, or how its execution goes on when
 // there are none. Steps that failed are an error when all steps of their wave have ended.
 func next(r plan.Run, at time.Time) ([]plan.EffectID, Done, error) {
-	switch {
-	case r.Status.Active():
-	case r.Conclude == plan.ConcludeDue:
-		return nil, continueWith(OutcomeConclude), nil
-	default:
-		return nil, continueWith(OutcomeDone), nil
+	if !r.Status.Active() {
+		return nil, continueWith(Settled(r, false)), nil
 	}
 	effects, failed := open(r)
 	if failed != nil {

@@ -84,6 +84,17 @@ const (
 	OutcomeSettle   Outcome = "settle"   // of a run: no step can begin, and it did not end
 )
 
+// Settled returns how an execution goes on after run.Service.Settle.
+func Settled(ended plan.Run, undoing bool) Outcome {
+	switch {
+	case undoing:
+		return OutcomeNext
+	case ended.Conclude == plan.ConcludeDue:
+		return OutcomeConclude
+	}
+	return OutcomeDone
+}
+
 // Done is the response of an invocation without error. It holds only the ids of effects; the
 // results stay in the store.
 type Done struct {
