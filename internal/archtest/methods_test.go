@@ -30,7 +30,6 @@ var (
 		"infra/localaws/stepfunctions.Engine":     61,
 		"infra/localaws/stepfunctions.transition": 59,
 		"infra/localaws/template.reader":          59,
-		"internal/boot.site":                      46,
 		"internal/store/announce.Chats":           55,
 		"internal/store/announce.Runs":            48,
 		"internal/store/chats.Store":              53,

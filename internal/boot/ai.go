@@ -230,13 +230,13 @@ func (m *clientCache) evict(id clientKey) {
 
 // evictingClient evicts its client from the cache when the provider refuses the key.
 type evictingClient struct {
-	*openai.Client
-	evict func()
+	client *openai.Client
+	evict  func()
 }
 
 // Complete implements llm.Model.
 func (f evictingClient) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
-	reply, err := f.Client.Complete(ctx, r)
+	reply, err := f.client.Complete(ctx, r)
 	if errors.Is(err, llm.ErrNoKey) {
 		f.evict()
 	}
@@ -245,7 +245,7 @@ func (f evictingClient) Complete(ctx context.Context, r llm.Request) (llm.Reply,
 
 // Probe implements llm.Prober.
 func (f evictingClient) Probe(ctx context.Context) error {
-	err := f.Client.Probe(ctx)
+	err := f.client.Probe(ctx)
 	if errors.Is(err, llm.ErrNoKey) {
 		f.evict()
 	}
@@ -267,21 +267,21 @@ func (v keyStore) DeleteKey(ctx context.Context, account, provider string) error
 
 // eligibilityService returns the service that decides who answers, and its clients.
 func (s site) eligibilityService(c AI) (*eligibility.Service, *clientCache) {
-	d := s.platform(c.Platform)
-	m := s.newClientCache(c, d)
+	d := s.world.platform(c.Platform)
+	m := s.world.newClientCache(c, d)
 	return &eligibility.Service{
-		Store: s.stores.Settings, Standings: s.stores.Wallet, Deployment: d, Keys: m, Now: s.Now, Log: s.log, Started: s.Now(),
+		Store: s.stores.Settings, Standings: s.stores.Wallet, Deployment: d, Keys: m, Now: s.world.Now, Log: s.log, Started: s.world.Now(),
 	}, m
 }
 
 func (s site) credits() *credit.Service {
-	return &credit.Service{Store: s.stores.Wallet, IDs: s.IDs, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
+	return &credit.Service{Store: s.stores.Wallet, IDs: s.world.IDs, Now: s.world.Now, Log: s.log, AloneSince: s.world.AloneSince}
 }
 
 // paid returns the service that calls models.
 func (s site) paid(c AI) *paid.Service {
 	eligible, models := s.eligibilityService(c)
-	return &paid.Service{Eligibility: eligible, Credit: s.credits(), Models: models, Retry: s.retries(), Log: s.log}
+	return &paid.Service{Eligibility: eligible, Credit: s.credits(), Models: models, Retry: s.world.retries(), Log: s.log}
 }
 
 // addresses returns the normal form of an account's base URL, or the reason why it is not allowed.
@@ -296,7 +296,7 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 	s := w.site(c.Config)
 	decisions, models := s.eligibilityService(c.AI)
 	return s.serve(httpapi.AI(s.http, httpapi.AIServices{
-		Decisions: decisions, Settings: decisions.Manager(keyStore{models.secrets}, s.addresses),
+		Decisions: decisions, Settings: decisions.Manager(keyStore{models.secrets}, s.world.addresses),
 		Wallet: s.credits(), Books: s.stores.Wallet, Models: models, Owned: s.stores.Chats, Loops: s.stores.Registry,
 	})), nil
 }
@@ -310,7 +310,7 @@ func (keyless) Platform(context.Context) (map[string]bool, error) { return map[s
 
 // settings returns the settings of accounts, for functions that have no keys.
 func (s site) settings(p Platform) *eligibility.Manager {
-	return &eligibility.Manager{Store: s.stores.Settings, Deployment: s.platform(p), Keys: keyless{}, Now: s.Now}
+	return &eligibility.Manager{Store: s.stores.Settings, Deployment: s.world.platform(p), Keys: keyless{}, Now: s.world.Now}
 }
 
 // tickets issues the tickets that open sockets.

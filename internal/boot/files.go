@@ -29,7 +29,7 @@ type FilesConfig struct {
 
 // filesClient returns the files of projects and of chats, which the function files has.
 func (s site) filesClient(c Workspace) files.All {
-	return call.New(signed.New(s.Functions, "lambda", "", s.Now), c.FilesFunction)
+	return call.New(signed.New(s.world.Functions, "lambda", "", s.world.Now), c.FilesFunction)
 }
 
 // AllFiles is what functions/files serves: the routes, and what other functions ask.
@@ -40,7 +40,7 @@ type AllFiles interface {
 
 // Opening is the input of the files of functions/files (package files).
 type Opening struct {
-	World
+	World  World
 	Bucket string
 	Most   int64 // bytes that an account keeps; 0: no bound
 	Kept   *kept.Store
@@ -59,7 +59,7 @@ func Files(w World, e Environment, open func(Opening) AllFiles) (http.Handler, e
 	mark := func(ctx context.Context, p files.Place) error {
 		return s.stores.Chats.MarkFiles(ctx, p.Account, p.Project, p.Chat)
 	}
-	all := open(Opening{s.World, c.Bucket, int64(c.FilesMB) << 20, s.stores.Kept, FileNeeds{s.stores.Chats, s.stores.Runs, s.stores.Jobs}, mark, s.log})
+	all := open(Opening{s.world, c.Bucket, int64(c.FilesMB) << 20, s.stores.Kept, FileNeeds{s.stores.Chats, s.stores.Runs, s.stores.Jobs}, mark, s.log})
 	calls := gateway.NewFunction(func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 		return call.Serve(ctx, all, event)
 	})

@@ -40,7 +40,7 @@ const longestWait = 10 * time.Minute
 
 // site is the part that all HTTP functions share.
 type site struct {
-	World
+	world  World
 	stores store.Stores
 	meter  *rate.Meter
 	log    *slog.Logger
@@ -56,7 +56,7 @@ func (w World) site(c Config) site {
 	stores.Table.Log = log
 	meter := w.meter(c.Rates, stores.Access, log)
 	return site{
-		World: w, log: log, stores: stores, meter: meter,
+		world: w, log: log, stores: stores, meter: meter,
 		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, ArrivedAt: gateway.ArrivedAt, Log: log, Meter: meter},
 		listeners: realtime.Nobody,
 	}
@@ -86,7 +86,7 @@ func Meter(w World, e Environment) (*rate.Meter, error) {
 // UTF-8.
 func (s site) serve(h http.Handler) http.Handler {
 	h = httpapi.Texts(s.http, h)
-	return telemetry.Middleware(s.log, s.Now, httpapi.Problems(s.http), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return telemetry.Middleware(s.log, s.world.Now, httpapi.Problems(s.http), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.flush(r.Context())
 		h.ServeHTTP(w, r)
 	}))
@@ -94,18 +94,18 @@ func (s site) serve(h http.Handler) http.Handler {
 
 func (s site) runs(m Machine) *run.Service {
 	service := &run.Service{
-		Runs: s.stores.Runs, Chats: s.stores.Chats, Catalogue: s.catalogue(), IDs: s.IDs, Now: s.Now, Log: s.log,
+		Runs: s.stores.Runs, Chats: s.stores.Chats, Catalogue: s.catalogue(), IDs: s.world.IDs, Now: s.world.Now, Log: s.log,
 	}
 	if m.ARN != "" {
-		service.Executions = stepfn.New(s.StepFunctions, m.ARN)
+		service.Executions = stepfn.New(s.world.StepFunctions, m.ARN)
 	}
 	return service
 }
 
 // sealer returns the service that has the receipts of runs signed.
 func (s site) sealer(c Receipts, signers Signers) (*receipt.Sealer, error) {
-	signer, err := signers(s.World, c)
-	return &receipt.Sealer{Store: s.stores.Receipts, Signer: signer, Now: s.Now, Log: s.log}, err
+	signer, err := signers(s.world, c)
+	return &receipt.Sealer{Store: s.stores.Receipts, Signer: signer, Now: s.world.Now, Log: s.log}, err
 }
 
 // Tools are the parts that check the arguments of tools, and call the servers that speak the Model Context Protocol
@@ -162,8 +162,8 @@ func (w World) turnSite(c Answering) site {
 
 // answeringLater returns the site with the start of turns that are answered after their requests.
 func (s site) answeringLater(c Later) site {
-	s.http.Async = &httpapi.Async{Start: stepfn.New(s.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
-	if !s.Patient {
+	s.http.Async = &httpapi.Async{Start: stepfn.New(s.world.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
+	if !s.world.Patient {
 		s.http.Async.Most = routeTime
 		if c.LongTurns {
 			s.http.Async.Wait = routeTime
@@ -174,13 +174,13 @@ func (s site) answeringLater(c Later) site {
 
 // turns returns the service that answers messages.
 func (s site) turns(c Answering, t Tools) *turn.Service {
-	calls, limits := s.paid(c.AI), s.limits(c.Waits)
+	calls, limits := s.paid(c.AI), s.world.limits(c.Waits)
 	calls.Credit.Life = holdLife(limits, 0)
 	return &turn.Service{
 		Chats: s.stores.Chats, Answers: s.stores.Chats, Drafts: s.stores.Chats, Plans: s.stores.Runs, Servers: s.stores.Registry, Setups: s.stores.Setups,
 		Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Reads: s.reads(t), Paid: calls,
-		Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
-		Questions: s.jobs(Jobs{}), Files: s.filesClient(c.Workspace), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
+		Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.world.AloneSince,
+		Questions: s.jobs(Jobs{}), Files: s.filesClient(c.Workspace), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.world.IDs, Now: s.world.Now, Log: s.log,
 	}
 }
 
@@ -216,10 +216,10 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	s.http.Webhooks = s.webhooks(c.Signing)
 	s.http.Hooks = &hook.Service{
 		Store: s.stores.Hooks, NewID: w.IDs.New, Now: w.Now,
-		Address: func(raw string) (string, error) { return tool.HookURL(raw, s.policy()) },
+		Address: func(raw string) (string, error) { return tool.HookURL(raw, s.world.policy()) },
 	}
 	s.http.Rules, s.http.Agents = s.stores.Runs, agent.Registry{Store: s.stores.Registry, Providers: s.settings(c.Platform), Now: w.Now}
-	servers := registrar(s.World, s.stores.Registry)
+	servers := registrar(s.world, s.stores.Registry)
 	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Looked, error) {
 		found, err := servers.Look(ctx, w.Now, s.log)
 		if found > 0 {
@@ -243,7 +243,7 @@ func Records(w World, e Environment, print httpapi.Printer) (http.Handler, error
 	}
 	s := w.site(c.Config).withPush(c.Push)
 	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.Socket.URL), Tickets: tickets{s.stores.Access}}
-	s.http.Ops, s.http.Watcher, s.http.Once = s.operations(c), s.Watches, s.replays()
+	s.http.Ops, s.http.Watcher, s.http.Once = s.operations(c), s.world.Watches, s.replays()
 	return s.serve(httpapi.Records(s.http, httpapi.Stores{
 		Projects: s.stores.Chats, Servers: s.stores.Registry, Chats: s.stores.Chats, Loops: s.stores.Registry, Runs: s.stores.Runs, Receipts: s.stores.Receipts,
 	}, s.sessions(), print, httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil
@@ -251,7 +251,7 @@ func Records(w World, e Environment, print httpapi.Printer) (http.Handler, error
 
 // Page is the input of the page of functions/web (package web).
 type Page struct {
-	World
+	World      World
 	Config     WebConfig
 	Stores     store.Stores
 	Assistants *eligibility.Manager
@@ -277,11 +277,11 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).withPush(c.Push).waking()
-	bearer := s.tokens()
+	bearer := s.world.tokens()
 	patience := seconds(c.ToolTimeout)
 	executor := &step.Executor{
 		Stores: s.stepStores(), Moves: s.stores.Runs, Schemas: t.Schemas, Patience: patience,
-		Sender: outbound.NewSender(s.outbound(patience), s.Now).With(bearer), Caller: t.Caller(s.World, patience, bearer),
+		Sender: outbound.NewSender(s.world.outbound(patience), s.world.Now).With(bearer), Caller: t.Caller(s.world, patience, bearer),
 		Files: s.filesClient(c.Workspace),
 		Waker: stepfn.New(w.StepFunctions, ""), // no state machine here, because that one refers to this function; the task token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,

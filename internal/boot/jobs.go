@@ -44,20 +44,14 @@ func JobRoutes(w World, e Environment) (http.Handler, error) {
 	s.http.Once = s.replays()
 	jobs := s.jobs(c.Jobs)
 	jobs.Known = agent.Known{Services: s.stores.Registry, Providers: s.settings(c.Platform)}
-	return s.serve(httpapi.Works(s.http, jobRoutes{jobs, s.stores.Jobs})), nil
-}
-
-// jobRoutes is what the routes of jobs need.
-type jobRoutes struct {
-	*job.Service
-	job.Reader
+	return s.serve(httpapi.Works(s.http, jobs, s.stores.Jobs)), nil
 }
 
 // jobs returns the service of jobs.
 func (s site) jobs(c Jobs) *job.Service {
 	return &job.Service{
-		Store: s.stores.Jobs, Chats: s.stores.Chats, Agents: s.stores.Registry, Runs: s.stores.Runs, Executions: stepfn.New(s.StepFunctions, c.ARN),
-		IDs: s.IDs, Now: s.Now, Log: s.log, Caches: s.Answers != nil, AloneSince: s.AloneSince,
+		Store: s.stores.Jobs, Chats: s.stores.Chats, Agents: s.stores.Registry, Runs: s.stores.Runs, Executions: stepfn.New(s.world.StepFunctions, c.ARN),
+		IDs: s.world.IDs, Now: s.world.Now, Log: s.log, Caches: s.world.Answers != nil, AloneSince: s.world.AloneSince,
 	}
 }
 

@@ -27,9 +27,9 @@ type RealtimeConfig struct {
 func (s site) withPush(p Push) site {
 	if p.Endpoint != "" {
 		s.pushes = &realtime.Queue{Hub: &realtime.Hub{
-			Connections: s.stores.Access, Poster: s.poster(p), Now: s.Now, Log: s.log, Idle: s.Idle, Remember: s.remember(),
+			Connections: s.stores.Access, Poster: s.world.poster(p), Now: s.world.Now, Log: s.log, Idle: s.world.Idle, Remember: s.world.remember(),
 		}}
-		s.stores = s.stores.Announcing(s.Watches.Over(s.pushes))
+		s.stores = s.stores.Announcing(s.world.Watches.Over(s.pushes))
 		s.listeners = s.pushes
 	}
 	return s
@@ -50,7 +50,7 @@ func (w World) remember() time.Duration {
 
 // flush waits for the pushes of an invocation that is about to end, because its process may then be frozen.
 func (s site) flush(ctx context.Context) {
-	if s.Idle == nil {
+	if s.world.Idle == nil {
 		s.pushes.Flush(ctx)
 	}
 }

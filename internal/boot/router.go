@@ -2,7 +2,6 @@ package boot
 
 import (
 	"cmp"
-	"context"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -18,7 +17,6 @@ import (
 	"piloto/internal/ground/version"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/secrets"
-	"piloto/internal/store"
 	"piloto/internal/tools/outbound"
 )
 
@@ -96,39 +94,30 @@ func (s site) router(b Business, d Delegation, t Tools) turn.Router {
 	return turn.Router{
 		Memory: s.sessions(), Context: b.URL,
 		Business: &agent.Businesses{
-			Store: s.stores.Router, Source: outbound.NewBusinesses(s.outbound(asking)), Limit: asking,
-			Now: s.Now, Log: s.log,
+			Store: s.stores.Router, Source: outbound.NewBusinesses(s.world.outbound(asking)), Limit: asking,
+			Now: s.world.Now, Log: s.log,
 		},
 		Agents: &agent.Delegator{
-			Caller: t.Caller(s.World, timeout, s.tokens()), Schemas: t.Schemas, Keys: s.stores.Registry, Freeze: s.stores.Registry, Attempts: d.Attempts,
+			Caller: t.Caller(s.world, timeout, s.world.tokens()), Schemas: t.Schemas, Keys: s.stores.Registry, Freeze: s.stores.Registry, Attempts: d.Attempts,
 			Gate: s.gate(d.policy()),
-			Base: agentPause, Timeout: timeout, Trust: agentTrust, Now: s.Now, Rand: rand.N[time.Duration], Log: s.log,
+			Base: agentPause, Timeout: timeout, Trust: agentTrust, Now: s.world.Now, Rand: rand.N[time.Duration], Log: s.log,
 		},
 	}
 }
 
 func (s site) gate(p agent.Policy) *agent.Gate {
-	return &agent.Gate{Store: s.stores.Router, Policy: p, Now: s.Now, NewID: s.IDs.New, Log: s.log}
+	return &agent.Gate{Store: s.stores.Router, Policy: p, Now: s.world.Now, NewID: s.world.IDs.New, Log: s.log}
 }
 
-// agentStore reads an account's servers, and the breakers of those that are agents.
-type agentStore struct {
-	*store.RegistryStore
-	*agent.Gate
+func (s site) sessions() agent.Sessions {
+	return agent.Sessions{Store: s.stores.Router, Now: s.world.Now}
 }
-
-// Breakers implements httpapi.Agents. It leaves out failures that are too old to count.
-func (s agentStore) Breakers(ctx context.Context, account string) ([]agent.Breaker, error) {
-	return s.Gate.Breakers(ctx, account)
-}
-
-func (s site) sessions() agent.Sessions { return agent.Sessions{Store: s.stores.Router, Now: s.Now} }
 
 // usageRecorder returns the recorder of turns. On AWS it also writes CloudWatch metrics.
 func (s site) usageRecorder() usage.Recorder {
-	r := usage.Recorder{Store: s.stores.Usage, Now: s.Now, Log: s.log}
-	if !s.Local {
-		r.Emit = telemetry.Metrics(os.Stdout, s.Now)
+	r := usage.Recorder{Store: s.stores.Usage, Now: s.world.Now, Log: s.log}
+	if !s.world.Local {
+		r.Emit = telemetry.Metrics(os.Stdout, s.world.Now)
 	}
 	return r
 }
@@ -142,24 +131,24 @@ func (s site) withSigning(c Signing) site {
 
 // replays returns the service that answers a request with a key once.
 func (s site) replays() *replay.Once {
-	return &replay.Once{Store: s.stores.Access, NewID: s.IDs.New, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
+	return &replay.Once{Store: s.stores.Access, NewID: s.world.IDs.New, Now: s.world.Now, Log: s.log, AloneSince: s.world.AloneSince}
 }
 
 func (s site) webhooks(c Signing) *auth.Webhooks {
 	return &auth.Webhooks{
-		Store: s.stores.Access, Secrets: secrets.NewWebhooks(secrets.NewManager(s.Secrets, c.KeyPrefix), s.Now), NewID: s.IDs.New, Now: s.Now,
+		Store: s.stores.Access, Secrets: secrets.NewWebhooks(secrets.NewManager(s.world.Secrets, c.KeyPrefix), s.world.Now), NewID: s.world.IDs.New, Now: s.world.Now,
 	}
 }
 
 // companies returns the manager of the router's settings.
 func (s site) companies() *agent.Manager {
-	return &agent.Manager{Store: s.stores.Router, Agents: s.stores.Registry, Addresses: s.addresses, Now: s.Now}
+	return &agent.Manager{Store: s.stores.Router, Agents: s.stores.Registry, Addresses: s.world.addresses, Now: s.world.Now}
 }
 
 // operations returns the services of /health, /config and /metrics.
 func (s site) operations(c RecordsConfig) httpapi.Ops {
 	return httpapi.Ops{
-		Version: version.String(), Counted: &usage.Reader{Store: s.stores.Usage, Now: s.Now}, Agents: agentStore{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
+		Version: version.String(), Counted: &usage.Reader{Store: s.stores.Usage, Now: s.world.Now}, Servers: s.stores.Registry, Breakers: s.gate(c.policy()), Effective: s.effective(c),
 	}
 }
 

@@ -24,15 +24,15 @@ func New(w boot.World, e boot.Environment) (http.Handler, error) { return boot.F
 
 // open returns the files in the bucket.
 func open(o boot.Opening) boot.AllFiles {
-	client := s3.NewFromConfig(o.Objects, func(s *s3.Options) {
+	client := s3.NewFromConfig(o.World.Objects, func(s *s3.Options) {
 		s.UsePathStyle = s.BaseEndpoint != nil // an endpoint that is named has no host for each bucket
 	})
 	cache := bucket.NewCache(cacheBytes)
 	return serve.New(serve.Config{
 		Store: func(p files.Place) workspace.Store {
-			return bucket.New(bucket.Config{Client: client, Name: o.Bucket, Prefix: bucket.Prefix(p), Cache: cache, Now: o.Now})
+			return bucket.New(bucket.Config{Client: client, Name: o.Bucket, Prefix: bucket.Prefix(p), Cache: cache, Now: o.World.Now})
 		},
-		Objects: bucket.Objects{Client: client, Name: o.Bucket, Now: o.Now},
-		Mark:    o.Mark, Bounds: &serve.Bounds{Place: serve.MaxKept, Account: o.Most, Ledger: o.Kept, Needs: o.Needs}, Now: o.Now, Log: o.Logger,
+		Objects: bucket.Objects{Client: client, Name: o.Bucket, Now: o.World.Now},
+		Mark:    o.Mark, Bounds: &serve.Bounds{Place: serve.MaxKept, Account: o.Most, Ledger: o.Kept, Needs: o.Needs}, Now: o.World.Now, Log: o.Logger,
 	})
 }

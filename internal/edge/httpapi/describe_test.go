@@ -25,7 +25,7 @@ func describe() *whole {
 	a.routed(nil)
 	a.confirm(nil)
 	a.drafts(runHandler{})
-	a.jobs(nil)
+	a.jobs(nil, nil)
 	a.ai(AIServices{})
 	a.registry(nil)
 	a.rules()

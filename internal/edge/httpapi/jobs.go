@@ -17,24 +17,23 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// Jobs starts, stops and reads jobs.
+// Jobs starts and stops jobs.
 type Jobs interface {
-	job.Reader
 	Start(ctx context.Context, o job.Order) (job.Job, error)
 	Stop(ctx context.Context, account, id string) (job.Job, error)
 	Tell(ctx context.Context, account, user, id string, told []job.ToldCall) (job.Job, error)
 }
 
 // Works serves the routes of jobs: POST /api/agents/{name}/jobs, and those below /api/jobs.
-func Works(c Config, jobs Jobs) http.Handler {
+func Works(c Config, jobs Jobs, stored job.Reader) http.Handler {
 	a := newAPI(c)
-	a.jobs(jobs)
+	a.jobs(jobs, stored)
 	return a.handler()
 }
 
-func (a *api) jobs(jobs Jobs) {
+func (a *api) jobs(jobs Jobs, stored job.Reader) {
 	a.function = FunctionJobs
-	h := jobHandler{a.config, jobs}
+	h := jobHandler{a.config, jobs, stored}
 	register(a, operation{
 		method: http.MethodPost, path: "/api/agents/{name}/jobs", id: "startJob", access: withChat, class: rate.Turns, status: http.StatusAccepted,
 		summary:  "Have an agent work on a prompt, for longer than a turn; what it would change is proposed as a plan",
@@ -189,6 +188,7 @@ func showJob(j job.Job) Job {
 type jobHandler struct {
 	config Config
 	jobs   Jobs
+	stored job.Reader
 }
 
 type jobInput struct {
@@ -220,7 +220,7 @@ func (h jobHandler) start(ctx context.Context, in *struct {
 }
 
 func (h jobHandler) list(ctx context.Context, in *struct{ PageInput }) (*reply[JobList], error) {
-	jobs, cursor, err := h.jobs.Jobs(ctx, caller(ctx).Account, in.Cursor, in.size())
+	jobs, cursor, err := h.stored.Jobs(ctx, caller(ctx).Account, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (h jobHandler) read(ctx context.Context, in *jobInput) (*reply[Job], error)
 	if !ids.Valid(in.ID) {
 		return nil, job.ErrNotFound
 	}
-	j, err := h.jobs.Job(ctx, caller(ctx).Account, in.ID)
+	j, err := h.stored.Job(ctx, caller(ctx).Account, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -256,12 +256,12 @@ func (h jobHandler) events(ctx context.Context, in *struct {
 		limit = eventsSize
 	}
 	account := caller(ctx).Account
-	events, err := h.jobs.JobEvents(ctx, account, in.ID, in.After, limit)
+	events, err := h.stored.JobEvents(ctx, account, in.ID, in.After, limit)
 	if err != nil {
 		return nil, err
 	}
 	if len(events) == 0 { // no new events, or no such job
-		if _, err := h.jobs.Job(ctx, account, in.ID); err != nil {
+		if _, err := h.stored.Job(ctx, account, in.ID); err != nil {
 			return nil, err
 		}
 	}

@@ -24,19 +24,14 @@ import (
 type Ops struct {
 	Version   string
 	Counted   Counted
-	Agents    Agents
+	Servers   tool.ServerLister
+	Breakers  agent.BreakerLister // of the agents among them. An agent without failures has none
 	Effective Effective
 }
 
 // Counted reads the totals of an account's turns.
 type Counted interface {
 	Totals(ctx context.Context, account string) (usage.Totals, error)
-}
-
-// Agents reads an account's servers, and the breakers of its agents. An agent without failures has no breaker.
-type Agents interface {
-	tool.ServerLister
-	agent.BreakerLister
 }
 
 // Effective is the configuration in force, in the order of the response.
@@ -134,8 +129,8 @@ func (o operations) agents(ctx context.Context, account string) (map[string]Agen
 	var servers []tool.Server
 	var breakers []agent.Breaker
 	var reads errgroup.Group
-	reads.Go(func() (err error) { servers, err = o.config.Ops.Agents.Servers(ctx, account); return })
-	reads.Go(func() (err error) { breakers, err = o.config.Ops.Agents.Breakers(ctx, account); return })
+	reads.Go(func() (err error) { servers, err = o.config.Ops.Servers.Servers(ctx, account); return })
+	reads.Go(func() (err error) { breakers, err = o.config.Ops.Breakers.Breakers(ctx, account); return })
 	if err := reads.Wait(); err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func newOpsStore(w *world) *opsStore {
 // opsOf returns the Ops of a site's world.
 func opsOf(w *opsStore) Ops {
 	return Ops{
-		Version: "0.2.0", Counted: w, Agents: w,
+		Version: "0.2.0", Counted: w, Servers: w, Breakers: w,
 		Effective: Effective{
 			{Name: "version", Group: "service", Value: "0.2.0"},
 			{Name: "openai_model", Group: "openai", Value: "gpt-4o-mini"},

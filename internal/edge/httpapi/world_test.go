@@ -623,7 +623,7 @@ func (s *site) handler(f Function) http.Handler {
 	case FunctionConfirm:
 		s.made[f] = Confirm(s.config, s.world)
 	case FunctionJobs:
-		s.made[f] = Works(s.config, jobWorld{s.world})
+		s.made[f] = Works(s.config, jobWorld{s.world}, jobWorld{s.world})
 	case FunctionEligibility:
 		s.made[f] = AI(s.config, s.settings.services(s.config))
 	case FunctionRegistry:
