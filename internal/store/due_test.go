@@ -85,7 +85,7 @@ func TestAPoisonedRowHoldsNobody(t *testing.T) {
 					row.Until, row.Chat, row.ID = []string{"x"}, []string{"x"}, []string{"x"}
 				}
 				row.DuePK, row.DueSK = kv.DueList(l.name, "acme"), kv.At(at, id)
-				if err := rows.Commit(ctx, kv.Put(row, "", nil)); err != nil {
+				if err := rows.Commit(ctx, kv.Put(row)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -143,7 +143,7 @@ func TestRowsThatNeedNothingHoldNobody(t *testing.T) {
 			t.Helper()
 			row := l.row(id)
 			row.DuePK, row.DueSK = kv.DueList(l.name, "acme"), kv.At(at, id)
-			if err := rows.Commit(ctx, kv.Put(row, "", nil)); err != nil {
+			if err := rows.Commit(ctx, kv.Put(row)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -190,7 +190,7 @@ func TestUnreadableLeasesHoldNobody(t *testing.T) {
 	for n := range most {
 		id := fmt.Sprintf("m%04d", n)
 		bad := planted{PK: kv.Chat("acme", "bad"), SK: "ANSWER#" + id, Until: []string{"x"}, DuePK: kv.DueList("ANSWERING", "acme"), DueSK: kv.At(now, id)}
-		if err := rows.Commit(ctx, kv.Put(bad, "", nil)); err != nil {
+		if err := rows.Commit(ctx, kv.Put(bad)); err != nil {
 			t.Fatal(err)
 		}
 	}

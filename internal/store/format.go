@@ -23,11 +23,11 @@ var ErrNoFormat = errors.New("store: the table does not say of which format it i
 // ReadFormat returns the format of a table; ErrNoFormat.
 func (s Stores) ReadFormat(ctx context.Context) (int, error) {
 	var row formatRow
-	err := s.Table.Get(ctx, formatKey, formatKey, &row, ErrNoFormat)
+	err := s.Table.Get(ctx, kv.Key{PK: formatKey, SK: formatKey}, &row, ErrNoFormat)
 	return row.Format, err
 }
 
 // WriteFormat notes in a table that says no format that it is of the one that this program writes.
 func (s Stores) WriteFormat(ctx context.Context) error {
-	return s.Table.Do(ctx, kv.Put(formatRow{PK: formatKey, SK: formatKey, Format: kv.Format}, "attribute_not_exists(PK)", nil))
+	return s.Table.Do(ctx, kv.Insert(formatRow{PK: formatKey, SK: formatKey, Format: kv.Format}))
 }

@@ -29,7 +29,7 @@ func TestRowsOfOtherFormatsAreNotReadOrChanged(t *testing.T) {
 	}
 	row := func(pk, sk string) kv.Item {
 		t.Helper()
-		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: kv.Key(pk, sk)})
+		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: kv.Key{PK: pk, SK: sk}.Item()})
 		if err != nil || out.Item == nil {
 			t.Fatal(pk, sk, err)
 		}

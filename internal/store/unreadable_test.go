@@ -87,7 +87,7 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 	inList := kv.Item{"GSI1PK": kv.S(kv.Waiting(acme)), "GSI1SK": kv.S(kv.At(at, "a")), "chat_id": kv.S("x"), "kind": kv.S("approval")}
 	of := func(pk, sk string) kv.Item {
 		t.Helper()
-		it, err := rows.Row(ctx, pk, sk)
+		it, err := rows.Row(ctx, kv.Key{PK: pk, SK: sk})
 		if err != nil || it == nil {
 			t.Fatalf("no row %s %s: %v", pk, sk, err)
 		}
@@ -122,7 +122,7 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 			if key := kv.Text(c.bad, "PK"); !strings.Contains(log.String(), key) || !strings.Contains(log.String(), kv.Text(c.bad, "SK")) {
 				t.Errorf("%s: the log says %q", list, log.String())
 			}
-			_, err = client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &name, Key: kv.Key(kv.Text(c.bad, "PK"), kv.Text(c.bad, "SK"))})
+			_, err = client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &name, Key: kv.KeyOf(c.bad).Item()})
 			must(err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestAnUnreadableChatEndsNoPage(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"c1", "c2", "c4"} {
-		it, err := rows.Row(ctx, kv.Account("acme"), "CHAT#"+id)
+		it, err := rows.Row(ctx, kv.Key{PK: kv.Account("acme"), SK: "CHAT#" + id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestAnUnreadableAgentIsNoShippedAgent(t *testing.T) {
 	if err := s.Registry.PutAgentChange(ctx, "acme", agent.Change{Name: "mia", Version: 1, Patch: json.RawMessage(`{"prompt":"x"}`), UpdatedAt: now}); err != nil {
 		t.Fatal(err)
 	}
-	it, err := rows.Row(ctx, kv.Account("acme"), "AGENT#mia")
+	it, err := rows.Row(ctx, kv.Key{PK: kv.Account("acme"), SK: "AGENT#mia"})
 	if err != nil {
 		t.Fatal(err)
 	}

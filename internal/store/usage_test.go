@@ -123,7 +123,7 @@ func TestRowsOfOneDayAreAddedUp(t *testing.T) {
 	client := dynamodb.NewFromConfig(config)
 	put := func(sk string, counters map[string]int64) {
 		t.Helper()
-		it := kv.Key("A#acme#TALLY", "DAY#"+sk)
+		it := kv.Key{PK: "A#acme#TALLY", SK: "DAY#" + sk}.Item()
 		for name, n := range counters {
 			it[name] = kv.N(n)
 		}

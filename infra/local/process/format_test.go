@@ -284,7 +284,7 @@ func settled(t *testing.T, all store.Stores, id string) plan.Run {
 // both languages, and nothing in the folder is changed.
 func TestFoldersOfOtherFormatsAreRefused(t *testing.T) {
 	formatted := func(n int) kv.Item {
-		row := kv.Key("FORMAT", "FORMAT")
+		row := kv.Key{PK: "FORMAT", SK: "FORMAT"}.Item()
 		row["format"] = kv.N(int64(n))
 		return row
 	}
@@ -307,7 +307,7 @@ func TestFoldersOfOtherFormatsAreRefused(t *testing.T) {
 			fill(t, p.Stores)
 			db, table := dynamodb.NewFromConfig(p.clientConfig()), p.table()
 			if c.row == nil {
-				_, err = db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: kv.Key("FORMAT", "FORMAT")})
+				_, err = db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: kv.Key{PK: "FORMAT", SK: "FORMAT"}.Item()})
 			} else {
 				_, err = db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: c.row})
 			}

@@ -34,9 +34,13 @@ type socketRow struct {
 
 const socketSK = "CONN"
 
-func socketsKey(account string) string { return kv.Account(account) + "#WS" }
-func socketKey(id string) string       { return "WS#" + id }
-func connectionSK(id string) string    { return "CONN#" + id }
+func socketsOf(account string) string { return kv.Account(account) + "#WS" }
+func socketKey(id string) kv.Key      { return kv.Key{PK: "WS#" + id, SK: socketSK} }
+func connectionSK(id string) string   { return "CONN#" + id }
+
+func connectionKey(account, id string) kv.Key {
+	return kv.Key{PK: socketsOf(account), SK: connectionSK(id)}
+}
 
 func (row connectionRow) connection(account string) realtime.Connection {
 	return realtime.Connection{
@@ -49,17 +53,17 @@ func (row connectionRow) connection(account string) realtime.Connection {
 // AddConnection stores a new connection, to be found by its account and by its id.
 func (s *Store) AddConnection(ctx context.Context, c realtime.Connection) error {
 	ttl := c.ConnectedAt.Add(realtime.Forgotten).Unix()
-	row := kv.Put(connectionRow{
-		PK: socketsKey(c.Account), SK: connectionSK(c.ID), ID: c.ID, User: c.User, Parent: c.Parent,
+	row := kv.Insert(connectionRow{
+		PK: socketsOf(c.Account), SK: connectionSK(c.ID), ID: c.ID, User: c.User, Parent: c.Parent,
 		ConnectedAt: kv.Millis(c.ConnectedAt), PingedAt: kv.Millis(c.PingedAt), ExpiresAt: kv.Millis(c.ExpiresAt), Seq: c.Seq, TTL: ttl,
-	}, "attribute_not_exists(PK)", kv.ErrTaken)
-	found := kv.Put(socketRow{PK: socketKey(c.ID), SK: socketSK, Account: c.Account, TTL: ttl}, "attribute_not_exists(PK)", kv.ErrTaken)
-	return s.table.Commit(ctx, row, found)
+	})
+	found := kv.Insert(socketRow{PK: socketKey(c.ID).PK, SK: socketSK, Account: c.Account, TTL: ttl})
+	return s.table.Commit(ctx, row.Else(kv.ErrTaken), found.Else(kv.ErrTaken))
 }
 
 // Connections returns an account's connections, expired ones among them.
 func (s *Store) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
-	items, err := s.table.Read(ctx, kv.Rows(socketsKey(account), connectionSK("")), 0)
+	items, err := s.table.Read(ctx, kv.Rows(socketsOf(account), connectionSK("")), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -77,38 +81,33 @@ func (s *Store) Connections(ctx context.Context, account string) ([]realtime.Con
 // Connection returns the connection with an id; realtime.ErrGone when there is none.
 func (s *Store) Connection(ctx context.Context, id string) (realtime.Connection, error) {
 	var of socketRow
-	if err := s.table.Get(ctx, socketKey(id), socketSK, &of, realtime.ErrGone); err != nil {
+	if err := s.table.Get(ctx, socketKey(id), &of, realtime.ErrGone); err != nil {
 		return realtime.Connection{}, err
 	}
 	var row connectionRow
-	err := s.table.Get(ctx, socketsKey(of.Account), connectionSK(id), &row, realtime.ErrGone)
+	err := s.table.Get(ctx, connectionKey(of.Account, id), &row, realtime.ErrGone)
 	return row.connection(of.Account), err
 }
 
 // Advance takes the next n numbers of a connection and returns the last; it is
 // realtime.ErrGone when there is none, or it expired by at.
 func (s *Store) Advance(ctx context.Context, account, id string, n int, at time.Time) (int64, error) {
-	return s.renumber(ctx, account, id, "ADD seq :n", "attribute_exists(PK) AND expires_at > :now", kv.Item{
-		":n": kv.N(int64(n)), ":now": kv.N(kv.Millis(at)),
-	})
+	return s.renumber(ctx, kv.Update(connectionKey(account, id)).Add("seq", n).If(kv.Greater("expires_at", at)))
 }
 
 // Renew notes a ping, sets when the connection expires, and skips numbers.
 func (s *Store) Renew(ctx context.Context, account, id string, at, until time.Time, skip int) (int64, error) {
-	return s.renumber(ctx, account, id, "SET pinged_at = :now, expires_at = :until ADD seq :n", "attribute_exists(PK)", kv.Item{
-		":n": kv.N(int64(skip)), ":now": kv.N(kv.Millis(at)), ":until": kv.N(kv.Millis(until)),
-	})
+	return s.renumber(ctx, kv.Update(connectionKey(account, id)).Set("pinged_at", at).Set("expires_at", until).Add("seq", skip))
 }
 
 // Look notes which chat a connection has open.
 func (s *Store) Look(ctx context.Context, account, id, chatID string) error {
-	return s.table.Do(ctx, kv.Update(socketsKey(account), connectionSK(id), "SET says = :yes, chat_id = :chat", "attribute_exists(PK)",
-		kv.Item{":yes": kv.Bool(true), ":chat": kv.S(chatID)}, realtime.ErrGone))
+	return s.table.Do(ctx, kv.Update(connectionKey(account, id)).Set("says", true).Set("chat_id", chatID).If(kv.Exists("PK")).Else(realtime.ErrGone))
 }
 
 // renumber changes a connection that is there and returns its number.
-func (s *Store) renumber(ctx context.Context, account, id, change, condition string, values kv.Item) (int64, error) {
-	row, done, err := s.table.Try(ctx, kv.Update(socketsKey(account), connectionSK(id), change, condition, values, nil))
+func (s *Store) renumber(ctx context.Context, w kv.Write) (int64, error) {
+	row, done, err := s.table.Try(ctx, w.If(kv.Exists("PK")))
 	if err != nil {
 		return 0, err
 	}
@@ -124,11 +123,8 @@ func (s *Store) renumber(ctx context.Context, account, id, change, condition str
 
 // RemoveConnection removes a connection; one that is not there is removed already.
 func (s *Store) RemoveConnection(ctx context.Context, account, id string) error {
-	for _, w := range []kv.Write{
-		kv.Delete(socketsKey(account), connectionSK(id), "", nil),
-		kv.Delete(socketKey(id), socketSK, "", nil),
-	} {
-		if _, _, err := s.table.Try(ctx, w); err != nil {
+	for _, key := range []kv.Key{connectionKey(account, id), socketKey(id)} {
+		if _, _, err := s.table.Try(ctx, kv.Delete(key)); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // change costs one write unit. The item is deleted an hour after that time.
 const rateSK = "RATE"
 
-func rateKey(name string) string { return "RATE#" + name }
+func rateKey(name string) kv.Key { return kv.Key{PK: "RATE#" + name, SK: rateSK} }
 
 const rateKept = time.Hour
 
@@ -21,22 +21,17 @@ const rateKept = time.Hour
 // refusal, and two when it is wrong.
 func (s *Store) Charge(ctx context.Context, name string, at time.Time, q rate.Quota, known time.Time) (time.Time, bool, error) {
 	now, part := at.UnixMicro(), q.Part.Microseconds()
-	ttl := kv.N(at.Add(rate.Absurd + rateKept).Unix())
-	idle := charge{ // all of it is there
-		"SET whole = :next, #ttl = :ttl", "attribute_not_exists(PK) OR whole <= :now OR whole > :absurd",
-		kv.Item{":next": kv.N(now + part), ":ttl": ttl, ":now": kv.N(now), ":absurd": kv.N(now + rate.Absurd.Microseconds())},
-	}
-	busy := charge{ // part of it is taken, and there is room
-		"SET whole = whole + :part, #ttl = :ttl", "whole > :now AND whole <= :last",
-		kv.Item{":part": kv.N(part), ":ttl": ttl, ":now": kv.N(now), ":last": kv.N(now + (q.Room - q.Part).Microseconds())},
-	}
+	charge := kv.Update(rateKey(name)).Set("ttl", at.Add(rate.Absurd+rateKept).Unix())
+	// All of it is there; or part of it is taken, and there is room.
+	idle := charge.Set("whole", now+part).If(kv.Any(kv.Missing("PK"), kv.AtMost("whole", now), kv.Greater("whole", now+rate.Absurd.Microseconds())))
+	busy := charge.Add("whole", part).If(kv.Greater("whole", now), kv.AtMost("whole", now+(q.Room-q.Part).Microseconds()))
 	taken := known
 	for range mostCharges {
 		change := idle
 		if taken.After(at) && taken.Sub(at) <= rate.Absurd {
 			change = busy
 		}
-		there, ok, err := s.charge(ctx, rateKey(name), change)
+		there, ok, err := s.charge(ctx, change)
 		if err != nil || ok {
 			return there, ok, err
 		}
@@ -54,15 +49,9 @@ const mostCharges = 4
 
 var errRateMoves = errors.New("store: a quota is never as it was just seen")
 
-// charge is a conditional change of a quota.
-type charge struct {
-	change, condition string
-	values            kv.Item
-}
-
-// charge changes a quota if the condition of c holds, and returns the stored time after that.
-func (s *Store) charge(ctx context.Context, pk string, c charge) (whole time.Time, ok bool, err error) {
-	row, ok, err := s.table.Try(ctx, kv.Update(pk, rateSK, c.change, c.condition, c.values, nil).Named("#ttl", "ttl"))
+// charge changes a quota if the conditions hold, and returns the stored time after that.
+func (s *Store) charge(ctx context.Context, w kv.Write) (whole time.Time, ok bool, err error) {
+	row, ok, err := s.table.Try(ctx, w)
 	if err != nil {
 		return time.Time{}, false, err
 	}

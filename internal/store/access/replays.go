@@ -8,9 +8,9 @@ import (
 	"piloto/internal/store/kv"
 )
 
-func replayKey(account, hash string) string { return kv.Account(account) + "#Q#" + hash }
-
-const replaySK = "REPLAY"
+func replayKey(account, hash string) kv.Key {
+	return kv.Key{PK: kv.Account(account) + "#Q#" + hash, SK: "REPLAY"}
+}
 
 type replayRow struct {
 	PK          string `dynamodbav:"PK"`
@@ -28,8 +28,9 @@ type replayRow struct {
 }
 
 func replayRowOf(c replay.Claim) replayRow {
+	key := replayKey(c.Account, c.Key)
 	return replayRow{
-		PK: replayKey(c.Account, c.Key), SK: replaySK, Fingerprint: c.Fingerprint, Ticket: c.Ticket.ID, At: kv.Millis(c.Ticket.At),
+		PK: key.PK, SK: key.SK, Fingerprint: c.Fingerprint, Ticket: c.Ticket.ID, At: kv.Millis(c.Ticket.At),
 		Holder: c.Holder, Until: kv.Millis(c.Until), ExpiresAt: kv.Millis(c.ExpiresAt), Done: c.Done, Answer: c.Answer, Request: c.Request,
 		TTL: c.ExpiresAt.Add(time.Hour).Unix(),
 	}
@@ -52,7 +53,7 @@ func (row replayRow) claim(account, hash string) replay.Claim {
 
 // ClaimReplay implements replay.Store.
 func (s *Store) ClaimReplay(ctx context.Context, c replay.Claim, at time.Time) (replay.Claim, error) {
-	there, put, err := s.putReplay(ctx, c, "attribute_not_exists(PK) OR expires_at <= :at", kv.Item{":at": kv.N(kv.Millis(at))})
+	there, put, err := s.putReplay(ctx, c, kv.Any(kv.Missing("PK"), kv.AtMost("expires_at", at)))
 	if put {
 		return c, nil
 	}
@@ -62,20 +63,20 @@ func (s *Store) ClaimReplay(ctx context.Context, c replay.Claim, at time.Time) (
 // Replay implements replay.Store.
 func (s *Store) Replay(ctx context.Context, account, hash string) (replay.Claim, error) {
 	var row replayRow
-	err := s.table.Get(ctx, replayKey(account, hash), replaySK, &row, replay.ErrUnknown)
+	err := s.table.Get(ctx, replayKey(account, hash), &row, replay.ErrUnknown)
 	return row.claim(account, hash), err
 }
 
 // TakeReplay implements replay.Store.
 func (s *Store) TakeReplay(ctx context.Context, c replay.Claim, holder string) (bool, error) {
-	_, put, err := s.putReplay(ctx, c, "holder = :holder AND done = :no", kv.Item{":holder": kv.S(holder), ":no": kv.Bool(false)})
+	_, put, err := s.putReplay(ctx, c, kv.Is("holder", holder), kv.Is("done", false))
 	return put, err
 }
 
 // FinishReplay implements replay.Store.
 func (s *Store) FinishReplay(ctx context.Context, c replay.Claim) (replay.Claim, error) {
 	c.Done = true
-	there, put, err := s.putReplay(ctx, c, "ticket = :ticket AND done = :no", kv.Item{":ticket": kv.S(c.Ticket.ID), ":no": kv.Bool(false)})
+	there, put, err := s.putReplay(ctx, c, kv.Is("ticket", c.Ticket.ID), kv.Is("done", false))
 	if put {
 		return c, nil
 	}
@@ -89,10 +90,9 @@ func (s *Store) FreeReplay(ctx context.Context, c replay.Claim) error {
 	return err
 }
 
-// putReplay writes a claim, if the condition holds for the stored one. If not, it returns the stored
-// one.
-func (s *Store) putReplay(ctx context.Context, c replay.Claim, condition string, values kv.Item) (there replay.Claim, put bool, err error) {
-	row, put, err := s.table.Try(ctx, kv.Put(replayRowOf(c), condition, nil).With(values))
+// putReplay writes a claim, if the stored one meets conditions. If not, it returns the stored one.
+func (s *Store) putReplay(ctx context.Context, c replay.Claim, conditions ...kv.Condition) (there replay.Claim, put bool, err error) {
+	row, put, err := s.table.Try(ctx, kv.Put(replayRowOf(c)).If(conditions...))
 	if err != nil || row == nil {
 		return there, put, err
 	}

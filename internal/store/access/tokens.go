@@ -30,6 +30,8 @@ type tokenRow struct {
 	TTL       int64    `dynamodbav:"ttl,omitempty"` // cleans up; the comparison is on expires_at
 }
 
+func tokenKey(hash string) kv.Key { return kv.Key{PK: "TOKEN#" + hash, SK: "TOKEN"} }
+
 var errNoToken = fault.New(fault.NotFound, "token.not_found")
 
 func (row tokenRow) token(hash string) auth.Token {
@@ -46,13 +48,13 @@ func (row tokenRow) token(hash string) auth.Token {
 // Token finds a token by the hash of its secret.
 func (s *Store) Token(ctx context.Context, hash string) (auth.Token, error) {
 	var row tokenRow
-	err := s.table.Get(ctx, "TOKEN#"+hash, "TOKEN", &row, errNoToken)
+	err := s.table.Get(ctx, tokenKey(hash), &row, errNoToken)
 	return row.token(hash), err
 }
 
 // TakeToken returns a token and removes it, so that of many callers one gets it.
 func (s *Store) TakeToken(ctx context.Context, hash string) (auth.Token, error) {
-	it, _, err := s.table.Try(ctx, kv.Delete("TOKEN#"+hash, "TOKEN", "", nil))
+	it, _, err := s.table.Try(ctx, kv.Delete(tokenKey(hash)))
 	if err != nil {
 		return auth.Token{}, err
 	}
@@ -67,9 +69,8 @@ func (s *Store) TakeToken(ctx context.Context, hash string) (auth.Token, error) 
 // RenewToken moves the end of a token to a later time. A token that was removed, that ends
 // later or that never ends is left alone, without an error.
 func (s *Store) RenewToken(ctx context.Context, hash string, until time.Time) error {
-	_, _, err := s.table.Try(ctx, kv.Update("TOKEN#"+hash, "TOKEN", "SET expires_at = :until, #ttl = :ttl",
-		"expires_at < :until", // false where there is no row, or no end
-		kv.Item{":until": kv.N(kv.Millis(until)), ":ttl": kv.N(cleanUp(until))}, nil).Named("#ttl", "ttl"))
+	w := kv.Update(tokenKey(hash)).Set("expires_at", until).Set("ttl", cleanUp(until))
+	_, _, err := s.table.Try(ctx, w.If(kv.Less("expires_at", until))) // false where there is no row, or no end
 	return err
 }
 
@@ -88,10 +89,10 @@ func (s *Store) PutToken(ctx context.Context, token auth.Token) error {
 	if !token.ExpiresAt.IsZero() {
 		row.TTL = cleanUp(token.ExpiresAt)
 	}
-	return s.table.Do(ctx, kv.Put(row, "", nil))
+	return s.table.Do(ctx, kv.Put(row))
 }
 
 // DeleteToken removes a token; one that is not there is removed already.
 func (s *Store) DeleteToken(ctx context.Context, hash string) error {
-	return s.table.Do(ctx, kv.Delete("TOKEN#"+hash, "TOKEN", "", nil))
+	return s.table.Do(ctx, kv.Delete(tokenKey(hash)))
 }

@@ -29,7 +29,7 @@ const (
 
 func webhooksKey(account string) string { return kv.Account(account) + "#WEBHOOKS" }
 
-func webhookKey(id string) string { return "WEBHOOK#" + id }
+func webhookKey(id string) kv.Key { return kv.Key{PK: webhookPrefix + id, SK: webhookSK} }
 
 var errWebhookTaken = fault.New(fault.Conflict, "webhook.id_taken")
 
@@ -50,16 +50,15 @@ func (s *Store) CreateWebhook(ctx context.Context, w auth.Webhook) error {
 	for _, scope := range w.Scopes {
 		row.Scopes = append(row.Scopes, string(scope))
 	}
-	inAccount := kv.Put(row, "attribute_not_exists(PK)", errWebhookTaken)
-	row.PK, row.SK = webhookKey(w.ID), webhookSK
-	byID := kv.Put(row, "attribute_not_exists(PK)", errWebhookTaken)
-	return s.table.Commit(ctx, inAccount, byID)
+	inAccount := kv.Insert(row).Else(errWebhookTaken)
+	row.PK, row.SK = webhookKey(w.ID).PK, webhookSK
+	return s.table.Commit(ctx, inAccount, kv.Insert(row).Else(errWebhookTaken))
 }
 
 // Webhook finds a webhook by its id.
 func (s *Store) Webhook(ctx context.Context, id string) (auth.Webhook, error) {
 	var row webhookRow
-	err := s.table.Get(ctx, webhookKey(id), webhookSK, &row, auth.ErrWebhookNotFound)
+	err := s.table.Get(ctx, webhookKey(id), &row, auth.ErrWebhookNotFound)
 	return row.webhook(), err
 }
 
@@ -74,8 +73,6 @@ func (s *Store) Webhooks(ctx context.Context, account string) ([]auth.Webhook, e
 
 // DeleteWebhook removes a webhook of an account.
 func (s *Store) DeleteWebhook(ctx context.Context, account, id string) error {
-	return s.table.Commit(ctx,
-		kv.Delete(webhooksKey(account), webhookPrefix+id, "attribute_exists(PK)", auth.ErrWebhookNotFound),
-		kv.Delete(webhookKey(id), webhookSK, "", nil),
-	)
+	inAccount := kv.Delete(kv.Key{PK: webhooksKey(account), SK: webhookPrefix + id})
+	return s.table.Commit(ctx, inAccount.If(kv.Exists("PK")).Else(auth.ErrWebhookNotFound), kv.Delete(webhookKey(id)))
 }

@@ -40,15 +40,11 @@ func rowOfAnswer(a conversation.Answering) answerRow {
 func (s *Store) TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error {
 	row := rowOfAnswer(a)
 	row.DuePK, row.DueSK, row.TTL = kv.DueList(dueAnswers, a.Account), kv.At(a.Until, a.ChatID+"/"+a.MessageID), a.Until.Add(answerLife).Unix()
-	condition := "attribute_not_exists(PK) OR taken_until <= :at"
-	values := kv.Item{":at": kv.N(kv.Millis(at))}
+	free := kv.Any(kv.Missing("PK"), kv.AtMost("taken_until", at))
 	if !a.Asked {
-		condition += " OR asked = :no"
-		values[":no"] = kv.Bool(false)
+		free = kv.Any(free, kv.Is("asked", false))
 	}
-	w := kv.Put(row, condition, conversation.ErrAnswering)
-	w = w.With(values)
-	return s.table.Commit(ctx, w)
+	return s.table.Commit(ctx, kv.Put(row).If(free).Else(conversation.ErrAnswering))
 }
 
 // EndAnswer ends a reservation of the caller, or one that was left, and adds messages to the chat:
@@ -56,15 +52,12 @@ func (s *Store) TakeAnswer(ctx context.Context, a conversation.Answering, at tim
 func (s *Store) EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, said ...conversation.Message) error {
 	was := a.Until
 	a.Until = at
-	ended := kv.Put(rowOfAnswer(a), "taken_until = :was", conversation.ErrAnswering)
-	ended = ended.With(kv.Item{":was": kv.N(kv.Millis(was))})
+	ended := kv.Put(rowOfAnswer(a)).If(kv.Is("taken_until", was)).Else(conversation.ErrAnswering)
 	if len(said) == 0 {
 		return s.table.Commit(ctx, ended)
 	}
 	writes := Append(a.Account, a.ChatID, said)
-	touched := Touch(a.Account, a.ChatID, at, "", "", "", nil)
-	touched = touched.Otherwise(conversation.ErrChatNotFound)
-	return s.table.Commit(ctx, append(writes, ended, touched)...)
+	return s.table.Commit(ctx, append(writes, ended, Touch(a.Account, a.ChatID, at).Else(conversation.ErrChatNotFound))...)
 }
 
 // askedRow notes that an agent is called for a message, or was.
@@ -87,23 +80,21 @@ func asked(account, chatID, messageID string, told bool, at time.Time) askedRow 
 // NoteAsked notes that an agent is about to be called for a message. It returns
 // conversation.ErrAsked when one was called before, without EndAsked after it.
 func (s *Store) NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
-	w := kv.Put(asked(account, chatID, messageID, false, at), "attribute_not_exists(PK) OR told = :yes", conversation.ErrAsked)
-	w = w.With(kv.Item{":yes": kv.Bool(true)})
-	return s.table.Commit(ctx, w)
+	w := kv.Put(asked(account, chatID, messageID, false, at)).If(kv.Any(kv.Missing("PK"), kv.Is("told", true)))
+	return s.table.Commit(ctx, w.Else(conversation.ErrAsked))
 }
 
 // EndAsked lets an agent be called for a message again. The row stays, because the function that
 // answers turns may not delete rows of a chat.
 func (s *Store) EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
-	w := kv.Put(asked(account, chatID, messageID, true, at), "", nil)
-	return s.table.Commit(ctx, w)
+	return s.table.Commit(ctx, kv.Put(asked(account, chatID, messageID, true, at)))
 }
 
 // LeftAnswers lists the reservations that were not ended by a time, the oldest first.
 func (s *Store) LeftAnswers(ctx context.Context, at time.Time, limit int) ([]sweep.Row[conversation.Answering], error) {
 	return kv.DueRows(ctx, s.table, dueAnswers, at, limit, func(k kv.DueKey) (conversation.Answering, error) {
 		var row answerRow
-		err := s.table.Get(ctx, k.PK, k.SK, &row, kv.ErrBehind)
+		err := s.table.Get(ctx, k.Key, &row, kv.ErrBehind)
 		account, chat, ok := kv.ChatOf(k.PK)
 		switch {
 		case err != nil:

@@ -66,7 +66,7 @@ func (s *Store) ChatOfMessage(ctx context.Context, account, messageID string) (s
 		return "", conversation.ErrMessageNotFound
 	}
 	places, scope := []place{pinned, plain, archived}, "message\x00"+account
-	rows, _, err := s.walk(ctx, account, scope, filter{}, places, "", mostAsked)
+	rows, _, err := s.walk(ctx, account, scope, kv.Condition{}, places, "", mostAsked)
 	if err != nil {
 		return "", err
 	}
@@ -136,21 +136,16 @@ func (s *Store) Rate(ctx context.Context, account, chatID, messageID string, f *
 	if m.Role != conversation.RoleAssistant {
 		return m, conversation.ErrNotAnAnswer
 	}
-	of := ""
+	id, feedback := kv.Path("id"), kv.Path("feedback")
 	if at > 0 {
-		of = "more[" + kv.Pad(int64(at-1), 1) + "]."
+		more := kv.Path("more").At(at - 1)
+		id, feedback = more.Of("id"), more.Of("feedback")
 	}
-	set, values := "REMOVE "+of+"feedback", kv.Item{":id": kv.S(messageID)}
-	if f != nil {
-		it, err := kv.Encode(ratingOf(f))
-		if err != nil {
-			return m, err
-		}
-		values[":rating"] = kv.M(it)
-		set = "SET " + of + "feedback = :rating"
+	w := kv.Update(kv.Key{PK: row.PK, SK: row.SK}).If(kv.Is(id, messageID)).Else(conversation.ErrMessageNotFound)
+	if m.Feedback = f; f == nil {
+		return m, s.table.Do(ctx, w.Remove(feedback))
 	}
-	m.Feedback = f
-	return m, s.table.Do(ctx, kv.Update(row.PK, row.SK, set, of+"id = :id", values, conversation.ErrMessageNotFound))
+	return m, s.table.Do(ctx, w.Set(feedback, ratingOf(f)))
 }
 
 // Branch implements conversation.Brancher. The messages are written before the chat, so that nobody sees a part of them. A
@@ -251,5 +246,5 @@ func copied(b conversation.Branch, row messageRow, to string) (w kv.Write, bytes
 			out.More = append(out.More, saidOf(m))
 		}
 	}
-	return kv.Put(out, "", nil), bytes, nil
+	return kv.Put(out), bytes, nil
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"strings"
 	"time"
 
 	"piloto/internal/conversation"
@@ -62,10 +61,15 @@ type originRow struct {
 	Shortened bool   `dynamodbav:"shortened,omitempty"`
 }
 
+// Key returns the key of the row of a chat.
+func Key(account, id string) kv.Key { return kv.Key{PK: kv.Account(account), SK: chatKind + id} }
+
+const chatKind = "CHAT#"
+
 func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
 	raw, err := encodedMetadata(c.Metadata)
 	return chatRow{
-		PK: kv.Account(account), SK: "CHAT#" + c.ID, ListPK: listOf(account, plain), ListSK: kv.At(c.UpdatedAt, c.ID),
+		PK: kv.Account(account), SK: chatKind + c.ID, ListPK: listOf(account, plain), ListSK: kv.At(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: kv.Millis(c.CreatedAt), UpdatedAt: kv.Millis(c.UpdatedAt),
 		Automated: c.Automation, Agent: c.Agent, Conclude: c.Conclude, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: raw,
 		Branched: (*originRow)(c.BranchedFrom),
@@ -112,8 +116,7 @@ func (s *Store) CreateChat(ctx context.Context, account string, c conversation.C
 	if err != nil {
 		return err
 	}
-	w := kv.Put(row, "attribute_not_exists(PK)", kv.ErrTaken)
-	return s.table.Commit(ctx, w)
+	return s.table.Commit(ctx, kv.Insert(row).Else(kv.ErrTaken))
 }
 
 // OpenSession returns the chat of a client's session, and creates it when it does not exist. Values
@@ -129,27 +132,18 @@ func (s *Store) OpenSession(ctx context.Context, account string, c conversation.
 	if err != nil || saysNothingNew(c, there) {
 		return there, err
 	}
-	var sets []string
-	values := kv.Item{}
-	say := func(attribute string, v kv.Value) {
-		sets = append(sets, attribute+" = :"+attribute)
-		values[":"+attribute] = v
-	}
+	w := Touch(account, c.ID, c.UpdatedAt)
 	if c.Summary != "" {
-		say("context_summary", kv.S(c.Summary))
+		w = w.Set("context_summary", c.Summary)
 	}
 	if c.UserID != "" { // a session keeps its first user
-		sets = append(sets, "user_id = if_not_exists(user_id, :user_id)")
-		values[":user_id"] = kv.S(c.UserID)
+		w = w.Set("user_id", kv.Path("user_id").IfMissing(c.UserID))
 	}
 	if len(c.Metadata) > 0 {
 		raw, err := encodedMetadata(c.Metadata)
-		if err != nil {
-			return c, err
-		}
-		say("metadata_json", kv.B(raw))
+		w = w.Set("metadata_json", raw).Unless(err)
 	}
-	if err := s.table.Commit(ctx, Touch(account, c.ID, c.UpdatedAt, strings.Join(sets, ", "), "", "", values)); err != nil {
+	if err := s.table.Commit(ctx, w); err != nil {
 		return c, err
 	}
 	return s.Chat(ctx, account, c.ID)
@@ -177,7 +171,7 @@ const sessionMessages = 200
 // Chat returns a chat, as the last write left it.
 func (s *Store) Chat(ctx context.Context, account, id string) (conversation.Chat, error) {
 	var row chatRow
-	err := s.table.Get(ctx, kv.Account(account), "CHAT#"+id, &row, conversation.ErrChatNotFound)
+	err := s.table.Get(ctx, Key(account, id), &row, conversation.ErrChatNotFound)
 	return row.chat(), err
 }
 
@@ -192,25 +186,23 @@ func (s *Store) UpdateChat(ctx context.Context, account, id string, change conve
 }
 
 func (s *Store) updateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
-	var condition string
-	var sets, removes []string
-	values := kv.Item{}
-	say := func(attribute string, v *string) {
+	w := kv.Update(Key(account, id))
+	say := func(attribute kv.Path, v *string) {
 		switch {
 		case v == nil:
 		case *v == "":
-			removes = append(removes, attribute)
+			w = w.Remove(attribute)
 		default:
-			sets = append(sets, attribute+" = :"+attribute)
-			values[":"+attribute] = kv.S(*v)
+			w = w.Set(attribute, *v)
 		}
 	}
 	say("project_id", change.ProjectID)
 	say("automation", change.Automation)
 	say("agent_name", change.Agent)
 	say("conclude", change.Conclude)
-	touched := len(sets)+len(removes) > 0
+	touched := !w.IsEmpty()
 	say("title", change.Title)
+	unchanged, otherwise := kv.Exists("PK"), error(conversation.ErrChatNotFound)
 	if change.Pinned != nil || change.Archived != nil || change.Title != nil {
 		there, err := s.Chat(ctx, account, id)
 		if err != nil {
@@ -220,24 +212,19 @@ func (s *Store) updateChat(ctx context.Context, account, id string, change conve
 		if !moves && !touched && change.Title == nil {
 			return there, nil
 		}
-		sets, values[":list"] = append(sets, "GSI1PK = :list"), kv.S(listOf(account, to))
-		for name, p := range map[string]place{"pinned": pinned, "archived": archived} {
-			if p != to {
-				removes = append(removes, name)
-				continue
+		w = w.Set("GSI1PK", listOf(account, to))
+		for name, p := range map[kv.Path]place{"pinned": pinned, "archived": archived} {
+			if p == to {
+				w = w.Set(name, true)
+			} else {
+				w = w.Remove(name)
 			}
-			sets, values[":yes"] = append(sets, name+" = :yes"), kv.Bool(true)
 		}
 		if !touched { // its place in the list stays, unless something happens in it at this moment
-			at, condition = there.UpdatedAt, "updated_at = :was"
-			values[":was"] = kv.N(kv.Millis(at))
+			at, unchanged, otherwise = there.UpdatedAt, kv.Is("updated_at", there.UpdatedAt), fault.ErrMoved
 		}
 	}
-	w := Touch(account, id, at, strings.Join(sets, ", "), strings.Join(removes, ", "), condition, values)
-	if condition == "" {
-		w = w.Otherwise(conversation.ErrChatNotFound)
-	}
-	writes := []kv.Write{w}
+	writes := []kv.Write{touch(w, id, at).If(unchanged).Else(otherwise)}
 	if change.TakesOver() {
 		writes = append(writes, stop(account, id, at))
 	}
@@ -250,21 +237,18 @@ func (s *Store) updateChat(ctx context.Context, account, id string, change conve
 // DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that agent.
 // Otherwise it returns fault.ErrMoved.
 func (s *Store) DropAgent(ctx context.Context, account, id, name string, at time.Time, m conversation.Message) error {
-	w := Touch(account, id, at, "", "agent_name", "agent_name = :agent", kv.Item{":agent": kv.S(name)})
+	w := Touch(account, id, at).Remove("agent_name").If(kv.Is("agent_name", name))
 	return s.table.Commit(ctx, append(Append(account, id, []conversation.Message{m}), w)...)
 }
 
 // SetAsking changes the job that asks in a chat; "" is none. It returns fault.ErrMoved when it was not before, or when
 // there is no such chat.
 func (s *Store) SetAsking(ctx context.Context, account, id, before, now string) error {
-	set, condition, values := "REMOVE asking_job_id", "attribute_exists(PK) AND attribute_not_exists(asking_job_id)", kv.Item{}
-	if now != "" {
-		set, values[":now"] = "SET asking_job_id = :now", kv.S(now)
+	w := kv.Update(Key(account, id)).If(kv.Exists("PK"), kv.Unchanged("asking_job_id", before)).Else(fault.ErrMoved)
+	if now == "" {
+		return s.table.Do(ctx, w.Remove("asking_job_id"))
 	}
-	if before != "" {
-		condition, values[":before"] = "attribute_exists(PK) AND asking_job_id = :before", kv.S(before)
-	}
-	return s.table.Do(ctx, kv.Update(kv.Account(account), "CHAT#"+id, set, condition, values, fault.ErrMoved))
+	return s.table.Do(ctx, w.Set("asking_job_id", now))
 }
 
 // DeleteChat removes a chat and its messages; its files are due to be deleted. A chat with an active run stays:
@@ -294,22 +278,18 @@ func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 	}
 	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, id), messageKind), 0)
 	return errors.Join(append(problems, err,
-		s.table.Do(ctx, kv.Delete(kv.Chat(account, id), summaryKey, "", nil)),
+		s.table.Do(ctx, kv.Delete(summaryKey(account, id))),
 		s.table.DeleteAll(ctx, items))...)
 }
 
 // removal returns the writes that delete the row of a chat. They do nothing, and are fault.ErrMoved, when the chat got a
 // run or its first file after it was read.
 func removal(account string, chat conversation.Chat) []kv.Write {
-	files := "attribute_not_exists(has_files)"
-	if chat.Files {
-		files = "attribute_exists(has_files)"
+	w := kv.Delete(Key(account, chat.ID)).If(kv.Missing("active_run_id")).Else(fault.ErrMoved)
+	if !chat.Files {
+		return []kv.Write{w.If(kv.Missing("has_files"))}
 	}
-	writes := []kv.Write{kv.Delete(kv.Account(account), "CHAT#"+chat.ID, "attribute_not_exists(active_run_id) AND "+files, fault.ErrMoved)}
-	if chat.Files {
-		writes = append(writes, gone(conversation.Gone{Account: account, ChatID: chat.ID}))
-	}
-	return writes
+	return []kv.Write{w.If(kv.Exists("has_files")), gone(conversation.Gone{Account: account, ChatID: chat.ID})}
 }
 
 // jobsOf returns the jobs that wait in a chat: for an answer to their question, or for a decision about their plan.
@@ -320,30 +300,18 @@ func (s *Store) jobsOf(ctx context.Context, account string, chat conversation.Ch
 	if chat.PendingRunID == "" {
 		return list, nil
 	}
-	row, err := s.table.Row(ctx, kv.Run(account, chat.PendingRunID), "RUN")
+	row, err := s.table.Row(ctx, kv.Key{PK: kv.Run(account, chat.PendingRunID), SK: "RUN"})
 	if id := kv.Text(row, "job_id"); id != "" {
 		list = append(list, id)
 	}
 	return list, err
 }
 
-// Touch returns the write that changes a chat and moves it to the top of the list. set and
-// remove are parts of its update expression; condition comes on top of that the chat exists.
-func Touch(account, id string, at time.Time, set, remove, condition string, values kv.Item) kv.Write {
-	expr := "SET updated_at = :now, GSI1SK = :changed"
-	if set != "" {
-		expr += ", " + set
-	}
-	if remove != "" {
-		expr += " REMOVE " + remove
-	}
-	cond := "attribute_exists(PK)"
-	if condition != "" {
-		cond += " AND " + condition
-	}
-	all := kv.Item{":now": kv.N(kv.Millis(at)), ":changed": kv.S(kv.At(at, id))}
-	for k, v := range values {
-		all[k] = v
-	}
-	return kv.Update(kv.Account(account), "CHAT#"+id, expr, cond, all, fault.ErrMoved)
+// Touch returns the write that moves a chat to the top of the list, if the chat is there.
+func Touch(account, id string, at time.Time) kv.Write {
+	return touch(kv.Update(Key(account, id)), id, at).If(kv.Exists("PK")).Else(fault.ErrMoved)
+}
+
+func touch(w kv.Write, id string, at time.Time) kv.Write {
+	return w.Set("updated_at", at).Set("GSI1SK", kv.At(at, id))
 }

@@ -35,7 +35,7 @@ func rowOfGone(g conversation.Gone) goneRow {
 func gone(g conversation.Gone) kv.Write {
 	row := rowOfGone(g)
 	row.DuePK, row.DueSK = kv.DueList(dueGone, g.Account), dueAt(g, time.Unix(0, 0))
-	return kv.Put(row, "", nil)
+	return kv.Put(row)
 }
 
 func dueAt(g conversation.Gone, at time.Time) string { return kv.At(at, g.ProjectID+"#"+g.ChatID) }
@@ -44,7 +44,7 @@ func dueAt(g conversation.Gone, at time.Time) string { return kv.At(at, g.Projec
 func (s *Store) WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep.Row[conversation.Gone], error) {
 	return kv.DueRows(ctx, s.table, dueGone, at, limit, func(k kv.DueKey) (conversation.Gone, error) {
 		var row goneRow
-		err := s.table.Get(ctx, k.PK, k.SK, &row, kv.ErrBehind)
+		err := s.table.Get(ctx, k.Key, &row, kv.ErrBehind)
 		switch {
 		case err == nil && row.DuePK == "":
 			err = kv.ErrBehind
@@ -74,12 +74,12 @@ func (s *Store) Deleted(ctx context.Context, account string) ([]conversation.Gon
 // PutOffFiles sets when the files of a deleted project or chat are due again, if they are still there.
 func (s *Store) PutOffFiles(ctx context.Context, g conversation.Gone, until time.Time) error {
 	row := rowOfGone(g)
-	return s.table.Do(ctx, kv.Update(row.PK, row.SK, "SET DueSK = :until", "attribute_exists(DuePK)", kv.Item{":until": kv.S(dueAt(g, until))}, nil))
+	return s.table.Do(ctx, kv.Update(kv.Key{PK: row.PK, SK: row.SK}).Set("DueSK", dueAt(g, until)).If(kv.Exists("DuePK")))
 }
 
 // WithoutFiles notes that the files of a deleted project or chat are deleted, too. Its row expires.
 func (s *Store) WithoutFiles(ctx context.Context, g conversation.Gone, at time.Time) error {
 	row := rowOfGone(g)
 	row.TTL = at.Unix()
-	return s.table.Do(ctx, kv.Put(row, "", nil))
+	return s.table.Do(ctx, kv.Put(row))
 }

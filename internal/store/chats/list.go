@@ -2,7 +2,6 @@ package chats
 
 import (
 	"context"
-	"strings"
 
 	"piloto/internal/conversation"
 	"piloto/internal/store/kv"
@@ -64,24 +63,15 @@ func (s *Store) Chats(ctx context.Context, account string, filter conversation.C
 	return chats, kv.WriteCursor(scope, rows[limit-1].position), nil
 }
 
-// filter keeps rows of a list; the zero filter keeps all.
-type filter struct {
-	expression string
-	values     kv.Item
-}
-
 // only returns the filter of the chats of a project ("": of any), or of the sessions among them.
-func only(projectID string, sessions bool) filter {
-	var f filter
-	var parts []string
+func only(projectID string, sessions bool) (keep kv.Condition) {
 	if projectID != "" {
-		parts, f.values = append(parts, "project_id = :vproject"), kv.Item{":vproject": kv.S(projectID)}
+		keep = kv.Is("project_id", projectID)
 	}
 	if sessions { // a session of the router has a company
-		parts = append(parts, "attribute_exists(session_id) AND attribute_not_exists(company)")
+		keep = kv.All(keep, kv.Exists("session_id"), kv.Missing("company"))
 	}
-	f.expression = strings.Join(parts, " AND ")
-	return f
+	return keep
 }
 
 // scopeOf is the part of a cursor's scope that names what only keeps.
@@ -99,7 +89,7 @@ type listedRow struct {
 }
 
 // walk reads at most limit rows of the lists of some places, one list after the other, and says whether there are more.
-func (s *Store) walk(ctx context.Context, account, scope string, keep filter, places []place, cursor string, limit int) ([]listedRow, bool, error) {
+func (s *Store) walk(ctx context.Context, account, scope string, keep kv.Condition, places []place, cursor string, limit int) ([]listedRow, bool, error) {
 	position, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
 		return nil, false, err
@@ -114,8 +104,7 @@ func (s *Store) walk(ctx context.Context, account, scope string, keep filter, pl
 	var rows []listedRow
 	for i := first; i < len(places) && len(rows) <= limit; {
 		span := kv.Listed(listOf(account, places[i]))
-		span.Newest, span.Before, before = true, before, ""
-		span.Filter, span.Values = keep.expression, keep.values
+		span.Newest, span.Before, span.Filter, before = true, before, keep, ""
 		most := limit + 1 - len(rows)
 		items, err := s.table.Read(ctx, span, most)
 		if err != nil {

@@ -183,11 +183,11 @@ func Append(account, chatID string, list []conversation.Message) []kv.Write {
 		for _, m := range list[1:n] {
 			row.More = append(row.More, saidOf(m))
 		}
-		condition := "attribute_not_exists(PK)"
-		if list[0].Role == conversation.RoleUser { // a repeated request writes the same message again
-			condition = ""
+		w := kv.Put(row).Else(fault.ErrMoved)
+		if list[0].Role != conversation.RoleUser { // a repeated request writes the same message again
+			w = w.If(kv.Missing("PK"))
 		}
-		writes, list = append(writes, kv.Put(row, condition, fault.ErrMoved)), list[n:]
+		writes, list = append(writes, w), list[n:]
 	}
 	return writes
 }
@@ -232,14 +232,12 @@ func (s *Store) AddNewMessages(ctx context.Context, account, chatID, title strin
 func (s *Store) addMessages(ctx context.Context, account, chatID, title string, at time.Time, list []conversation.Message, beside ...kv.Write) (bool, error) {
 	writes := Append(account, chatID, list)
 	for i := range writes {
-		writes[i] = writes[i].Otherwise(kv.ErrTaken)
+		writes[i] = writes[i].Else(kv.ErrTaken)
 	}
-	set, values := "", kv.Item(nil)
+	w := Touch(account, chatID, at).Else(conversation.ErrChatNotFound)
 	if title != "" {
-		set, values = "title = if_not_exists(title, :title)", kv.Item{":title": kv.S(title)}
+		w = w.Set("title", kv.Path("title").IfMissing(title))
 	}
-	w := Touch(account, chatID, at, set, "", "", values)
-	w = w.Otherwise(conversation.ErrChatNotFound)
 	err := s.table.Commit(ctx, slices.Concat(writes, []kv.Write{w}, beside)...)
 	if errors.Is(err, kv.ErrTaken) { // all of them were written before, because they are written together
 		return false, nil
@@ -256,8 +254,7 @@ func (s *Store) Say(ctx context.Context, account, chatID string, m conversation.
 // Replace appends messages to a chat, the last of which takes the place of others: both or neither. It returns
 // fault.ErrMoved when another message took their place meanwhile, and conversation.ErrChatNotFound.
 func (s *Store) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
-	w := Touch(account, chatID, at, "", "", "", nil)
-	writes := append(Append(account, chatID, list), w.Otherwise(conversation.ErrChatNotFound))
+	writes := append(Append(account, chatID, list), Touch(account, chatID, at).Else(conversation.ErrChatNotFound))
 	return s.table.Commit(ctx, append(writes, Replaced(account, chatID, replaced, list)...)...)
 }
 
@@ -272,8 +269,8 @@ func Replaced(account, chatID string, replaced, list []conversation.Message) []k
 			continue
 		}
 		rows = append(rows, row)
-		writes = append(writes, kv.Update(kv.Chat(account, chatID), messageKind+row, "SET replaced_by = :by", "attribute_exists(PK) AND attribute_not_exists(replaced_by)",
-			kv.Item{":by": kv.S(list[len(list)-1].ID)}, fault.ErrMoved))
+		w := kv.Update(kv.Key{PK: kv.Chat(account, chatID), SK: messageKind + row}).Set("replaced_by", list[len(list)-1].ID)
+		writes = append(writes, w.If(kv.Exists("PK"), kv.Missing("replaced_by")).Else(fault.ErrMoved))
 	}
 	return writes
 }
@@ -281,8 +278,8 @@ func Replaced(account, chatID string, replaced, list []conversation.Message) []k
 // Expire has a message deleted that was written while its chat was being deleted. The row is only marked, because
 // the function that answers turns may not delete rows of a chat.
 func (s *Store) Expire(ctx context.Context, account, chatID, seq string, at time.Time) error {
-	w := kv.Update(kv.Chat(account, chatID), messageKind+seq, "SET #ttl = :at", "attribute_exists(PK)", kv.Item{":at": kv.N(at.Unix())}, nil)
-	return s.table.Do(ctx, w.Named("#ttl", "ttl"))
+	w := kv.Update(kv.Key{PK: kv.Chat(account, chatID), SK: messageKind + seq})
+	return s.table.Do(ctx, w.Set("ttl", at.Unix()).If(kv.Exists("PK")))
 }
 
 // Messages returns the newest messages of a chat before the cursor, in the order of their ids, and

@@ -33,17 +33,22 @@ func (row projectRow) project() conversation.Project {
 	}
 }
 
+const projectKind = "PROJECT#"
+
+func projectKey(account, id string) kv.Key {
+	return kv.Key{PK: kv.Account(account), SK: projectKind + id}
+}
+
 func rowOfProject(account string, p conversation.Project, version int) projectRow {
 	return projectRow{
-		PK: kv.Account(account), SK: "PROJECT#" + p.ID, ProjectID: p.ID, Name: p.Name, Context: p.Context,
+		PK: kv.Account(account), SK: projectKind + p.ID, ProjectID: p.ID, Name: p.Name, Context: p.Context,
 		All: p.All, MCPIDs: p.MCPIDs, Files: p.Files, CreatedAt: kv.Millis(p.CreatedAt), UpdatedAt: kv.Millis(p.UpdatedAt), Version: version,
 	}
 }
 
 // CreateProject stores a new project.
 func (s *Store) CreateProject(ctx context.Context, account string, p conversation.Project) error {
-	w := kv.Put(rowOfProject(account, p, 1), "attribute_not_exists(PK)", kv.ErrTaken)
-	return s.table.Commit(ctx, w, setups.Raise(account))
+	return s.table.Commit(ctx, kv.Insert(rowOfProject(account, p, 1)).Else(kv.ErrTaken), setups.Raise(account))
 }
 
 // Project returns a project.
@@ -54,13 +59,13 @@ func (s *Store) Project(ctx context.Context, account, id string) (conversation.P
 
 func (s *Store) projectRow(ctx context.Context, account, id string) (projectRow, error) {
 	var row projectRow
-	err := s.table.Get(ctx, kv.Account(account), "PROJECT#"+id, &row, conversation.ErrProjectNotFound)
+	err := s.table.Get(ctx, projectKey(account, id), &row, conversation.ErrProjectNotFound)
 	return row, err
 }
 
 // Projects returns the account's projects, the oldest first.
 func (s *Store) Projects(ctx context.Context, account string) ([]conversation.Project, error) {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), "PROJECT#"), 0)
+	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), projectKind), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +86,7 @@ func (s *Store) UpdateProject(ctx context.Context, account, id string, change fu
 			return err
 		}
 		p.ID = id
-		w := kv.Put(rowOfProject(account, p, row.Version+1), "version = :seen", fault.ErrMoved)
-		w = w.With(kv.Item{":seen": kv.N(int64(row.Version))})
+		w := kv.Put(rowOfProject(account, p, row.Version+1)).If(kv.Is("version", row.Version)).Else(fault.ErrMoved)
 		return s.table.Commit(ctx, w, setups.Raise(account))
 	})
 	return p, err
@@ -97,8 +101,7 @@ func (s *Store) MarkFiles(ctx context.Context, account, project, chat string) er
 		})
 		return err
 	}
-	return s.table.Do(ctx, kv.Update(kv.Account(account), "CHAT#"+chat, "SET has_files = :yes", "attribute_exists(PK)",
-		kv.Item{":yes": kv.Bool(true)}, conversation.ErrChatNotFound))
+	return s.table.Do(ctx, kv.Update(Key(account, chat)).Set("has_files", true).If(kv.Exists("PK")).Else(conversation.ErrChatNotFound))
 }
 
 // releaseTime bounds how long the deletion of a project lets its chats go; the sweep goes on.
@@ -112,9 +115,8 @@ func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
 		if err != nil {
 			return err
 		}
-		removed := kv.Delete(kv.Account(account), "PROJECT#"+id, "version = :seen", fault.ErrMoved) // its first file may come meanwhile
-		note := gone(conversation.Gone{Account: account, ProjectID: id, Bare: !row.Files})
-		return s.table.Commit(ctx, removed.With(kv.Item{":seen": kv.N(int64(row.Version))}), setups.Raise(account), note)
+		removed := kv.Delete(projectKey(account, id)).If(kv.Is("version", row.Version)).Else(fault.ErrMoved) // its first file may come meanwhile
+		return s.table.Commit(ctx, removed, setups.Raise(account), gone(conversation.Gone{Account: account, ProjectID: id, Bare: !row.Files}))
 	})
 	if err != nil {
 		return err
@@ -127,10 +129,10 @@ func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
 
 // ReleaseChats takes the chats out of a project that is deleted. Each keeps its place in the list.
 func (s *Store) ReleaseChats(ctx context.Context, account, project string) error {
-	span := kv.Rows(kv.Account(account), "CHAT#")
-	span.Filter, span.Values = "project_id = :vproject", kv.Item{":vproject": kv.S(project)}
+	span, inProject := kv.Rows(kv.Account(account), chatKind), kv.Is("project_id", project)
+	span.Filter = inProject
 	return s.table.Each(ctx, span, 0, func(it kv.Item) (bool, error) {
-		err := s.table.Do(ctx, kv.Update(kv.Account(account), kv.Text(it, "SK"), "REMOVE project_id", "project_id = :project", kv.Item{":project": kv.S(project)}, fault.ErrMoved))
+		err := s.table.Do(ctx, kv.Update(kv.KeyOf(it)).Remove("project_id").If(inProject).Else(fault.ErrMoved))
 		if errors.Is(err, fault.ErrMoved) { // it is elsewhere, or deleted
 			err = nil
 		}

@@ -32,7 +32,7 @@ func Refuse(account, chatID string, requests []string, r plan.Refusal) (kv.Write
 	return kv.Put(refusalRow{
 		PK: kv.Chat(account, chatID), SK: refusalKind + sum, Requests: requests,
 		RunID: r.RunID, Reason: r.Reason, At: kv.Millis(r.At), TTL: r.At.Add(refusalLife).Unix(),
-	}, "", nil), err
+	}), err
 }
 
 // copyRefusals copies what was refused in a chat to another: who branches it has refused that, too.
@@ -47,7 +47,7 @@ func (s *Store) copyRefusals(ctx context.Context, account, from, to string) erro
 	}
 	for _, row := range rows {
 		row.PK = kv.Chat(account, to)
-		if err := s.table.Do(ctx, kv.Put(row, "", nil)); err != nil {
+		if err := s.table.Do(ctx, kv.Put(row)); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func Sight(account, chatID string, s plan.Sight) kv.Write {
 	return kv.Put(sightRow{
 		PK: kv.Chat(account, chatID), SK: sightKey(s.Viewer), RunID: s.RunID, Digest: string(s.Digest),
 		At: kv.Millis(s.At), Until: kv.Millis(s.Until), TTL: s.Until.Add(time.Hour).Unix(),
-	}, "", nil)
+	})
 }
 
 // Show notes that a viewer is shown a draft, and adds messages to its chat, all or none. It returns
@@ -35,7 +35,7 @@ func Sight(account, chatID string, s plan.Sight) kv.Write {
 func (s *Store) Show(ctx context.Context, draft plan.Run, sight plan.Sight, said ...conversation.Message) error {
 	writes := Append(draft.Account, draft.ChatID, said)
 	seen := Sight(draft.Account, draft.ChatID, sight)
-	waits := Touch(draft.Account, draft.ChatID, sight.At, "", "", "pending_run_id = :run", kv.Item{":run": kv.S(draft.ID)})
+	waits := Touch(draft.Account, draft.ChatID, sight.At).If(kv.Is("pending_run_id", draft.ID))
 	return s.table.Commit(ctx, append(writes, seen, waits)...)
 }
 
@@ -45,7 +45,7 @@ var errUnseen = errors.New("store: the viewer was shown nothing")
 // none, or when the plan has expired by the time at.
 func (s *Store) Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error) {
 	var row sightRow
-	err := s.table.Get(ctx, kv.Chat(account, chatID), sightKey(viewer), &row, errUnseen)
+	err := s.table.Get(ctx, kv.Key{PK: kv.Chat(account, chatID), SK: sightKey(viewer)}, &row, errUnseen)
 	if errors.Is(err, errUnseen) || err == nil && !at.Before(kv.Time(row.Until)) {
 		return plan.Sight{}, nil
 	}

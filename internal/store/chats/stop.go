@@ -21,13 +21,13 @@ func (s *Store) AskStop(ctx context.Context, account, chatID string, at time.Tim
 }
 
 func stop(account, chatID string, at time.Time) kv.Write {
-	return kv.Put(stopRow{PK: kv.Chat(account, chatID), SK: "STOP", At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()}, "", nil)
+	return kv.Put(stopRow{PK: kv.Chat(account, chatID), SK: "STOP", At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()})
 }
 
 // StopAsked returns the time of the last such request; the zero time when there was none.
 func (s *Store) StopAsked(ctx context.Context, account, chatID string) (time.Time, error) {
 	var row stopRow
-	err := s.table.Get(ctx, kv.Chat(account, chatID), "STOP", &row, errNoStop)
+	err := s.table.Get(ctx, kv.Key{PK: kv.Chat(account, chatID), SK: "STOP"}, &row, errNoStop)
 	if errors.Is(err, errNoStop) {
 		return time.Time{}, nil
 	}

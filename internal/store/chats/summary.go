@@ -23,12 +23,14 @@ type summaryRow struct {
 	TTL   int64    `dynamodbav:"ttl"`
 }
 
-const summaryKey = "SUMMARY"
+func summaryKey(account, chatID string) kv.Key {
+	return kv.Key{PK: kv.Chat(account, chatID), SK: "SUMMARY"}
+}
 
 // Summary returns the summary of a chat at a time; the zero Summary when there is none.
 func (s *Store) Summary(ctx context.Context, account, chatID string, at time.Time) (conversation.Summary, error) {
 	var row summaryRow
-	err := s.table.Get(ctx, kv.Chat(account, chatID), summaryKey, &row, errNoSummary)
+	err := s.table.Get(ctx, summaryKey(account, chatID), &row, errNoSummary)
 	if errors.Is(err, errNoSummary) || err == nil && row.TTL <= at.Unix() {
 		return conversation.Summary{}, nil
 	}
@@ -37,9 +39,10 @@ func (s *Store) Summary(ctx context.Context, account, chatID string, at time.Tim
 
 // PutSummary replaces the summary of a chat.
 func (s *Store) PutSummary(ctx context.Context, account, chatID string, sum conversation.Summary) error {
+	key := summaryKey(account, chatID)
 	return s.table.Do(ctx, kv.Put(summaryRow{
-		PK: kv.Chat(account, chatID), SK: summaryKey, Until: sum.Until, Text: sum.Text, Read: sum.Read, At: kv.Millis(sum.At), TTL: sum.At.Add(summaryLife).Unix(),
-	}, "", nil))
+		PK: key.PK, SK: key.SK, Until: sum.Until, Text: sum.Text, Read: sum.Read, At: kv.Millis(sum.At), TTL: sum.At.Add(summaryLife).Unix(),
+	}))
 }
 
 var errNoSummary = errors.New("store: the chat has no summary")

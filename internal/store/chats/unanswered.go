@@ -30,7 +30,7 @@ func NoteUnanswered(account, chatID string, u plan.Unanswered, answered bool, at
 	return kv.Put(unansweredRow{
 		PK: kv.Chat(account, chatID), SK: unansweredKind + u.Request + "#" + u.Key, Request: u.Request, Key: u.Key, RunID: u.RunID, StepID: u.StepID.String(), Undoes: u.Undoes,
 		Answered: answered, TTL: at.Add(unansweredLife).Unix(),
-	}, "", nil)
+	})
 }
 
 // Unanswered returns the requests of a chat to which no answer is known.

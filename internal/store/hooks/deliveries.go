@@ -73,7 +73,7 @@ func Tell(ctx context.Context, table *kv.Table, account, key string, at time.Tim
 	return []kv.Write{kv.Put(toldRow{
 		PK: kv.Account(account) + outbox, SK: key, Messages: raw, DuePK: kv.DueList(dueHooks, account), DueSK: kv.At(at, key),
 		TTL: at.Add(lifeTold).Unix(),
-	}, "", nil)}, err
+	})}, err
 }
 
 func rowOfDelivery(d hook.Delivery) (deliveryRow, error) {
@@ -137,7 +137,7 @@ func (s *Store) Deliveries(ctx context.Context, account, hookID, cursor string, 
 
 // Delivery implements hook.Store.
 func (s *Store) Delivery(ctx context.Context, account, hookID, id string) (hook.Delivery, error) {
-	it, err := s.table.Row(ctx, deliveriesOf(account, hookID), deliveryKind+id)
+	it, err := s.table.Row(ctx, deliveryKey(account, hookID, id))
 	if err != nil {
 		return hook.Delivery{}, err
 	}
@@ -149,12 +149,9 @@ func (s *Store) Delivery(ctx context.Context, account, hookID, id string) (hook.
 
 // Resend implements hook.Store.
 func (s *Store) Resend(ctx context.Context, d hook.Delivery, at time.Time) error {
-	return s.table.Do(ctx, kv.Update(deliveriesOf(d.Account, d.HookID), deliveryKind+d.ID,
-		"SET #state = :pending, next_at = :at, DuePK = :list, DueSK = :place, #ttl = :ttl REMOVE tries", "attribute_exists(PK)",
-		kv.Item{
-			":pending": kv.S(string(hook.Pending)), ":at": kv.N(kv.Millis(at)), ":list": kv.S(kv.DueList(dueHooks, d.Account)),
-			":place": kv.S(hook.Place(at, d.ID, "")), ":ttl": kv.N(at.Add(lifeStuck).Unix()),
-		}, hook.ErrDeliveryNotFound).Named("#state", "state").Named("#ttl", "ttl"))
+	w := kv.Update(deliveryKey(d.Account, d.HookID, d.ID)).Set("state", hook.Pending).Set("next_at", at).Set("ttl", at.Add(lifeStuck).Unix()).Remove("tries")
+	w = w.Set("DuePK", kv.DueList(dueHooks, d.Account)).Set("DueSK", hook.Place(at, d.ID, ""))
+	return s.table.Do(ctx, w.If(kv.Exists("PK")).Else(hook.ErrDeliveryNotFound))
 }
 
 // DueHooks implements hook.Store.
@@ -173,7 +170,7 @@ func (s *Store) DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.
 
 // Told implements hook.Store.
 func (s *Store) Told(ctx context.Context, account, key string) (*hook.Told, error) {
-	it, err := s.table.Row(ctx, kv.Account(account)+outbox, key)
+	it, err := s.table.Row(ctx, kv.Key{PK: kv.Account(account) + outbox, SK: key})
 	if err != nil || it == nil {
 		return nil, err
 	}
@@ -185,10 +182,10 @@ var errTaken = errors.New("hooks: another sweep made the deliveries")
 
 // Spread implements hook.Store: the row goes and the deliveries come in one transaction.
 func (s *Store) Spread(ctx context.Context, t hook.Told, list []hook.Delivery) (bool, error) {
-	writes := []kv.Write{kv.Delete(kv.Account(t.Account)+outbox, t.Key, "attribute_exists(PK)", errTaken)}
+	writes := []kv.Write{kv.Delete(kv.Key{PK: kv.Account(t.Account) + outbox, SK: t.Key}).If(kv.Exists("PK")).Else(errTaken)}
 	for _, d := range list {
 		row, err := rowOfDelivery(d)
-		writes = append(writes, kv.Put(row, "attribute_not_exists(PK)", errTaken).Unless(err))
+		writes = append(writes, kv.Insert(row).Else(errTaken).Unless(err))
 	}
 	err := s.table.Commit(ctx, writes...)
 	if errors.Is(err, errTaken) {
@@ -199,8 +196,7 @@ func (s *Store) Spread(ctx context.Context, t hook.Told, list []hook.Delivery) (
 
 // Lease implements hook.Store. Its condition is the place in the list, which each lease and each record changes.
 func (s *Store) Lease(ctx context.Context, d hook.Due, by string, until time.Time) (*hook.Delivery, error) {
-	row, done, err := s.table.Try(ctx, kv.Update(deliveriesOf(d.Account, d.HookID), deliveryKind+d.Delivery, "SET DueSK = :mine", "DueSK = :seen",
-		kv.Item{":mine": kv.S(hook.Place(until, d.Delivery, by)), ":seen": kv.S(d.Seen)}, nil))
+	row, done, err := s.table.Try(ctx, unleased(d).Set("DueSK", hook.Place(until, d.Delivery, by)))
 	if err != nil || !done {
 		return nil, err
 	}
@@ -208,29 +204,26 @@ func (s *Store) Lease(ctx context.Context, d hook.Due, by string, until time.Tim
 	return &leased, err
 }
 
+// unleased returns an update of a delivery that is due as it was seen.
+func unleased(d hook.Due) kv.Write {
+	return kv.Update(deliveryKey(d.Account, d.HookID, d.Delivery)).If(kv.Is("DueSK", d.Seen))
+}
+
 // DelayHook implements hook.Store.
 func (s *Store) DelayHook(ctx context.Context, d hook.Due, at time.Time) error {
-	_, _, err := s.table.Try(ctx, kv.Update(deliveriesOf(d.Account, d.HookID), deliveryKind+d.Delivery,
-		"SET DueSK = :place, next_at = :at", "DueSK = :seen",
-		kv.Item{":place": kv.S(hook.Place(at, d.Delivery, "")), ":at": kv.N(kv.Millis(at)), ":seen": kv.S(d.Seen)}, nil))
+	_, _, err := s.table.Try(ctx, unleased(d).Set("DueSK", hook.Place(at, d.Delivery, "")).Set("next_at", at))
 	return err
 }
 
 // Record implements hook.Store.
 func (s *Store) Record(ctx context.Context, d hook.Delivery) error {
 	row, err := rowOfDelivery(d)
-	if err != nil {
-		return err
-	}
-	set := "SET #state = :state, tries = :tries, attempts = :attempts, #ttl = :ttl"
-	values := kv.Item{
-		":state": kv.S(row.State), ":tries": kv.N(int64(row.Tries)), ":attempts": kv.B(row.Attempts), ":ttl": kv.N(row.TTL), ":mine": kv.S(d.Lease),
-	}
+	w := kv.Update(kv.Key{PK: row.PK, SK: row.SK}).Set("state", row.State).Set("tries", row.Tries).Set("attempts", row.Attempts).Set("ttl", row.TTL)
 	if row.DueSK == "" {
-		set += " REMOVE DuePK, DueSK, next_at"
+		w = w.Remove("DuePK", "DueSK", "next_at")
 	} else {
-		set, values[":place"], values[":next"] = set+", DueSK = :place, next_at = :next", kv.S(row.DueSK), kv.N(row.NextAt)
+		w = w.Set("DueSK", row.DueSK).Set("next_at", row.NextAt)
 	}
-	_, _, err = s.table.Try(ctx, kv.Update(row.PK, row.SK, set, "DueSK = :mine", values, nil).Named("#state", "state").Named("#ttl", "ttl"))
+	_, _, err = s.table.Try(ctx, w.If(kv.Is("DueSK", d.Lease)).Unless(err))
 	return err
 }

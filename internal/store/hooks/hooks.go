@@ -29,10 +29,18 @@ const (
 
 func hooksOf(account string) string { return kv.Account(account) + "#HOOKS" }
 
-// secretsOf is the partition of the secrets: a role can be denied it.
-func secretsOf(account string) string { return kv.Account(account) + "#HOOKKEYS" }
+func hookKey(account, id string) kv.Key { return kv.Key{PK: hooksOf(account), SK: hookKind + id} }
 
-func deliveriesOf(account, hookID string) string { return kv.Account(account) + "#H#" + hookID }
+// secretKey is in a partition of secrets: a role can be denied it.
+func secretKey(account, id string) kv.Key {
+	return kv.Key{PK: kv.Account(account) + "#HOOKKEYS", SK: hookKind + id}
+}
+
+func deliveriesOf(account, hookID string) string { return kv.Account(account) + owner + hookID }
+
+func deliveryKey(account, hookID, id string) kv.Key {
+	return kv.Key{PK: deliveriesOf(account, hookID), SK: deliveryKind + id}
+}
 
 type hookRow struct {
 	PK           string   `dynamodbav:"PK"`
@@ -94,14 +102,14 @@ func (s *Store) Hooks(ctx context.Context, account string) ([]hook.Hook, error) 
 // Hook implements hook.Store.
 func (s *Store) Hook(ctx context.Context, account, id string) (hook.Hook, error) {
 	var row hookRow
-	err := s.table.Get(ctx, hooksOf(account), hookKind+id, &row, hook.ErrNotFound)
+	err := s.table.Get(ctx, hookKey(account, id), &row, hook.ErrNotFound)
 	return row.hook(), err
 }
 
 // Secret implements hook.Store.
 func (s *Store) Secret(ctx context.Context, account, id string) (string, error) {
 	var row secretRow
-	err := s.table.Get(ctx, secretsOf(account), hookKind+id, &row, hook.ErrNotFound)
+	err := s.table.Get(ctx, secretKey(account, id), &row, hook.ErrNotFound)
 	return row.Secret, err
 }
 
@@ -123,14 +131,15 @@ func (s *Store) ChangeHooks(ctx context.Context, account string, change func([]h
 		var writes []kv.Write
 		if c.Put != nil {
 			all = append(slices.DeleteFunc(all, func(h hook.Hook) bool { return h.ID == c.Put.ID }), *c.Put)
-			writes = append(writes, kv.Put(rowOfHook(*c.Put), "", nil))
+			writes = append(writes, kv.Put(rowOfHook(*c.Put)))
 			if c.Secret != "" {
-				writes = append(writes, kv.Put(secretRow{secretsOf(account), hookKind + c.Put.ID, c.Secret}, "", nil))
+				key := secretKey(account, c.Put.ID)
+				writes = append(writes, kv.Put(secretRow{key.PK, key.SK, c.Secret}))
 			}
 		}
 		if c.Delete != "" {
 			all = slices.DeleteFunc(all, func(h hook.Hook) bool { return h.ID == c.Delete })
-			writes = append(writes, kv.Delete(hooksOf(account), hookKind+c.Delete, "", nil), kv.Delete(secretsOf(account), hookKind+c.Delete, "", nil))
+			writes = append(writes, kv.Delete(hookKey(account, c.Delete)), kv.Delete(secretKey(account, c.Delete)))
 		}
 		return s.table.Commit(ctx, append(writes, setups.Want(account, set, texts(hook.Wanted(all))))...)
 	})
@@ -138,10 +147,12 @@ func (s *Store) ChangeHooks(ctx context.Context, account string, change func([]h
 
 // NoteHook implements hook.Store.
 func (s *Store) NoteHook(ctx context.Context, h hook.Hook, since time.Time) error {
-	set, values := "REMOVE failing_since", kv.Item{":seen": kv.N(kv.Millis(h.UpdatedAt))}
-	if !since.IsZero() {
-		set, values[":since"] = "SET failing_since = :since", kv.N(kv.Millis(since))
+	w := kv.Update(hookKey(h.Account, h.ID)).If(kv.Is("updated_at", h.UpdatedAt))
+	if since.IsZero() {
+		w = w.Remove("failing_since")
+	} else {
+		w = w.Set("failing_since", since)
 	}
-	_, _, err := s.table.Try(ctx, kv.Update(hooksOf(h.Account), hookKind+h.ID, set, "updated_at = :seen", values, nil))
+	_, _, err := s.table.Try(ctx, w)
 	return err
 }

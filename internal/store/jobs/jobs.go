@@ -41,6 +41,8 @@ const life = 90 * 24 * time.Hour
 
 func jobsOf(account string) string { return kv.Account(account) + "#JOBS" }
 
+func keyOf(account, id, sk string) kv.Key { return kv.Key{PK: kv.Job(account, id), SK: sk} }
+
 var (
 	jobDocument   = kv.Document[job.Job]{Name: "job"}
 	roundDocument = kv.Document[job.Round]{Name: "round"}
@@ -149,7 +151,7 @@ var errNoWait = errors.New("jobs: it never waited")
 // WaitOf reads the wait of a job for a list; nil when the job does not wait.
 func WaitOf(ctx context.Context, table *kv.Table, account, id string) (*plan.ListedWait, error) {
 	var row waitRow
-	err := table.Get(ctx, kv.Job(account, id), waitKind, &row, errNoWait)
+	err := table.Get(ctx, keyOf(account, id, waitKind), &row, errNoWait)
 	if errors.Is(err, errNoWait) || err == nil && row.ListPK == "" {
 		return nil, nil
 	}
@@ -170,12 +172,7 @@ func Awaits(ctx context.Context, table *kv.Table, account, id, runID string) (bo
 
 // Hurry has the next sweep look at a job. A job that ended, or that is not there, stays as it is.
 func Hurry(ctx context.Context, table *kv.Table, account, id string) error {
-	err := table.Do(ctx, kv.Update(kv.Job(account, id), jobKind, "SET DueSK = :now", "attribute_exists(DuePK)",
-		kv.Item{":now": kv.S(kv.At(time.UnixMilli(0), id))}, fault.ErrMoved))
-	if errors.Is(err, fault.ErrMoved) {
-		return nil
-	}
-	return err
+	return table.Do(ctx, kv.Update(keyOf(account, id, jobKind)).Set("DueSK", kv.At(time.UnixMilli(0), id)).If(kv.Exists("DuePK")))
 }
 
 // CreateJob implements job.Store.
@@ -185,7 +182,7 @@ func (s *Store) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (
 		return j, err
 	}
 	row, err := rowOfJob(j)
-	created := kv.Put(row, "attribute_not_exists(PK)", kv.ErrTaken).Unless(err)
+	created := kv.Insert(row).Else(kv.ErrTaken).Unless(err)
 	err = s.table.Commit(ctx, append([]kv.Write{created}, writes...)...) // the job first: when it is there, its events are, too
 	if errors.Is(err, kv.ErrTaken) {
 		return s.Job(ctx, j.Account, j.ID)
@@ -207,13 +204,13 @@ func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, even
 	}
 	for _, r := range rounds {
 		row, err := rowOfRound(j, r)
-		writes = append(writes, kv.Put(row, "", nil).Unless(err))
+		writes = append(writes, kv.Put(row).Unless(err))
 	}
 	if j.Listed = j.WaitsForPerson(); j.Listed || listed {
-		writes = append(writes, kv.Put(rowOfWait(j), "", nil))
+		writes = append(writes, kv.Put(rowOfWait(j)))
 	}
 	row, err := rowOfJob(j)
-	saved := kv.Put(row, "version = :seen", fault.ErrMoved).With(kv.Item{":seen": kv.N(seen)}).Unless(err)
+	saved := kv.Put(row).If(kv.Is("version", seen)).Else(fault.ErrMoved).Unless(err)
 	told, err := s.told(ctx, j, events)
 	if err != nil {
 		return j, err
@@ -259,31 +256,31 @@ func writesOf(j job.Job, events []job.Event) (job.Job, []kv.Write, error) {
 	row := eventsRow{
 		PK: kv.Job(j.Account, j.ID), SK: eventKind + kv.Pad(int64(j.Events), 6), Events: raw, TTL: j.EndsAt.Add(life).Unix(),
 	}
-	return j, []kv.Write{kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)}, err
+	return j, []kv.Write{kv.Insert(row).Else(fault.ErrMoved)}, err
 }
 
 // AskRound implements job.Store.
 func (s *Store) AskRound(ctx context.Context, j job.Job, r job.Round) error {
 	row, err := rowOfRound(j, r)
-	w := kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved).Unless(err)
+	unchanged := kv.Missing("PK")
 	if r.Attempt > 1 {
-		w = w.If("attempt = :before AND answered = :no", kv.Item{":before": kv.N(int64(r.Attempt - 1)), ":no": kv.Bool(false)})
+		unchanged = kv.All(kv.Is("attempt", r.Attempt-1), kv.Is("answered", false))
 	}
-	return s.table.Do(ctx, w)
+	return s.table.Do(ctx, kv.Put(row).If(unchanged).Else(fault.ErrMoved).Unless(err))
 }
 
 // AnswerRound implements job.Store.
 func (s *Store) AnswerRound(ctx context.Context, j job.Job, r job.Round) error {
 	row, err := rowOfRound(j, r)
-	w := kv.Put(row, "attempt = :mine AND answered = :no", fault.ErrMoved).Unless(err)
-	return s.table.Do(ctx, w.With(kv.Item{":mine": kv.N(int64(r.Attempt)), ":no": kv.Bool(false)}))
+	w := kv.Put(row).If(kv.Is("attempt", r.Attempt), kv.Is("answered", false))
+	return s.table.Do(ctx, w.Else(fault.ErrMoved).Unless(err))
 }
 
 // KeepText implements job.Store.
 func (s *Store) KeepText(ctx context.Context, j job.Job, lookID, text string) error {
 	packed, err := kv.Zip([]byte(text))
 	row := textRow{PK: kv.Job(j.Account, j.ID), SK: textKind + lookID, Text: packed, TTL: j.EndsAt.Add(life).Unix()}
-	return s.table.Do(ctx, kv.Put(row, "", nil).Unless(err))
+	return s.table.Do(ctx, kv.Put(row).Unless(err))
 }
 
 var errNoText = errors.New("jobs: no text of this look is kept")
@@ -291,7 +288,7 @@ var errNoText = errors.New("jobs: no text of this look is kept")
 // Text implements job.Store.
 func (s *Store) Text(ctx context.Context, account, id, lookID string) (string, error) {
 	var row textRow
-	err := s.table.Get(ctx, kv.Job(account, id), textKind+lookID, &row, errNoText)
+	err := s.table.Get(ctx, keyOf(account, id, textKind+lookID), &row, errNoText)
 	if errors.Is(err, errNoText) {
 		return "", nil
 	}
@@ -305,7 +302,7 @@ func (s *Store) Text(ctx context.Context, account, id, lookID string) (string, e
 // Job implements job.Reader.
 func (s *Store) Job(ctx context.Context, account, id string) (job.Job, error) {
 	var row jobRow
-	if err := s.table.Get(ctx, kv.Job(account, id), jobKind, &row, job.ErrNotFound); err != nil {
+	if err := s.table.Get(ctx, keyOf(account, id, jobKind), &row, job.ErrNotFound); err != nil {
 		return job.Job{}, err
 	}
 	return row.job()

@@ -28,11 +28,12 @@ type keptRow struct {
 	Until int64  `dynamodbav:"held_until"`
 }
 
-func keyOf(s files.Scope) (pk, sk string) {
-	if s.Place == "" {
-		return kv.Account(s.Account), keptSK
+func keyOf(s files.Scope) kv.Key {
+	key := kv.Key{PK: kv.Account(s.Account), SK: keptSK}
+	if s.Place != "" {
+		key.SK += "#" + s.Place
 	}
-	return kv.Account(s.Account), keptSK + "#" + s.Place
+	return key
 }
 
 var (
@@ -45,9 +46,8 @@ var (
 func (s *Store) Hold(ctx context.Context, bounds map[files.Scope]int64, bytes int64, until time.Time) (bool, error) {
 	var writes []kv.Write
 	for scope, most := range bounds {
-		pk, sk := keyOf(scope)
-		writes = append(writes, kv.Update(pk, sk, "SET kept = kept + :n, held = held + :n, held_until = :until", "kept <= :room",
-			kv.Item{":n": kv.N(bytes), ":until": kv.N(kv.Millis(until)), ":room": kv.N(most - bytes)}, errNoRoom))
+		w := kv.Update(keyOf(scope)).Add("kept", bytes).Add("held", bytes).Set("held_until", until)
+		writes = append(writes, w.If(kv.AtMost("kept", most-bytes)).Else(errNoRoom))
 	}
 	err := s.table.Commit(ctx, writes...)
 	if errors.Is(err, errNoRoom) {
@@ -64,9 +64,7 @@ func (s *Store) Settle(ctx context.Context, scopes []files.Scope, bytes int64, w
 	}
 	var writes []kv.Write
 	for _, scope := range scopes {
-		pk, sk := keyOf(scope)
-		writes = append(writes, kv.Update(pk, sk, "SET held = held - :n, kept = kept - :back", "attribute_exists(PK)",
-			kv.Item{":n": kv.N(bytes), ":back": kv.N(back)}, nil))
+		writes = append(writes, kv.Update(keyOf(scope)).Add("held", -bytes).Add("kept", -back).If(kv.Exists("PK")))
 	}
 	return s.table.Commit(ctx, writes...)
 }
@@ -74,8 +72,7 @@ func (s *Store) Settle(ctx context.Context, scopes []files.Scope, bytes int64, w
 // Count returns the count of a scope.
 func (s *Store) Count(ctx context.Context, scope files.Scope) (files.Count, error) {
 	var row keptRow
-	pk, sk := keyOf(scope)
-	err := s.table.Get(ctx, pk, sk, &row, errUncounted)
+	err := s.table.Get(ctx, keyOf(scope), &row, errUncounted)
 	if errors.Is(err, errUncounted) {
 		return files.Count{}, nil
 	}
@@ -84,11 +81,10 @@ func (s *Store) Count(ctx context.Context, scope files.Scope) (files.Count, erro
 
 // Recount replaces the count of a scope, if it is still as it was seen; false, and nothing is changed, if not.
 func (s *Store) Recount(ctx context.Context, scope files.Scope, seen, now files.Count) (bool, error) {
-	pk, sk := keyOf(scope)
-	w := kv.Put(keptRow{PK: pk, SK: sk, Kept: now.Kept, Held: now.Held, Until: kv.Millis(now.Until)}, "attribute_not_exists(PK)", nil)
+	key, unchanged := keyOf(scope), kv.Missing("PK")
 	if seen.Known {
-		w = w.If("kept = :kept AND held = :held", kv.Item{":kept": kv.N(seen.Kept), ":held": kv.N(seen.Held)})
+		unchanged = kv.All(kv.Is("kept", seen.Kept), kv.Is("held", seen.Held))
 	}
-	_, done, err := s.table.Try(ctx, w)
+	_, done, err := s.table.Try(ctx, kv.Put(keptRow{PK: key.PK, SK: key.SK, Kept: now.Kept, Held: now.Held, Until: kv.Millis(now.Until)}).If(unchanged))
 	return done, err
 }

@@ -62,8 +62,8 @@ func (t *Table) Page(ctx context.Context, scope string, s Span, cursor string, l
 
 // Place is a row of a list, as a reader of the list finds it: its keys, its place, and the chat that it is of, if any.
 type Place struct {
-	PK     string
-	SK     string
+	Key
+
 	ListSK string
 	ChatID string
 }
@@ -77,7 +77,7 @@ const mostLooked = 500
 func Pick[T any](ctx context.Context, t *Table, scope string, s Span, cursor string, limit int, show func([]Place) ([]*T, error)) ([]T, string, error) {
 	at, err := ReadCursor(scope, cursor)
 	page := []T{}
-	s.Fields = "PK, SK, GSI1SK, chat_id"
+	s.Fields = []Path{"PK", "SK", "GSI1SK", "chat_id"}
 	for looked := 0; err == nil; {
 		if s.Newest {
 			s.Before = at
@@ -113,7 +113,7 @@ func Pick[T any](ctx context.Context, t *Table, scope string, s Span, cursor str
 func places(items []Item, err error) ([]Place, error) {
 	list := make([]Place, len(items))
 	for i, it := range items {
-		list[i] = Place{Text(it, "PK"), Text(it, "SK"), Text(it, "GSI1SK"), Text(it, "chat_id")}
+		list[i] = Place{KeyOf(it), Text(it, "GSI1SK"), Text(it, "chat_id")}
 	}
 	return list, err
 }

@@ -37,8 +37,8 @@ func IsDue(pk, list string) bool { return strings.HasPrefix(pk, list+"#") }
 
 // DueKey is the key of a row that is due, and its place in the list.
 type DueKey struct {
-	PK    string
-	SK    string
+	Key
+
 	DueSK string
 }
 
@@ -62,7 +62,7 @@ func (t *Table) Due(ctx context.Context, list string, at time.Time, limit int) (
 	}
 	var keys []DueKey
 	for _, it := range slices.Concat(found[:]...) {
-		keys = append(keys, DueKey{Text(it, "PK"), Text(it, "SK"), Text(it, "DueSK")})
+		keys = append(keys, DueKey{KeyOf(it), Text(it, "DueSK")})
 	}
 	slices.SortStableFunc(keys, func(a, b DueKey) int { return strings.Compare(a.DueSK, b.DueSK) })
 	if limit > 0 && len(keys) > limit {
@@ -108,7 +108,7 @@ func (t *Table) putOff(ctx context.Context, k DueKey, until time.Time) (moved bo
 	if next < k.DueSK {
 		return false, nil
 	}
-	_, moved, err = t.Try(ctx, Update(k.PK, k.SK, "SET DueSK = :next", "DueSK = :seen", Item{":next": S(next), ":seen": S(k.DueSK)}, nil))
+	_, moved, err = t.Try(ctx, Update(k.Key).Set("DueSK", next).If(Is("DueSK", k.DueSK)))
 	if errors.Is(err, fault.ErrMoved) { // a transaction moves it now
 		return false, nil
 	}

@@ -7,7 +7,13 @@ import (
 )
 
 // Key is the primary key of a row.
-func Key(pk, sk string) Item { return Item{"PK": S(pk), "SK": S(sk)} }
+type Key struct{ PK, SK string }
+
+// Item returns the key as DynamoDB takes it.
+func (k Key) Item() Item { return Item{"PK": S(k.PK), "SK": S(k.SK)} }
+
+// KeyOf returns the key of a stored row.
+func KeyOf(it Item) Key { return Key{Text(it, "PK"), Text(it, "SK")} }
 
 // Account is the partition of the rows of an account that have no partition of their own. Every
 // other partition of an account begins with it, so that no query can leave the account.

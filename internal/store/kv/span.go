@@ -33,9 +33,8 @@ type Span struct {
 
 	Newest bool // the last row comes first
 
-	Filter string // keeps the rows that meet it; its values begin with :v
-	Values Item
-	Fields string // the attributes that are read; "": all; it names the sort key
+	Filter Condition // keeps the rows that meet it
+	Fields []Path    // are read; none: all; they name the sort key
 }
 
 // Rows is all rows of kinds in a partition of the table. A kind is the beginning of a sort key,
@@ -55,7 +54,7 @@ func DueBy(partition string, at time.Time) Span {
 }
 
 // keys names the two key attributes.
-func (s Span) keys() (pk, sk string) {
+func (s Span) keys() (pk, sk Path) {
 	switch s.index {
 	case listed:
 		return "GSI1PK", "GSI1SK"
@@ -103,25 +102,21 @@ func (t *Table) Each(ctx context.Context, s Span, limit int, f func(Item) (bool,
 	if from > to {
 		return nil
 	}
+	var e scope
 	in := &dynamodb.QueryInput{
-		TableName:                 &t.name,
-		KeyConditionExpression:    aws.String(pk + " = :pk AND " + sk + " BETWEEN :from AND :to"),
-		ExpressionAttributeValues: Item{":pk": S(s.pk), ":from": S(from), ":to": S(to)},
-		ScanIndexForward:          aws.Bool(!s.Newest),
+		TableName:              &t.name,
+		KeyConditionExpression: e.condition(All(Is(pk, s.pk), Between(sk, from, to))),
+		FilterExpression:       e.condition(s.Filter), ProjectionExpression: e.expression("", clauses(s.Fields)...),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+		ScanIndexForward: aws.Bool(!s.Newest),
+	}
+	if e.err != nil {
+		return e.err
 	}
 	if s.index == "" {
 		in.ConsistentRead = aws.Bool(true)
 	} else {
 		in.IndexName = &s.index
-	}
-	if s.Filter != "" {
-		in.FilterExpression = &s.Filter
-	}
-	for name, v := range s.Values {
-		in.ExpressionAttributeValues[name] = v
-	}
-	if s.Fields != "" {
-		in.ProjectionExpression = &s.Fields
 	}
 	if limit > 0 {
 		if s.Before != "" {
@@ -135,7 +130,7 @@ func (t *Table) Each(ctx context.Context, s Span, limit int, f func(Item) (bool,
 			return err
 		}
 		for _, it := range out.Items {
-			if key, ok := it[sk].(*types.AttributeValueMemberS); !ok || !s.has(key.Value) {
+			if key, ok := it[string(sk)].(*types.AttributeValueMemberS); !ok || !s.has(key.Value) {
 				continue
 			}
 			if more, err := f(it); err != nil || !more {

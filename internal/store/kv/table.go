@@ -35,10 +35,8 @@ func New(client Client, name string) *Table {
 }
 
 // Row reads one row, as the last write left it; nil when there is none.
-func (t *Table) Row(ctx context.Context, pk, sk string) (Item, error) {
-	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &t.name, Key: Key(pk, sk), ConsistentRead: aws.Bool(true),
-	})
+func (t *Table) Row(ctx context.Context, key Key) (Item, error) {
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key.Item(), ConsistentRead: aws.Bool(true)})
 	if err != nil || len(out.Item) == 0 {
 		return nil, err
 	}
@@ -47,8 +45,8 @@ func (t *Table) Row(ctx context.Context, pk, sk string) (Item, error) {
 
 // Get reads one row, as the last write left it, into row, which is a pointer. It returns
 // missing when there is no such row.
-func (t *Table) Get(ctx context.Context, pk, sk string, row any, missing error) error {
-	it, err := t.Row(ctx, pk, sk)
+func (t *Table) Get(ctx context.Context, key Key, row any, missing error) error {
+	it, err := t.Row(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -74,10 +72,10 @@ func (t *Table) CommitOnce(ctx context.Context, writes ...Write) error {
 func (t *Table) commit(ctx context.Context, most int, writes []Write) error {
 	items := make([]types.TransactWriteItem, len(writes))
 	for i, w := range writes {
-		if w.err != nil {
-			return w.err
+		var err error
+		if items[i], err = w.item(&t.name); err != nil {
+			return err
 		}
-		items[i] = w.item(&t.name)
 	}
 	return outlast(ctx, most, func() error { return t.transact(ctx, items, writes) })
 }
@@ -156,29 +154,30 @@ type shown struct {
 }
 
 func (t *Table) write(ctx context.Context, w Write, show shown) (row Item, done bool, err error) {
-	if w.err != nil {
-		return nil, false, w.err
+	item, err := w.item(&t.name)
+	if err != nil {
+		return nil, false, err
 	}
 	err = outlast(ctx, attempts, func() (err error) {
-		row, done, err = t.try(ctx, w, show)
+		row, done, err = t.try(ctx, item, show)
 		return err
 	})
 	return row, done, err
 }
 
 // try makes one attempt.
-func (t *Table) try(ctx context.Context, w Write, show shown) (row Item, done bool, err error) {
+func (t *Table) try(ctx context.Context, w types.TransactWriteItem, show shown) (row Item, done bool, err error) {
 	switch {
-	case w.put != nil:
+	case w.Put != nil:
 		_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &t.name, Item: w.put, ConditionExpression: w.condition(),
-			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values, ReturnValuesOnConditionCheckFailure: show.refused,
+			TableName: &t.name, Item: w.Put.Item, ConditionExpression: w.Put.ConditionExpression, ReturnValuesOnConditionCheckFailure: show.refused,
+			ExpressionAttributeNames: w.Put.ExpressionAttributeNames, ExpressionAttributeValues: w.Put.ExpressionAttributeValues,
 		})
-	case w.set != "":
+	case w.Update != nil:
 		var out *dynamodb.UpdateItemOutput
 		if out, err = t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &t.name, Key: w.key, UpdateExpression: &w.set, ConditionExpression: w.condition(),
-			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			TableName: &t.name, Key: w.Update.Key, UpdateExpression: w.Update.UpdateExpression, ConditionExpression: w.Update.ConditionExpression,
+			ExpressionAttributeNames: w.Update.ExpressionAttributeNames, ExpressionAttributeValues: w.Update.ExpressionAttributeValues,
 			ReturnValues: show.updated, ReturnValuesOnConditionCheckFailure: show.refused,
 		}); err == nil {
 			row = out.Attributes
@@ -186,8 +185,8 @@ func (t *Table) try(ctx context.Context, w Write, show shown) (row Item, done bo
 	default:
 		var out *dynamodb.DeleteItemOutput
 		if out, err = t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			TableName: &t.name, Key: w.key, ConditionExpression: w.condition(),
-			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			TableName: &t.name, Key: w.Delete.Key, ConditionExpression: w.Delete.ConditionExpression,
+			ExpressionAttributeNames: w.Delete.ExpressionAttributeNames, ExpressionAttributeValues: w.Delete.ExpressionAttributeValues,
 			ReturnValues: show.deleted, ReturnValuesOnConditionCheckFailure: show.refused,
 		}); err == nil {
 			row = out.Attributes
@@ -221,7 +220,7 @@ func (t *Table) DeleteAll(ctx context.Context, rows []Item) error {
 	var requests []types.WriteRequest
 	for _, it := range rows {
 		requests = append(requests, types.WriteRequest{
-			DeleteRequest: &types.DeleteRequest{Key: Item{"PK": it["PK"], "SK": it["SK"]}},
+			DeleteRequest: &types.DeleteRequest{Key: KeyOf(it).Item()},
 		})
 	}
 	return t.batch(ctx, requests)
@@ -266,7 +265,7 @@ func (t *Table) batch(ctx context.Context, requests []types.WriteRequest) error 
 // Ping reads nothing, to learn whether the table answers. It returns fault.ErrStorage when the
 // table says that it takes no writes.
 func (t *Table) Ping(ctx context.Context) error {
-	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: Key("TOKEN#", "PING")})
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: Key{"TOKEN#", "PING"}.Item()})
 	if err != nil {
 		return err
 	}

@@ -23,32 +23,8 @@ func S(s string) Value { return &types.AttributeValueMemberS{Value: s} }
 // N is a number.
 func N(n int64) Value { return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)} }
 
-// B is bytes.
-func B(raw []byte) Value { return &types.AttributeValueMemberB{Value: raw} }
-
-// Bool is a truth value.
-func Bool(b bool) Value { return &types.AttributeValueMemberBOOL{Value: b} }
-
 // Strings is a set of strings, which must not be empty.
 func Strings(set ...string) Value { return &types.AttributeValueMemberSS{Value: set} }
-
-// List is a list of strings; NULL for none.
-func List(list []string) Value {
-	if list == nil {
-		return &types.AttributeValueMemberNULL{Value: true}
-	}
-	l := &types.AttributeValueMemberL{}
-	for _, s := range list {
-		l.Value = append(l.Value, S(s))
-	}
-	return l
-}
-
-// L is a list of attributes.
-func L(list []Value) Value { return &types.AttributeValueMemberL{Value: list} }
-
-// M is a map of attributes.
-func M(it Item) Value { return &types.AttributeValueMemberM{Value: it} }
 
 // Map reads a map of a row; nil where there is none.
 func Map(it Item, attribute string) Item {
@@ -136,7 +112,7 @@ func Readable[R, T any](ctx context.Context, t *Table, items []Item, read func(R
 		switch {
 		case err == nil:
 			list = append(list, v)
-		case !t.LeavesOut(ctx, Text(it, "PK"), Text(it, "SK"), err):
+		case !t.LeavesOut(ctx, KeyOf(it), err):
 			return nil, err
 		}
 	}
@@ -144,11 +120,11 @@ func Readable[R, T any](ctx context.Context, t *Table, items []Item, read func(R
 }
 
 // LeavesOut reports whether a list leaves a row out because of an error, and logs it: ErrUnreadable, but no failed read.
-func (t *Table) LeavesOut(ctx context.Context, pk, sk string, err error) bool {
+func (t *Table) LeavesOut(ctx context.Context, key Key, err error) bool {
 	if !errors.Is(err, ErrUnreadable) {
 		return false
 	}
-	t.Log.ErrorContext(ctx, "store.unreadable", "pk", pk, "sk", sk, "error", err)
+	t.Log.ErrorContext(ctx, "store.unreadable", "pk", key.PK, "sk", key.SK, "error", err)
 	return true
 }
 

@@ -36,6 +36,8 @@ func chainKey(account string) string { return kv.Account(account) + "#CHAIN" }
 func linkKey(seq int) string         { return linkPrefix + kv.Pad(int64(seq), 12) }
 func keyKey(id string) string        { return "KEY#" + id }
 
+func linkAt(account string, seq int) kv.Key { return kv.Key{PK: chainKey(account), SK: linkKey(seq)} }
+
 // linkRow is a link as it is stored, under its place.
 type linkRow struct {
 	PK      string `dynamodbav:"PK"`
@@ -101,7 +103,7 @@ func (s *Store) Tip(ctx context.Context, account string) (receipt.Link, error) {
 // Link returns a link; receipt.ErrNoLink.
 func (s *Store) Link(ctx context.Context, account string, seq int) (receipt.Link, error) {
 	var row linkRow
-	err := s.table.Get(ctx, chainKey(account), linkKey(seq), &row, receipt.ErrNoLink)
+	err := s.table.Get(ctx, linkAt(account, seq), &row, receipt.ErrNoLink)
 	return row.link(), err
 }
 
@@ -139,15 +141,14 @@ func (s *Store) Place(ctx context.Context, l receipt.Link, due time.Time) error 
 	} else {
 		row.DuePK, row.DueSK = kv.DueList(dueUnsigned, l.Account), kv.At(due, l.RunID)
 	}
-	placed := kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)
+	placed := kv.Insert(row).Else(fault.ErrMoved)
 	return s.table.CommitOnce(ctx, placed, runs.Placed(l))
 }
 
 // Sign stores the signature of a link. A link that has one keeps it.
 func (s *Store) Sign(ctx context.Context, l receipt.Link) error {
-	return s.table.Do(ctx, kv.Update(chainKey(l.Account), linkKey(l.Seq),
-		"SET key_id = :key, alg = :alg, signature = :value REMOVE DuePK, DueSK", "head = :head AND attribute_not_exists(signature)",
-		kv.Item{":key": kv.S(l.Signature.KeyID), ":alg": kv.S(l.Signature.Alg), ":value": kv.S(l.Signature.Value), ":head": kv.S(l.Head)}, nil))
+	w := kv.Update(linkAt(l.Account, l.Seq)).Set("key_id", l.Signature.KeyID).Set("alg", l.Signature.Alg).Set("signature", l.Signature.Value)
+	return s.table.Do(ctx, w.Remove("DuePK", "DueSK").If(kv.Is("head", l.Head), kv.Missing("signature")))
 }
 
 type signingRow struct {
@@ -166,16 +167,15 @@ func (s *Store) KeepKey(ctx context.Context, k receipt.Key) error {
 	if err != nil {
 		return err
 	}
-	w := kv.Put(signingRow{PK: signingKey, SK: keyKey(k.ID), ID: k.ID, Alg: k.Alg, Public: k.PublicKey, From: kv.Millis(k.From)}, "attribute_not_exists(PK)", fault.ErrMoved)
-	writes := []kv.Write{w}
+	w := kv.Insert(signingRow{PK: signingKey, SK: keyKey(k.ID), ID: k.ID, Alg: k.Alg, Public: k.PublicKey, From: kv.Millis(k.From)})
+	writes := []kv.Write{w.Else(fault.ErrMoved)}
 	for _, old := range before {
 		switch {
 		case old.ID == k.ID:
 			return nil
 		case old.Until == nil:
-			u := kv.Update(signingKey, keyKey(old.ID), "SET #until = :at", "attribute_not_exists(#until)", kv.Item{":at": kv.N(kv.Millis(k.From))}, fault.ErrMoved)
-			u = u.Named("#until", "until")
-			writes = append(writes, u)
+			replaced := kv.Update(kv.Key{PK: signingKey, SK: keyKey(old.ID)}).Set("until", k.From)
+			writes = append(writes, replaced.If(kv.Missing("until")).Else(fault.ErrMoved))
 		}
 	}
 	err = s.table.Commit(ctx, writes...)
@@ -188,7 +188,7 @@ func (s *Store) KeepKey(ctx context.Context, k receipt.Key) error {
 // findKey returns nil when the key is stored.
 func (s *Store) findKey(ctx context.Context, id string) error {
 	var row signingRow
-	return s.table.Get(ctx, signingKey, keyKey(id), &row, fault.ErrMoved)
+	return s.table.Get(ctx, kv.Key{PK: signingKey, SK: keyKey(id)}, &row, fault.ErrMoved)
 }
 
 // SigningKeys lists the public halves of the keys that ever signed a receipt here, the

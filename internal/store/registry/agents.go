@@ -25,7 +25,9 @@ type agentRow struct {
 var patches = kv.Document[map[string]json.RawMessage]{Name: "patch"}
 
 // agentKey is the same for names that differ by case alone.
-func agentKey(name string) string { return agentKind + strings.ToLower(name) }
+func agentKey(account, name string) kv.Key {
+	return kv.Key{PK: kv.Account(account), SK: agentKind + strings.ToLower(name)}
+}
 
 const agentKind = "AGENT#"
 
@@ -59,7 +61,7 @@ func (row agentRow) readable() (agent.Change, error) {
 // AgentChange returns the row of an agent's name; the zero Change when there is none.
 func (s *Store) AgentChange(ctx context.Context, account, name string) (agent.Change, error) {
 	var row agentRow
-	err := s.table.Get(ctx, kv.Account(account), agentKey(name), &row, agent.ErrNoAgent)
+	err := s.table.Get(ctx, agentKey(account, name), &row, agent.ErrNoAgent)
 	if errors.Is(err, agent.ErrNoAgent) {
 		return agent.Change{}, nil
 	}
@@ -83,7 +85,7 @@ func (s *Store) AgentChanges(ctx context.Context, account string) ([]agent.Chang
 			changes[i], err = row.readable()
 		}
 		if err != nil {
-			if !s.table.LeavesOut(ctx, kv.Text(it, "PK"), kv.Text(it, "SK"), err) {
+			if !s.table.LeavesOut(ctx, kv.KeyOf(it), err) {
 				return nil, err
 			}
 			changes[i] = agent.Change{Name: strings.TrimPrefix(kv.Text(it, "SK"), agentKind), Version: row.Version, Unreadable: true}
@@ -97,18 +99,16 @@ func (s *Store) PutAgentChange(ctx context.Context, account string, c agent.Chan
 	var members map[string]json.RawMessage
 	err := json.Unmarshal(c.Patch, &members)
 	raw, packErr := patches.Pack(members)
-	moved := agent.ErrMoved.With("agent", c.Name)
-	w := kv.Put(agentRow{
-		PK: kv.Account(account), SK: agentKey(c.Name), Version: c.Version, Patch: raw, By: c.By, UpdatedAt: kv.Millis(c.UpdatedAt),
-	}, "attribute_not_exists(PK)", moved).Unless(errors.Join(err, packErr))
+	key, unchanged := agentKey(account, c.Name), kv.Missing("PK")
 	if seen := c.Version - 1; seen > 0 {
-		w = w.If("version = :seen", kv.Item{":seen": kv.N(int64(seen))})
+		unchanged = kv.Is("version", seen)
 	}
-	return s.change(ctx, account, w)
+	w := kv.Put(agentRow{PK: key.PK, SK: key.SK, Version: c.Version, Patch: raw, By: c.By, UpdatedAt: kv.Millis(c.UpdatedAt)}).Unless(errors.Join(err, packErr))
+	return s.change(ctx, account, w.If(unchanged).Else(agent.ErrMoved.With("agent", c.Name)))
 }
 
 // DeleteAgentChange removes the change of a loop while it has the version: agent.ErrMoved.
 func (s *Store) DeleteAgentChange(ctx context.Context, account, name string, version int) error {
-	w := kv.Delete(kv.Account(account), agentKey(name), "version = :seen", agent.ErrMoved.With("agent", name))
-	return s.change(ctx, account, w.With(kv.Item{":seen": kv.N(int64(version))}))
+	w := kv.Delete(agentKey(account, name)).If(kv.Is("version", version)).Else(agent.ErrMoved.With("agent", name))
+	return s.change(ctx, account, w)
 }

@@ -139,7 +139,7 @@ func (s *Store) Operation(ctx context.Context, account string, server tool.Serve
 	if kept, ok := s.memo.get(pk + " " + sk); ok {
 		return kept.(tool.Operation), nil
 	}
-	if err := s.table.Get(ctx, pk, sk, &row, tool.ErrNotAllowed); err != nil {
+	if err := s.table.Get(ctx, kv.Key{PK: pk, SK: sk}, &row, tool.ErrNotAllowed); err != nil {
 		return op, err
 	}
 	raw, err := kv.Unzip(row.Data)

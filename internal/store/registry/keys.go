@@ -9,13 +9,17 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// keys is the partition of the keys of services. The keys of agents are apart from the keys of
+// keysOf is the partition of the keys of services. The keys of agents are apart from the keys of
 // tools, because other functions may read them.
-func keys(account string, server tool.Server) string {
+func keysOf(account string, server tool.Server) string {
 	if server.IsAgent() {
 		return kv.Account(account) + "#AGENTKEYS"
 	}
 	return kv.Account(account) + "#KEYS"
+}
+
+func keysKey(account string, server tool.Server) kv.Key {
+	return kv.Key{PK: keysOf(account, server), SK: serverKind + server.ID}
 }
 
 // keyRow holds the keys of a server: the first one, and the others. Rev counts its changes.
@@ -82,23 +86,15 @@ func (row keyRow) keys() tool.Keys {
 
 // putKeys stores all keys of a server, of which there is one at least. rev is that of the row that they replace.
 func putKeys(account string, server tool.Server, list tool.Keys, rev int64) kv.Write {
-	first := list[0]
+	key, first := keysKey(account, server), list[0]
 	row := keyRow{
-		PK: keys(account, server), SK: "SERVER#" + server.ID, In: first.Place.In, Name: first.Place.Name,
+		PK: key.PK, SK: key.SK, In: first.Place.In, Name: first.Place.Name,
 		TokenURL: first.Place.TokenURL, Scope: first.Place.Scope, Secret: first.Secret, Rev: rev + 1,
 	}
 	for _, k := range list[1:] {
 		row.More = append(row.More, keyItem{placeItem(k.Place), k.Secret})
 	}
-	return unmovedKeys(kv.Put(row, "", tool.ErrServerMoved), rev)
-}
-
-// unmovedKeys returns a write of a row of keys that is refused when it is another than that with rev.
-func unmovedKeys(w kv.Write, rev int64) kv.Write {
-	if rev == 0 {
-		return w.If("attribute_not_exists(rev)", nil)
-	}
-	return w.If("rev = :rev", kv.Item{":rev": kv.N(rev)})
+	return kv.Put(row)
 }
 
 // Keys returns the keys of a server, in the order in which they were set.
@@ -108,7 +104,7 @@ func (s *Store) Keys(ctx context.Context, account string, server tool.Server) (t
 }
 
 func (s *Store) keyRow(ctx context.Context, account string, server tool.Server) (row keyRow, err error) {
-	err = s.table.Get(ctx, keys(account, server), "SERVER#"+server.ID, &row, tool.ErrServerNotFound)
+	err = s.table.Get(ctx, keysKey(account, server), &row, tool.ErrServerNotFound)
 	if errors.Is(err, tool.ErrServerNotFound) {
 		return keyRow{}, nil
 	}
@@ -136,24 +132,15 @@ func (s *Store) changeKeys(ctx context.Context, account string, server tool.Serv
 	if err != nil {
 		return err
 	}
-	next := serverRow{PK: kv.Account(account), SK: "SERVER#" + server.ID}
+	var next serverRow
 	next.setKeys(list.Places())
-	set, values := "SET updated_at = :now REMOVE key_in, key_name, token_url, key_scope, more_keys", kv.Item{":now": kv.N(kv.Millis(at))}
-	w := unmovedKeys(kv.Delete(keys(account, server), "SERVER#"+server.ID, "", tool.ErrServerMoved), row.Rev)
-	if len(list) > 0 {
-		set = "SET updated_at = :now, key_in = :in, key_name = :name, token_url = :url, key_scope = :scope, more_keys = :more"
-		values[":in"], values[":name"], values[":url"], values[":scope"] = kv.S(next.KeyIn), kv.S(next.KeyName), kv.S(next.TokenURL), kv.S(next.Scope)
-		values[":more"] = listOf(next.MoreKeys)
-		w = putKeys(account, server, list, row.Rev)
+	w := kv.Update(serverKey(account, server.ID)).Set("updated_at", at).If(kv.Exists("PK")).Else(tool.ErrServerNotFound)
+	stored := kv.Delete(keysKey(account, server))
+	if len(list) == 0 {
+		w = w.Remove("key_in", "key_name", "token_url", "key_scope", "more_keys")
+	} else {
+		w = w.Set("key_in", next.KeyIn).Set("key_name", next.KeyName).Set("token_url", next.TokenURL).Set("key_scope", next.Scope).Set("more_keys", next.MoreKeys)
+		stored = putKeys(account, server, list, row.Rev)
 	}
-	return s.change(ctx, account, kv.Update(next.PK, next.SK, set, "attribute_exists(PK)", values, tool.ErrServerNotFound), w)
-}
-
-// listOf returns places as an attribute.
-func listOf(places []placeItem) kv.Value {
-	list := make([]kv.Value, len(places))
-	for i, p := range places {
-		list[i] = kv.M(kv.Item{"in": kv.S(p.In), "name": kv.S(p.Name), "token_url": kv.S(p.TokenURL), "scope": kv.S(p.Scope)})
-	}
-	return kv.L(list)
+	return s.change(ctx, account, w, stored.If(kv.Unchanged("rev", row.Rev)).Else(tool.ErrServerMoved))
 }

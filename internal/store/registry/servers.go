@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -63,12 +64,18 @@ type serverRow struct {
 	DueSK       string            `dynamodbav:"DueSK,omitempty"`
 }
 
+const serverKind = "SERVER#"
+
+func serverKey(account, id string) kv.Key {
+	return kv.Key{PK: kv.Account(account), SK: serverKind + id}
+}
+
 // dueAbsent is the list of the servers that have no allowlist yet.
 const dueAbsent = "ABSENT"
 
 func rowOfServer(account string, s tool.Server) serverRow {
 	row := serverRow{
-		PK: kv.Account(account), SK: "SERVER#" + s.ID, ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
+		PK: kv.Account(account), SK: serverKind + s.ID, ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
 		Role: string(s.Role), Transport: string(s.Transport), About: s.About, Keywords: s.Keywords, Frozen: s.Frozen,
 		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Said: s.DocumentSaid, Active: s.Active, State: string(s.Status), Catalogue: s.Catalogue,
 		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
@@ -110,13 +117,13 @@ func (s *Store) change(ctx context.Context, account string, writes ...kv.Write) 
 // Server returns a server, as the last write left it.
 func (s *Store) Server(ctx context.Context, account, id string) (tool.Server, error) {
 	var row serverRow
-	err := s.table.Get(ctx, kv.Account(account), "SERVER#"+id, &row, tool.ErrServerNotFound)
+	err := s.table.Get(ctx, serverKey(account, id), &row, tool.ErrServerNotFound)
 	return row.server(), err
 }
 
 // Servers returns the account's servers, the oldest first.
 func (s *Store) Servers(ctx context.Context, account string) ([]tool.Server, error) {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), "SERVER#"), 0)
+	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), serverKind), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +142,13 @@ func (s *Store) CreateServer(ctx context.Context, account string, server tool.Se
 	if key != nil {
 		server.Keys = []tool.KeyPlace{key.Place}
 	}
-	writes := []kv.Write{kv.Put(rowOfServer(account, server), "attribute_not_exists(PK)", kv.ErrTaken)}
+	writes := []kv.Write{kv.Insert(rowOfServer(account, server)).Else(kv.ErrTaken)}
 	if server.IsAgent() {
-		w := kv.Put(agentRow{PK: kv.Account(account), SK: agentKey(server.Name), ServerID: server.ID}, "attribute_not_exists(PK)", tool.ErrAgentTaken)
-		writes = append(writes, w)
+		name := agentKey(account, server.Name)
+		writes = append(writes, kv.Insert(agentRow{PK: name.PK, SK: name.SK, ServerID: server.ID}).Else(tool.ErrAgentTaken))
 	}
 	if key != nil {
-		writes = append(writes, putKeys(account, server, tool.Keys{*key}, 0))
+		writes = append(writes, putKeys(account, server, tool.Keys{*key}, 0).If(kv.Missing("rev")).Else(tool.ErrServerMoved))
 	}
 	if err := s.change(ctx, account, writes...); err != nil {
 		return errors.Join(err, s.dropCatalogue(context.WithoutCancel(ctx), account, server.ID, c.Revision))
@@ -168,22 +175,20 @@ func (s *Store) ReplaceCatalogue(ctx context.Context, account string, server too
 // MarkServer records the end of a discovery that brought no allowlist. Frozen tools stay frozen,
 // because nothing new was approved.
 func (s *Store) MarkServer(ctx context.Context, account string, server tool.Server, seen string) error {
-	w := kv.Update(kv.Account(account), "SERVER#"+server.ID,
-		"SET #state = :state, last_error = :error, updated_at = :now", "catalogue = :seen", kv.Item{
-			":state": kv.S(string(server.Status)), ":error": kv.S(server.LastError), ":now": kv.N(kv.Millis(server.UpdatedAt)), ":seen": kv.S(seen),
-		}, tool.ErrServerMoved)
-	w = w.Named("#state", "state")
-	return s.change(ctx, account, w)
+	w := updateAt(serverKey(account, server.ID), seen).Set("updated_at", server.UpdatedAt)
+	return s.change(ctx, account, w.Set("state", server.Status).Set("last_error", server.LastError))
+}
+
+// updateAt returns an update of a server whose allowlist in force is still the one that was seen.
+func updateAt(key kv.Key, seen string) kv.Write {
+	return kv.Update(key).If(kv.Is("catalogue", seen)).Else(tool.ErrServerMoved)
 }
 
 // FreezeTool notes that a tool is another than the approved one. A server whose
 // allowlist was replaced meanwhile, or that is gone, stays as it is.
 func (s *Store) FreezeTool(ctx context.Context, account, id, seen, name string, at time.Time) error {
-	err := s.change(ctx, account, kv.Update(kv.Account(account), "SERVER#"+id,
-		"SET last_error = :error, updated_at = :now ADD frozen :tool", "catalogue = :seen", kv.Item{
-			":error": kv.S(tool.ErrToolChanged.Code), ":now": kv.N(kv.Millis(at)), ":seen": kv.S(seen),
-			":tool": kv.Strings(name),
-		}, tool.ErrServerMoved))
+	w := updateAt(serverKey(account, id), seen).Set("last_error", tool.ErrToolChanged.Code).Set("updated_at", at)
+	err := s.change(ctx, account, w.Add("frozen", kv.Strings(name)))
 	if errors.Is(err, tool.ErrServerMoved) {
 		return nil
 	}
@@ -193,23 +198,18 @@ func (s *Store) FreezeTool(ctx context.Context, account, id, seen, name string, 
 // mark writes the attributes that a discovery read, and none that others may change.
 func (s *Store) mark(ctx context.Context, account string, server tool.Server, seen string) error {
 	row := rowOfServer(account, server)
-	w := kv.Update(row.PK, row.SK,
-		"SET catalogue = :rev, #state = :state, operations = :ops, warnings = :warnings, document_url = :doc, "+
-			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed, wants = :wants, #name = :name, about = :about REMOVE frozen, looks, DuePK, DueSK",
-		"catalogue = :seen", kv.Item{
-			":rev": kv.S(server.Catalogue), ":seen": kv.S(seen), ":state": kv.S(row.State), ":ops": kv.N(int64(row.Operations)),
-			":transport": kv.S(row.Transport), ":warnings": kv.List(row.Warnings), ":doc": kv.S(row.DocumentURL), ":base": kv.S(row.BaseURL), ":error": kv.S(row.LastError),
-			":now": kv.N(row.UpdatedAt), ":refreshed": kv.N(row.RefreshedAt), ":wants": listOf(row.Wants), ":name": kv.S(row.Name), ":about": kv.S(row.About),
-		}, tool.ErrServerMoved)
-	w = w.Named("#state", "state").Named("#name", "name")
-	return s.change(ctx, account, w)
+	w := updateAt(serverKey(account, server.ID), seen).Set("catalogue", row.Catalogue).Set("state", row.State).Set("operations", row.Operations).
+		Set("warnings", row.Warnings).Set("document_url", row.DocumentURL).Set("base_url", row.BaseURL).Set("transport", row.Transport).
+		Set("last_error", row.LastError).Set("updated_at", row.UpdatedAt).Set("refreshed_at", row.RefreshedAt).Set("wants", row.Wants).
+		Set("name", row.Name).Set("about", row.About)
+	return s.change(ctx, account, w.Remove("frozen", "looks", "DuePK", "DueSK"))
 }
 
 // Absent lists the servers that the sweep must look for by a time.
 func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]sweep.Row[tool.Absent], error) {
 	return kv.DueRows(ctx, s.table, dueAbsent, at, limit, func(k kv.DueKey) (tool.Absent, error) {
 		var row serverRow
-		err := s.table.Get(ctx, k.PK, k.SK, &row, kv.ErrBehind)
+		err := s.table.Get(ctx, k.Key, &row, kv.ErrBehind)
 		if err == nil && row.DueSK != k.DueSK {
 			err = kv.ErrBehind
 		}
@@ -219,9 +219,8 @@ func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]sweep.Ro
 
 // PutOffServer sets when the sweep looks for an absent server again, and counts the attempt.
 func (s *Store) PutOffServer(ctx context.Context, a tool.Absent, until time.Time) error {
-	return s.table.Commit(ctx, kv.Update(kv.Account(a.Account), "SERVER#"+a.ID, "SET DueSK = :next ADD looks :one", "DueSK = :seen", kv.Item{
-		":next": kv.S(kv.At(until, a.ID)), ":seen": kv.S(a.Seen), ":one": kv.N(1),
-	}, tool.ErrServerMoved))
+	w := kv.Update(serverKey(a.Account, a.ID)).Set("DueSK", kv.At(until, a.ID)).Add("looks", 1)
+	return s.table.Commit(ctx, w.If(kv.Is("DueSK", a.Seen)).Else(tool.ErrServerMoved))
 }
 
 // SetServerActive switches a server on or off. The sweep does not look for a server that is off.
@@ -244,38 +243,32 @@ func (s *Store) setActive(ctx context.Context, account, id string, active bool, 
 	if err != nil {
 		return err
 	}
-	values := kv.Item{":active": kv.Bool(active), ":now": kv.N(kv.Millis(at)), ":seen": kv.S(server.Catalogue)}
-	set := "SET active = :active, updated_at = :now"
+	w := updateAt(serverKey(account, id), server.Catalogue).Set("active", active).Set("updated_at", at)
 	switch {
 	case server.Catalogue != "":
 	case active:
-		set += ", DuePK = :absent, DueSK = :due"
-		values[":absent"], values[":due"] = kv.S(kv.DueList(dueAbsent, account)), kv.S(kv.At(at, id))
+		w = w.Set("DuePK", kv.DueList(dueAbsent, account)).Set("DueSK", kv.At(at, id))
 	default:
-		set += " REMOVE looks, DuePK, DueSK"
+		w = w.Remove("looks", "DuePK", "DueSK")
 	}
-	return s.change(ctx, account, kv.Update(kv.Account(account), "SERVER#"+id, set, "catalogue = :seen", values, tool.ErrServerMoved))
+	return s.change(ctx, account, w)
 }
 
 // SetServerReads says what may be read from a server without a confirmation.
 func (s *Store) SetServerReads(ctx context.Context, account, id string, reads tool.Reads) (tool.Server, error) {
-	tools := kv.Item{}
-	for name, print := range reads.Tools {
-		tools[name] = kv.S(print)
-	}
-	w := kv.Update(kv.Account(account), "SERVER#"+id, "SET #reads = :mode, circle = :circle, read_tools = :tools REMOVE preview", "attribute_exists(PK)",
-		kv.Item{":mode": kv.S(string(reads.Mode)), ":circle": kv.S(reads.Circle), ":tools": kv.M(tools)}, tool.ErrServerNotFound).Named("#reads", "reads")
-	if err := s.change(ctx, account, w); err != nil {
-		return tool.Server{}, err
-	}
-	return s.Server(ctx, account, id)
+	tools := map[string]string{} // and not NULL
+	maps.Copy(tools, reads.Tools)
+	return set(ctx, s, account, id, kv.Update(serverKey(account, id)).Set("reads", reads.Mode).Set("circle", reads.Circle).Set("read_tools", tools).Remove("preview"))
 }
 
 // SetServerErrors says what an error of a server means.
 func (s *Store) SetServerErrors(ctx context.Context, account, id string, errors tool.Errors) (tool.Server, error) {
-	w := kv.Update(kv.Account(account), "SERVER#"+id, "SET #errors = :errors", "attribute_exists(PK)",
-		kv.Item{":errors": kv.S(string(errors))}, tool.ErrServerNotFound).Named("#errors", "errors")
-	if err := s.change(ctx, account, w); err != nil {
+	return set(ctx, s, account, id, kv.Update(serverKey(account, id)).Set("errors", errors))
+}
+
+// set makes an update of a server that is there, and returns the server after it.
+func set(ctx context.Context, s *Store, account, id string, w kv.Write) (tool.Server, error) {
+	if err := s.change(ctx, account, w.If(kv.Exists("PK")).Else(tool.ErrServerNotFound)); err != nil {
 		return tool.Server{}, err
 	}
 	return s.Server(ctx, account, id)
@@ -288,11 +281,11 @@ func (s *Store) DeleteServer(ctx context.Context, account, id string) error {
 		return err
 	}
 	writes := []kv.Write{
-		kv.Delete(kv.Account(account), "SERVER#"+id, "attribute_exists(PK)", tool.ErrServerNotFound),
-		kv.Delete(keys(account, server), "SERVER#"+id, "", nil),
+		kv.Delete(serverKey(account, id)).If(kv.Exists("PK")).Else(tool.ErrServerNotFound),
+		kv.Delete(keysKey(account, server)),
 	}
 	if server.IsAgent() {
-		writes = append(writes, kv.Delete(kv.Account(account), agentKey(server.Name), "", nil))
+		writes = append(writes, kv.Delete(agentKey(account, server.Name)))
 	}
 	if err := s.change(ctx, account, writes...); err != nil || server.Catalogue == "" {
 		return err

@@ -3,7 +3,6 @@ package router
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +25,11 @@ const breakerSK = "AGENT#"
 // breakersKept is the life of a row after its last change.
 const breakersKept = 7 * 24 * time.Hour
 
-func breakersKey(account string) string { return kv.Account(account) + "#BREAKERS" }
+func breakersOf(account string) string { return kv.Account(account) + "#BREAKERS" }
+
+func breakerKey(account, agentID string) kv.Key {
+	return kv.Key{PK: breakersOf(account), SK: breakerSK + agentID}
+}
 
 type breakerRow struct {
 	SK        string `dynamodbav:"SK"`
@@ -50,7 +53,7 @@ func breakerOf(it kv.Item) (agent.Breaker, error) {
 		Probe: row.Probe, ProbedAt: kv.Time(row.ProbedAt), ProbedBy: kv.Time(row.ProbedBy), RestUntil: kv.Time(row.RestUntil),
 	}
 	for n := 1; n <= agent.MostFailures; n++ {
-		ms, counted, err := kv.Int(it, failureName(n))
+		ms, counted, err := kv.Int(it, string(failureName(n)))
 		if err != nil {
 			return agent.Breaker{}, err
 		}
@@ -64,7 +67,7 @@ func breakerOf(it kv.Item) (agent.Breaker, error) {
 
 // Breaker returns an agent's breaker; a closed one when there is no row.
 func (s *Store) Breaker(ctx context.Context, account, agentID string) (agent.Breaker, error) {
-	row, err := s.table.Row(ctx, breakersKey(account), breakerSK+agentID)
+	row, err := s.table.Row(ctx, breakerKey(account, agentID))
 	if err != nil || row == nil {
 		return agent.Breaker{Agent: agentID}, err
 	}
@@ -73,7 +76,7 @@ func (s *Store) Breaker(ctx context.Context, account, agentID string) (agent.Bre
 
 // Breakers returns the breakers of an account that have a row.
 func (s *Store) Breakers(ctx context.Context, account string) ([]agent.Breaker, error) {
-	items, err := s.table.Read(ctx, kv.Rows(breakersKey(account), breakerSK), 0)
+	items, err := s.table.Read(ctx, kv.Rows(breakersOf(account), breakerSK), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -86,27 +89,22 @@ func (s *Store) Breakers(ctx context.Context, account string) ([]agent.Breaker, 
 	return list, nil
 }
 
-// breakerMove is one conditional write of a breaker.
-type breakerMove struct {
-	set, remove []string
-	condition   string
-	values      kv.Item
+// move returns an update of a breaker, whose row lives on.
+func move(account, agentID string, at time.Time) kv.Write {
+	return kv.Update(breakerKey(account, agentID)).Set("ttl", at.Add(breakersKept).Unix()).Else(errBreakerMoved)
 }
 
 // TakeProbe makes the probe of an agent the caller's, when its breaker admits one
 // and nobody else took it. It returns the breaker as it stands: Probe says whose
 // it is.
 func (s *Store) TakeProbe(ctx context.Context, account, agentID, id string, p agent.Policy, at time.Time) (agent.Breaker, error) {
-	b, _, err := s.moveBreaker(ctx, account, agentID, at, breakerMove{
-		set: []string{"probe = :id", "probed_at = :at", "probed_by = :by"},
-		condition: "attribute_exists(opened_at) AND (open_until <= :at OR opened_at >= :open)" +
-			" AND (attribute_not_exists(probe) OR probed_by <= :at OR probed_at >= :by)" +
-			" AND (attribute_not_exists(rest_until) OR rest_until <= :at OR rest_until > :rest)",
-		values: kv.Item{
-			":id": kv.S(id), ":at": kv.N(kv.Millis(at)), ":open": kv.N(kv.Millis(at.Add(p.Open))), ":by": kv.N(kv.Millis(at.Add(p.Probe))),
-			":rest": kv.N(kv.Millis(at.Add(agent.MostRest))),
-		},
-	})
+	by := at.Add(p.Probe)
+	w := move(account, agentID, at).Set("probe", id).Set("probed_at", at).Set("probed_by", by).If(
+		kv.Exists("opened_at"), kv.Any(kv.AtMost("open_until", at), kv.AtLeast("opened_at", at.Add(p.Open))),
+		kv.Any(kv.Missing("probe"), kv.AtMost("probed_by", at), kv.AtLeast("probed_at", by)),
+		kv.Any(kv.Missing("rest_until"), kv.AtMost("rest_until", at), kv.Greater("rest_until", at.Add(agent.MostRest))),
+	)
+	b, _, err := s.moveBreaker(ctx, agentID, w)
 	return b, err
 }
 
@@ -114,40 +112,24 @@ func (s *Store) TakeProbe(ctx context.Context, account, agentID, id string, p ag
 // that was a probe or one too many. It returns the breaker as it stands. Hooks are
 // told of a breaker that was closed: one that a probe opens again was told.
 func (s *Store) CountFailure(ctx context.Context, account, agentID string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
-	shift := []string{"f1 = :at"}
+	failed := move(account, agentID, at).Set("f1", at)
 	for n := 2; n <= p.Failures; n++ {
-		shift = append(shift, fmt.Sprintf("%s = if_not_exists(%s, :none)", failureName(n), failureName(n-1)))
+		failed = failed.Set(failureName(n), failureName(n-1).IfMissing(0))
 	}
-	opening := breakerMove{
-		set:    append([]string{"opened_at = :at", "open_until = :until", "opens = :opens + :one"}, shift...),
-		values: kv.Item{":at": kv.N(kv.Millis(at)), ":until": kv.N(kv.Millis(at.Add(p.Open))), ":one": kv.N(1), ":none": kv.N(0)},
-	}
+	opening := failed.Set("opened_at", at).Set("open_until", at.Add(p.Open)).Add("opens", 1)
 	if c.Probe != "" {
-		opening.set[2] = "opens = opens + :one"
-		opening.remove = probing
-		opening.condition, opening.values[":probe"] = "probe = :probe", kv.S(c.Probe)
-		if p.Failures < 2 {
-			delete(opening.values, ":none")
-		}
-		b, _, err := s.moveBreaker(ctx, account, agentID, at, opening)
+		b, _, err := s.moveBreaker(ctx, agentID, opening.Remove(probing...).If(kv.Is("probe", c.Probe)))
 		return b, err
 	}
-	counts, full := countsFor(c), fullRow(p)
-	opening.values[":opens"] = kv.N(c.Opens)
-	if full == "" { // one is enough
-		delete(opening.values, ":none")
-		opening.condition = counts
+	opening, failed = opening.If(countsFor(c)), failed.If(countsFor(c))
+	if p.Failures < 2 { // one is enough
 		b, _, err := s.openBreaker(ctx, account, agentID, at, opening, c, p)
 		return b, err
 	}
-	opening.condition = counts + " AND " + full
-	opening.values[":from"], opening.values[":to"] = kv.N(kv.Millis(at.Add(-p.Window))+1), kv.N(kv.Millis(at.Add(p.Window))-1)
-	counting := breakerMove{
-		set: append([]string{"opens = :opens"}, shift...), condition: counts + " AND NOT (" + full + ")",
-		values: without(opening.values, ":until", ":one"),
-	}
+	full := fullRow(p, at)
+	opening, counting := opening.If(full), failed.Set("opens", c.Opens).If(kv.Not(full))
 	for range mostTurns { // each fails when another moved the row meanwhile
-		b, moved, err := s.moveBreaker(ctx, account, agentID, at, counting)
+		b, moved, err := s.moveBreaker(ctx, agentID, counting)
 		if !moved && err == nil && b.OpenedAt.IsZero() && b.Opens == c.Opens {
 			b, moved, err = s.openBreaker(ctx, account, agentID, at, opening, c, p)
 		}
@@ -160,7 +142,7 @@ func (s *Store) CountFailure(ctx context.Context, account, agentID string, c age
 
 // openBreaker makes a move that opens a closed breaker, and has the hooks told in the same transaction, if they want
 // it. It returns the breaker as it stands.
-func (s *Store) openBreaker(ctx context.Context, account, agentID string, at time.Time, m breakerMove, c agent.Call, p agent.Policy) (agent.Breaker, bool, error) {
+func (s *Store) openBreaker(ctx context.Context, account, agentID string, at time.Time, w kv.Write, c agent.Call, p agent.Policy) (agent.Breaker, bool, error) {
 	message, err := hook.NewMessage(hook.BreakerOpened, at, hook.BreakerData{
 		Agent: c.Name, MCPID: agentID, Failures: p.Failures, RetryAt: at.Add(p.Open).UTC().Format(time.RFC3339), Path: hook.AgentsPath,
 	})
@@ -172,9 +154,9 @@ func (s *Store) openBreaker(ctx context.Context, account, agentID string, at tim
 		return agent.Breaker{Agent: agentID}, false, err
 	}
 	if len(told) == 0 {
-		return s.moveBreaker(ctx, account, agentID, at, m)
+		return s.moveBreaker(ctx, agentID, w)
 	}
-	err = s.table.Commit(ctx, append(told, m.write(account, agentID, at, errBreakerMoved))...)
+	err = s.table.Commit(ctx, append(told, w)...)
 	moved := err == nil
 	if err != nil && !errors.Is(err, errBreakerMoved) {
 		return agent.Breaker{Agent: agentID}, false, err
@@ -194,87 +176,63 @@ var errRow = errors.New("store: the row of an agent's failures moved at every tr
 // CountAnswer notes that a call of an agent was answered: that ends a row of
 // failures, and a probe closes its breaker. It returns the breaker as it stands.
 func (s *Store) CountAnswer(ctx context.Context, account, agentID string, c agent.Call, at time.Time) (agent.Breaker, error) {
-	move := breakerMove{remove: append([]string{"opened_at", "open_until"}, probing...), condition: "probe = :probe", values: kv.Item{":probe": kv.S(c.Probe)}}
-	if c.Probe == "" {
-		move.condition = "attribute_exists(PK) AND attribute_not_exists(opened_at) AND opens = :opens"
-		move.values = kv.Item{":opens": kv.N(c.Opens)}
-	}
+	w := move(account, agentID, at).Remove("opened_at", "open_until").Remove(probing...)
 	for n := range agent.MostFailures {
-		move.remove = append(move.remove, failureName(n+1))
+		w = w.Remove(failureName(n + 1))
 	}
-	b, _, err := s.moveBreaker(ctx, account, agentID, at, move)
+	if c.Probe == "" {
+		w = w.If(kv.Missing("opened_at"), kv.Is("opens", c.Opens))
+	} else {
+		w = w.If(kv.Is("probe", c.Probe))
+	}
+	b, _, err := s.moveBreaker(ctx, agentID, w)
 	return b, err
 }
 
 // DropProbe gives up the probe that a call is, and whose result says nothing of
 // the agent: another may make it. It returns the breaker as it stands.
 func (s *Store) DropProbe(ctx context.Context, account, agentID string, c agent.Call, at time.Time) (agent.Breaker, error) {
-	b, _, err := s.moveBreaker(ctx, account, agentID, at, breakerMove{
-		remove: probing, condition: "probe = :probe", values: kv.Item{":probe": kv.S(c.Probe)},
-	})
+	b, _, err := s.moveBreaker(ctx, agentID, move(account, agentID, at).Remove(probing...).If(kv.Is("probe", c.Probe)))
 	return b, err
 }
 
 // NotePause notes until when an agent asks not to be called. It returns the breaker as it stands.
 func (s *Store) NotePause(ctx context.Context, account, agentID string, until, at time.Time) (agent.Breaker, error) {
-	b, _, err := s.moveBreaker(ctx, account, agentID, at, breakerMove{
-		set: []string{"rest_until = :until", "opens = if_not_exists(opens, :none)"}, values: kv.Item{":until": kv.N(kv.Millis(until)), ":none": kv.N(0)},
-	})
+	b, _, err := s.moveBreaker(ctx, agentID, move(account, agentID, at).Set("rest_until", until).Add("opens", 0))
 	return b, err
 }
 
 // probing are the attributes of a breaker that is being probed.
-var probing = []string{"probe", "probed_at", "probed_by"}
+var probing = []kv.Path{"probe", "probed_at", "probed_by"}
 
-func failureName(n int) string { return "f" + strconv.Itoa(n) }
+func failureName(n int) kv.Path { return kv.Path("f" + strconv.Itoa(n)) }
 
 // countsFor is the condition under which the result of a call that is no probe
 // counts: the breaker is closed, and did not open since the call began.
-func countsFor(c agent.Call) string {
+func countsFor(c agent.Call) kv.Condition {
+	closed := kv.All(kv.Missing("opened_at"), kv.Is("opens", c.Opens))
 	if c.Opens == 0 {
-		return "(attribute_not_exists(PK) OR attribute_not_exists(opened_at) AND opens = :opens)"
+		return kv.Any(kv.Missing("PK"), closed)
 	}
-	return "attribute_not_exists(opened_at) AND opens = :opens"
+	return closed
 }
 
-// fullRow is the condition that one more failure makes a row; "" when one alone does.
-func fullRow(p agent.Policy) string {
-	var all []string
+// fullRow is the condition that one more failure makes a row.
+func fullRow(p agent.Policy, at time.Time) kv.Condition {
+	var all []kv.Condition
 	for n := 1; n < p.Failures; n++ {
-		all = append(all, failureName(n)+" BETWEEN :from AND :to")
+		all = append(all, kv.Between(failureName(n), kv.Millis(at.Add(-p.Window))+1, kv.Millis(at.Add(p.Window))-1))
 	}
-	return strings.Join(all, " AND ")
-}
-
-func without(values kv.Item, names ...string) kv.Item {
-	rest := kv.Item{}
-	for name, v := range values {
-		rest[name] = v
-	}
-	for _, name := range names {
-		delete(rest, name)
-	}
-	return rest
+	return kv.All(all...)
 }
 
 // moveBreaker makes a move while its condition holds, and returns the breaker as
 // it stands after that.
-func (s *Store) moveBreaker(ctx context.Context, account, agentID string, at time.Time, m breakerMove) (agent.Breaker, bool, error) {
-	row, moved, err := s.table.Try(ctx, m.write(account, agentID, at, nil))
+func (s *Store) moveBreaker(ctx context.Context, agentID string, w kv.Write) (agent.Breaker, bool, error) {
+	row, moved, err := s.table.Try(ctx, w)
 	if err != nil || row == nil {
 		return agent.Breaker{Agent: agentID}, false, err
 	}
 	b, err := breakerOf(row)
 	return b, moved && err == nil, err
-}
-
-// write returns a move as a write.
-func (m breakerMove) write(account, agentID string, at time.Time, otherwise error) kv.Write {
-	change := "SET " + strings.Join(append([]string{"#ttl = :ttl"}, m.set...), ", ")
-	if len(m.remove) > 0 {
-		change += " REMOVE " + strings.Join(m.remove, ", ")
-	}
-	values := without(m.values)
-	values[":ttl"] = kv.N(at.Add(breakersKept).Unix())
-	return kv.Update(breakersKey(account), breakerSK+agentID, change, m.condition, values, otherwise).Named("#ttl", "ttl")
 }

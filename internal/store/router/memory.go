@@ -91,7 +91,7 @@ func (row memoryRow) memory() (agent.Memory, error) {
 func (s *Store) Memory(ctx context.Context, account string, company int64, session string, at time.Time) (agent.Memory, error) {
 	none := agent.Memory{Company: company, Session: session}
 	var row memoryRow
-	err := s.table.Get(ctx, memoryKey(account, session), companyKey(company), &row, errNoRow)
+	err := s.table.Get(ctx, kv.Key{PK: memoryKey(account, session), SK: companyKey(company)}, &row, errNoRow)
 	if errors.Is(err, errNoRow) {
 		return none, nil
 	}
@@ -124,11 +124,7 @@ func (s *Store) Remember(ctx context.Context, account string, m agent.Memory, e 
 // putMemory writes a memory while seen is its version; 0: while there is none.
 func (s *Store) putMemory(ctx context.Context, account string, m agent.Memory, seen int64) error {
 	row, err := rowOfMemory(account, m)
-	w := kv.Put(row, "attribute_not_exists(PK)", errMemoryMoved).Unless(err)
-	if seen != 0 {
-		w = w.If("version = :seen", kv.Item{":seen": kv.N(seen)})
-	}
-	return s.table.Do(ctx, w)
+	return s.table.Do(ctx, kv.Put(row).If(kv.Unchanged("version", seen)).Else(errMemoryMoved).Unless(err))
 }
 
 var errMemoryMoved = errors.New("store: the memory changed after it was read")
@@ -137,7 +133,7 @@ var errMemoryMoved = errors.New("store: the memory changed after it was read")
 // further ones.
 func (s *Store) Memories(ctx context.Context, account, session string, at time.Time) (list []agent.Memory, more bool, err error) {
 	span := kv.Rows(memoryKey(account, session), companyKind)
-	span.Filter, span.Values = "expires_at > :vnow", kv.Item{":vnow": kv.N(kv.Millis(at))}
+	span.Filter = kv.Greater("expires_at", at)
 	items, err := s.table.Read(ctx, span, maxMemories+1)
 	if err != nil {
 		return nil, false, err
@@ -166,10 +162,10 @@ func (s *Store) Memories(ctx context.Context, account, session string, at time.T
 func (s *Store) Forget(ctx context.Context, account, session string, company int64) error {
 	pk := memoryKey(account, session)
 	if company != 0 {
-		return s.table.Do(ctx, kv.Delete(pk, companyKey(company), "", nil))
+		return s.table.Do(ctx, kv.Delete(kv.Key{PK: pk, SK: companyKey(company)}))
 	}
 	span := kv.Rows(pk, companyKind)
-	span.Fields = "PK, SK"
+	span.Fields = []kv.Path{"PK", "SK"}
 	items, err := s.table.Read(ctx, span, 0)
 	if err != nil {
 		return err
@@ -182,7 +178,7 @@ func (s *Store) MemoryStats(ctx context.Context, account string, at time.Time) (
 	var stats agent.MemoryStats
 	span := kv.Listed(memoriesIndex(account))
 	span.Newest, span.From = true, kv.At(at.Add(-agent.MemoryLife), "")
-	span.Fields = "GSI1SK, PK, company, exchanges, expires_at"
+	span.Fields = []kv.Path{"GSI1SK", "PK", "company", "exchanges", "expires_at"}
 	items, err := s.table.Read(ctx, span, maxCounted+1)
 	if err != nil {
 		return stats, err

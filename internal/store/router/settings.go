@@ -58,7 +58,7 @@ var errNoRow = errors.New("store: no such row")
 func read[T any](ctx context.Context, s *Store, account, sk string, kind kv.Document[T]) (T, error) {
 	var row routerRow
 	var none T
-	switch err := s.table.Get(ctx, routerKey(account), sk, &row, errNoRow); {
+	switch err := s.table.Get(ctx, kv.Key{PK: routerKey(account), SK: sk}, &row, errNoRow); {
 	case errors.Is(err, errNoRow):
 		return none, nil
 	case err != nil:
@@ -87,13 +87,13 @@ func (s *Store) RouterLayers(ctx context.Context, account string, company int64)
 // PutRouterSettings replaces the settings of a company, or of the account when company is 0.
 func (s *Store) PutRouterSettings(ctx context.Context, account string, company int64, settings agent.Settings) error {
 	data, err := settingsOf.Encode(settings)
-	w := kv.Put(routerRow{PK: routerKey(account), SK: routerSettingsKey(company), Data: data}, "", nil).Unless(err)
+	w := kv.Put(routerRow{PK: routerKey(account), SK: routerSettingsKey(company), Data: data}).Unless(err)
 	return s.table.Commit(ctx, w, setups.Raise(account))
 }
 
 // DeleteRouterSettings deletes these settings; missing ones are deleted already.
 func (s *Store) DeleteRouterSettings(ctx context.Context, account string, company int64) error {
-	return s.table.Commit(ctx, kv.Delete(routerKey(account), routerSettingsKey(company), "", nil), setups.Raise(account))
+	return s.table.Commit(ctx, kv.Delete(kv.Key{PK: routerKey(account), SK: routerSettingsKey(company)}), setups.Raise(account))
 }
 
 // RouterCompanies lists the companies that have settings of their own, by number, and a cursor when
@@ -108,7 +108,7 @@ func (s *Store) RouterCompanies(ctx context.Context, account, cursor string, lim
 		from = routerSettingsKey(0)
 	}
 	span := kv.Rows(routerKey(account), settingsPrefix)
-	span.From, span.Fields = from+" ", "SK"
+	span.From, span.Fields = from+" ", []kv.Path{"SK"}
 	items, err := s.table.Read(ctx, span, limit+1)
 	if err != nil {
 		return nil, "", err
@@ -145,9 +145,6 @@ func (s *Store) PutBusiness(ctx context.Context, account string, company int64, 
 	w := kv.Put(routerRow{
 		PK: routerKey(account), SK: businessKey(company, url), Data: data,
 		TriedAt: kv.Millis(next.TriedAt), TTL: next.TriedAt.Add(businessKept).Unix(),
-	}, "attribute_not_exists(PK)", agent.ErrBusinessMoved).Unless(err)
-	if !seen.TriedAt.IsZero() {
-		w = w.If("tried_at = :seen", kv.Item{":seen": kv.N(kv.Millis(seen.TriedAt))})
-	}
-	return s.table.Do(ctx, w)
+	}).If(kv.Unchanged("tried_at", kv.Millis(seen.TriedAt)))
+	return s.table.Do(ctx, w.Else(agent.ErrBusinessMoved).Unless(err))
 }

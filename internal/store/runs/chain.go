@@ -22,7 +22,7 @@ type headRow struct {
 // a place when it has none. It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning.
 func Ended(ctx context.Context, table *kv.Table, account, runID string) (receipt.Link, error) {
 	var row headRow
-	if err := table.Get(ctx, kv.Run(account, runID), "RUN", &row, plan.ErrRunNotFound); err != nil {
+	if err := table.Get(ctx, runKey(account, runID), &row, plan.ErrRunNotFound); err != nil {
 		return receipt.Link{}, err
 	}
 	switch {
@@ -38,6 +38,6 @@ func Ended(ctx context.Context, table *kv.Table, account, runID string) (receipt
 
 // Placed returns the write that gives a run its place in the chain, if it is as the link says.
 func Placed(l receipt.Link) kv.Write {
-	return kv.Update(kv.Run(l.Account, l.RunID), "RUN", "SET link = :seq REMOVE DuePK, DueSK", "event_seq = :events AND attribute_not_exists(link)",
-		kv.Item{":seq": kv.N(int64(l.Seq)), ":events": kv.N(int64(l.Events))}, fault.ErrMoved)
+	w := kv.Update(runKey(l.Account, l.RunID)).Set("link", l.Seq).Remove("DuePK", "DueSK")
+	return w.If(kv.Is("event_seq", l.Events), kv.Missing("link")).Else(fault.ErrMoved)
 }

@@ -20,6 +20,10 @@ const dueConclusions = "CONCLUDING"
 // conclusionKey sorts before the rows that are read with a run.
 const conclusionKey = "CONCLUSION"
 
+func conclusionOf(account, runID string) kv.Key {
+	return kv.Key{PK: kv.Run(account, runID), SK: conclusionKey}
+}
+
 // conclusionRow is the conclusion of a run: from its end on, and until it was written also in the list.
 type conclusionRow struct {
 	PK      string `dynamodbav:"PK"`
@@ -37,7 +41,7 @@ func concludeLater(r plan.Run, at time.Time) kv.Write {
 		PK: kv.Run(r.Account, r.ID), SK: conclusionKey,
 		DuePK: kv.DueList(dueConclusions, r.Account), DueSK: kv.At(at.Add(run.ConclusionGrace), r.ID),
 	}
-	return kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)
+	return kv.Insert(row).Else(fault.ErrMoved)
 }
 
 // TakeConclusion implements run.Concluder. It leaves the row in its place in the list.
@@ -48,7 +52,7 @@ func (s *Store) TakeConclusion(ctx context.Context, account, runID string, at, u
 	}
 	c := run.Conclusion{Key: run.Key{Account: account, RunID: runID}, Until: kv.Time(kv.Millis(until))}
 	var row conclusionRow
-	err := s.table.Get(ctx, kv.Run(account, runID), conclusionKey, &row, run.ErrConcluded)
+	err := s.table.Get(ctx, conclusionOf(account, runID), &row, run.ErrConcluded)
 	switch {
 	case err != nil:
 		return c, err
@@ -58,12 +62,9 @@ func (s *Store) TakeConclusion(ctx context.Context, account, runID string, at, u
 		return c, run.ErrConcluding
 	}
 	c.Tries = row.Tries + 1
-	seen, values := "attribute_not_exists(taken_until)", kv.Item{":until": kv.N(kv.Millis(until)), ":tries": kv.N(int64(c.Tries))}
-	if row.Until != 0 {
-		seen, values[":seen"] = "taken_until = :seen", kv.N(row.Until)
-	}
-	return c, s.table.Commit(ctx, kv.Update(kv.Run(account, runID), conclusionKey, "SET taken_until = :until, tries = :tries",
-		"attribute_exists(PK) AND attribute_not_exists(outcome) AND "+seen, values, run.ErrConcluding))
+	w := kv.Update(conclusionOf(account, runID)).Set("taken_until", until).Set("tries", c.Tries).
+		If(kv.Exists("PK"), kv.Missing("outcome"), kv.Unchanged("taken_until", row.Until))
+	return c, s.table.Commit(ctx, w.Else(run.ErrConcluding))
 }
 
 // EndConclusion implements run.Concluder.
@@ -72,11 +73,12 @@ func (s *Store) EndConclusion(ctx context.Context, c run.Conclusion, chatID, out
 		failpoint.At("runs", "conclusion.ended", "before")
 		defer failpoint.At("runs", "conclusion.ended", "after")
 	}
-	writes := []kv.Write{kv.Update(kv.Run(c.Account, c.RunID), conclusionKey, "SET outcome = :outcome REMOVE DuePK, DueSK",
-		"taken_until = :mine AND attribute_not_exists(outcome)", kv.Item{":outcome": kv.S(outcome), ":mine": kv.N(kv.Millis(c.Until))}, run.ErrConcluding)}
+	w := kv.Update(conclusionOf(c.Account, c.RunID)).Set("outcome", outcome).Remove("DuePK", "DueSK").
+		If(kv.Is("taken_until", c.Until), kv.Missing("outcome"))
+	writes := []kv.Write{w.Else(run.ErrConcluding)}
 	if len(said) > 0 {
 		writes = append(writes, chats.Append(c.Account, chatID, said)...)
-		writes = append(writes, chats.Touch(c.Account, chatID, at, "", "", "", nil).Otherwise(conversation.ErrChatNotFound))
+		writes = append(writes, chats.Touch(c.Account, chatID, at).Else(conversation.ErrChatNotFound))
 	}
 	return s.table.Commit(ctx, writes...)
 }

@@ -41,22 +41,18 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 		return r, err
 	}
 	t.post(rec)
-	t.add(earlier(before), current(r, rev), chats.Touch(r.Account, chat.ID, rec.At, "", "", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
-	t.update("digest = :digest, expires_at = :expires", kv.Item{":digest": kv.S(string(rev.Digest)), ":expires": kv.N(kv.Millis(rev.Plan.ExpiresAt))})
+	t.add(earlier(before), current(r, rev), chats.Touch(r.Account, chat.ID, rec.At).If(kv.Is("pending_run_id", r.ID)))
+	t.row = t.row.Set("digest", rev.Digest).Set("expires_at", rev.Plan.ExpiresAt).If(kv.Is("digest", r.Digest))
 	if len(r.ReadFrom) > 0 {
-		t.update("read_from = :read_from", kv.Item{":read_from": kv.List(r.ReadFrom)})
+		t.row = t.row.Set("read_from", r.ReadFrom)
 	}
 	if len(r.Besides) > 0 {
-		t.update("besides = :besides", kv.Item{":besides": kv.List(r.Besides)})
+		t.row = t.row.Set("besides", r.Besides)
 	}
 	if r.Dropped != nil {
 		raw, err := dropped.Encode(*r.Dropped)
-		if err != nil {
-			return r, err
-		}
-		t.update("dropped = :dropped", kv.Item{":dropped": kv.B(raw)})
+		t.row = t.row.Set("dropped", raw).Unless(err)
 	}
-	t.need("digest = :before", kv.Item{":before": kv.S(string(r.Digest))})
 	t.due(rev.Plan.ExpiresAt)
 	t.next.Plan, t.next.Digest, t.next.Taken = rev.Plan, rev.Digest, rev.Taken
 	t.next.Steps = arrange(rev.Plan, r.Steps)
@@ -91,7 +87,7 @@ func (s *Store) Retake(ctx context.Context, r plan.Run, taken []plan.Taken, rec 
 
 // planOf reads the row of a run's plan; fault.ErrMoved when it is gone with the run.
 func (s *Store) planOf(ctx context.Context, r plan.Run) (kv.Item, error) {
-	row, err := s.table.Row(ctx, kv.Run(r.Account, r.ID), planKey)
+	row, err := s.table.Row(ctx, kv.Key{PK: kv.Run(r.Account, r.ID), SK: planKey})
 	if err == nil && row == nil {
 		err = fault.ErrMoved
 	}
@@ -101,7 +97,7 @@ func (s *Store) planOf(ctx context.Context, r plan.Run) (kv.Item, error) {
 // current returns the write of the plan that a run has.
 func current(r plan.Run, rev plan.Revision) kv.Write {
 	raw, err := revisions.Pack(rev)
-	return kv.Put(revisionRow{PK: kv.Run(r.Account, r.ID), SK: planKey, Number: rev.Plan.Revision, Revision: raw}, "", nil).Unless(err)
+	return kv.Put(revisionRow{PK: kv.Run(r.Account, r.ID), SK: planKey, Number: rev.Plan.Revision, Revision: raw}).Unless(err)
 }
 
 // earlier returns the write that keeps a plan as it stood. The row is of the run's own plan.
@@ -109,7 +105,7 @@ func earlier(row kv.Item) kv.Write {
 	var rev revisionRow
 	err := kv.Decode(row, &rev)
 	rev.SK = revisionKey(rev.Number)
-	return kv.Put(rev, "attribute_not_exists(PK)", fault.ErrMoved).Unless(err)
+	return kv.Insert(rev).Else(fault.ErrMoved).Unless(err)
 }
 
 // Revisions lists the plans a run had, the oldest first.
@@ -141,8 +137,7 @@ func (s *Store) RequestCancel(ctx context.Context, r plan.Run, due time.Time, re
 		return r, err
 	}
 	t.post(rec)
-	t.update("cancel_at = :now", nil)
-	t.need("attribute_not_exists(cancel_at)", nil)
+	t.row = t.row.Set("cancel_at", rec.At).If(kv.Missing("cancel_at"))
 	t.due(due)
 	t.next.CancelAt = &rec.At
 	return s.commit(ctx, t)
@@ -158,8 +153,7 @@ func (s *Store) BeginUndo(ctx context.Context, r plan.Run, rec run.Record) (plan
 		return r, err
 	}
 	t.post(rec)
-	t.update("undo_at = :now", nil)
-	t.need("attribute_not_exists(undo_at)", nil)
+	t.row = t.row.Set("undo_at", rec.At).If(kv.Missing("undo_at"))
 	t.next.UndoAt = &rec.At
 	return s.commit(ctx, t)
 }

@@ -39,8 +39,7 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 	if e.Error != nil {
 		t.next.Error = e.Error
 		raw, err := failures.Encode(*e.Error)
-		t.update("#error = :error", kv.Item{":error": kv.B(raw)})
-		t.names, t.err = map[string]string{"#error": "error"}, err
+		t.row = t.row.Set("error", raw).Unless(err)
 	}
 	if e.Tells && t.from.JobID != "" { // its agent hears of the end, and tells it itself
 		agent, err := jobs.Awaits(ctx, s.table, t.from.Account, t.from.JobID, t.from.ID)
@@ -50,7 +49,7 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 		e.Tells = !agent
 	}
 	if e.Tells {
-		t.update("conclude = :due", kv.Item{":due": kv.S(string(plan.ConcludeDue))})
+		t.row = t.row.Set("conclude", plan.ConcludeDue)
 		t.next.Conclude = plan.ConcludeDue
 		t.add(concludeLater(t.from, rec.At))
 	}
@@ -107,14 +106,13 @@ func divide(groups [][]kv.Write) [][]kv.Write {
 // leave returns the change of the chat at the end of a run. A waiting run that another one replaced
 // in the chat frees nothing, and becomes the last run only when it is newer than that one.
 func leave(r plan.Run, chat conversation.Chat, to plan.Status, at time.Time) kv.Write {
-	const last = "last_run_id = :run, last_run_status = :to, last_run_ts = :now"
-	values := kv.Item{":run": kv.S(r.ID), ":to": kv.S(string(to))}
+	w := chats.Touch(r.Account, chat.ID, at)
+	last := w.Set("last_run_id", r.ID).Set("last_run_status", to).Set("last_run_ts", at)
 	switch {
 	case chat.ActiveRunID == r.ID:
-		return chats.Touch(r.Account, chat.ID, at, last, "active_run_id", "active_run_id = :run", values)
+		return last.Remove("active_run_id").If(kv.Is("active_run_id", r.ID))
 	case chat.LastRunID < r.ID:
-		return chats.Touch(r.Account, chat.ID, at, last, "",
-			"(attribute_not_exists(active_run_id) OR active_run_id <> :run) AND (attribute_not_exists(last_run_id) OR last_run_id < :run)", values)
+		return last.If(kv.Any(kv.Missing("active_run_id"), kv.IsNot("active_run_id", r.ID)), kv.Any(kv.Missing("last_run_id"), kv.Less("last_run_id", r.ID)))
 	}
-	return chats.Touch(r.Account, chat.ID, at, "", "", "last_run_id > :run", kv.Item{":run": kv.S(r.ID)})
+	return w.If(kv.Greater("last_run_id", r.ID))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/runs/plan"
+	"piloto/internal/store/chats"
 	"piloto/internal/store/jobs"
 	"piloto/internal/store/kv"
 )
@@ -96,13 +97,13 @@ func (s *Store) runWait(ctx context.Context, account string, p kv.Place, at time
 // jobWait reads the wait of a job; nil when it waits no longer, cannot be read, or when its chat was deleted.
 func (s *Store) jobWait(ctx context.Context, account, id string, at time.Time) (*plan.ListedWait, error) {
 	w, err := jobs.WaitOf(ctx, s.table, account, id)
-	if s.table.LeavesOut(ctx, kv.Job(account, id), "WAIT", err) {
+	if s.table.LeavesOut(ctx, kv.Key{PK: kv.Job(account, id), SK: "WAIT"}, err) {
 		return nil, nil
 	}
 	if w == nil || err != nil || !w.Open(at) {
 		return nil, err
 	}
-	chat, err := s.table.Row(ctx, kv.Account(account), "CHAT#"+w.Job.ChatID)
+	chat, err := s.table.Row(ctx, chats.Key(account, w.Job.ChatID))
 	if chat == nil || err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (s *Store) jobWait(ctx context.Context, account, id string, at time.Time) (
 // keyOf returns the key of the row that stands in the list for a wait.
 func keyOf(w plan.Wait) string {
 	if w.Kind == plan.WaitDraft {
-		return "RUN"
+		return runSK
 	}
 	return waitKey + w.Slot().String()
 }
@@ -140,7 +141,7 @@ func (s *Store) headAt(ctx context.Context, account string, p kv.Place) (*plan.H
 		return nil, nil
 	}
 	h, err := s.head(ctx, account, id)
-	if errors.Is(err, plan.ErrRunNotFound) || s.table.LeavesOut(ctx, p.PK, p.SK, err) {
+	if errors.Is(err, plan.ErrRunNotFound) || s.table.LeavesOut(ctx, p.Key, err) {
 		return nil, nil
 	}
 	return &h, err
@@ -148,11 +149,11 @@ func (s *Store) headAt(ctx context.Context, account string, p kv.Place) (*plan.H
 
 // head reads what lists show of a run, as the last write left it.
 func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error) {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), "RUN", planKey, waitKey), 0)
+	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), runSK, planKey, waitKey), 0)
 	if err != nil {
 		return plan.Head{}, err
 	}
-	if len(items) == 0 || kv.Text(items[0], "SK") != "RUN" {
+	if len(items) == 0 || kv.Text(items[0], "SK") != runSK {
 		return plan.Head{}, plan.ErrRunNotFound
 	}
 	var row runRow
@@ -172,7 +173,7 @@ func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error)
 			var w waitRow
 			if err = kv.Decode(it, &w); err == nil {
 				h.Open = append(h.Open, w.wait())
-			} else if s.table.LeavesOut(ctx, kv.Text(it, "PK"), kv.Text(it, "SK"), err) {
+			} else if s.table.LeavesOut(ctx, kv.KeyOf(it), err) {
 				err = nil
 			}
 		}
@@ -188,7 +189,7 @@ func (s *Store) withDraft(ctx context.Context, h plan.Head) (plan.Head, error) {
 	if h.Status != plan.Draft {
 		return h, nil
 	}
-	chat, err := s.table.Row(ctx, kv.Account(h.Account), "CHAT#"+h.ChatID)
+	chat, err := s.table.Row(ctx, chats.Key(h.Account, h.ChatID))
 	if err == nil && kv.Text(chat, "pending_run_id") == h.ID {
 		h.Open = h.Waits()
 	}

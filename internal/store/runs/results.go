@@ -76,7 +76,7 @@ func (s *Store) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.
 }
 
 func (s *Store) putPiece(ctx context.Context, row resultRow) error {
-	return s.table.Do(ctx, kv.Put(row, "", nil))
+	return s.table.Do(ctx, kv.Put(row))
 }
 
 // beginning returns the first characters of a body that is stored apart, as a JSON string of at most

@@ -66,7 +66,7 @@ type runRow struct {
 
 func rowOfRun(r plan.Run) runRow {
 	row := runRow{
-		Format: kv.Format, PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
+		Format: kv.Format, PK: kv.Run(r.Account, r.ID), SK: runSK, RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
 		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Question: r.Question, Conclude: string(r.Conclude), Chain: r.Chain, Link: r.Link, Handouts: r.Handouts, JobID: r.JobID, ReadFrom: r.ReadFrom,

@@ -23,7 +23,7 @@ type rulesRow struct {
 func (s *Store) Rules(ctx context.Context, account string) (rule.Set, error) {
 	var row rulesRow
 	missing := fault.New(fault.NotFound, "rules.none")
-	err := s.table.Get(ctx, kv.Account(account), "RULES", &row, missing)
+	err := s.table.Get(ctx, kv.Key{PK: kv.Account(account), SK: "RULES"}, &row, missing)
 	if errors.Is(err, missing) {
 		return rule.Set{}, nil
 	}
@@ -40,9 +40,6 @@ func (s *Store) SetRules(ctx context.Context, account string, seen int, set rule
 	raw, err := ruleLists.Encode(set.Rules)
 	w := kv.Put(rulesRow{
 		PK: kv.Account(account), SK: "RULES", Rules: raw, Version: seen + 1, By: set.By, UpdatedAt: kv.Millis(set.UpdatedAt),
-	}, "attribute_not_exists(PK)", rule.ErrMoved).Unless(err)
-	if seen > 0 {
-		w = w.If("version = :seen", kv.Item{":seen": kv.N(int64(seen))})
-	}
+	}).If(kv.Unchanged("version", seen)).Else(rule.ErrMoved).Unless(err)
 	return s.table.Commit(ctx, w, setups.Raise(account))
 }

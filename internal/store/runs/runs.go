@@ -29,6 +29,10 @@ type Store struct{ table *kv.Table }
 // New returns the runs of a table.
 func New(table *kv.Table) *Store { return &Store{table: table} }
 
+const runSK = "RUN"
+
+func runKey(account, id string) kv.Key { return kv.Key{PK: kv.Run(account, id), SK: runSK} }
+
 func eventKey(seq int) string { return "EVENT#" + kv.Pad(int64(seq), 6) }
 
 // Run returns a run with the states of its steps, as the last write left them.
@@ -42,14 +46,14 @@ func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
 
 // Bare implements plan.BareReader.
 func (s *Store) Bare(ctx context.Context, account, id string) (plan.Run, error) {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), "RUN", planKey, "STEP#"), 0)
+	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), runSK, planKey, "STEP#"), 0)
 	if err != nil {
 		return plan.Run{}, err
 	}
 	if len(items) == 0 {
 		return plan.Run{}, plan.ErrRunNotFound
 	}
-	if kv.Text(items[0], "SK") != "RUN" { // the states that it reuses were written, and the run was not
+	if kv.Text(items[0], "SK") != runSK { // the states that it reuses were written, and the run was not
 		return plan.Run{}, plan.ErrRunNotFound
 	}
 	var row runRow
@@ -81,7 +85,7 @@ func (s *Store) Bare(ctx context.Context, account, id string) (plan.Run, error) 
 
 // Status implements plan.StatusReader. It reads only the row of the run.
 func (s *Store) Status(ctx context.Context, account, id string) (plan.Status, error) {
-	row, err := s.table.Row(ctx, kv.Run(account, id), "RUN")
+	row, err := s.table.Row(ctx, runKey(account, id))
 	switch {
 	case err != nil:
 		return "", err
@@ -131,15 +135,11 @@ func (s *Store) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 	t.post(rec)
 	t.add(
 		current(r, plan.Revision{Plan: r.Plan, Digest: r.Digest, By: r.User, Model: modelOf(rec), At: rec.At, Taken: r.Taken}),
-		kv.Put(rowOfRun(t.next), "attribute_not_exists(PK)", errIDTaken),
+		kv.Insert(rowOfRun(t.next)).Else(errIDTaken),
+		chats.Touch(r.Account, chat.ID, rec.At).Set("pending_run_id", r.ID).If(kv.Unchanged("pending_run_id", chat.PendingRunID)),
 	)
-	condition, values := "attribute_not_exists(pending_run_id)", kv.Item{":run": kv.S(r.ID)}
-	if chat.PendingRunID != "" {
-		condition, values[":seen"] = "pending_run_id = :seen", kv.S(chat.PendingRunID)
-	}
-	t.add(chats.Touch(r.Account, chat.ID, rec.At, "pending_run_id = :run", "", condition, values))
 	if r.Retries != "" {
-		t.add(kv.Update(kv.Run(r.Account, r.Retries), "RUN", "SET next_run_id = :id", "attribute_exists(PK)", kv.Item{":id": kv.S(r.ID)}, fault.ErrMoved))
+		t.add(kv.Update(runKey(r.Account, r.Retries)).Set("next_run_id", r.ID).If(kv.Exists("PK")).Else(fault.ErrMoved))
 	}
 	if old != nil {
 		gone, err := supersede(*old, r.ID, rec.At)
@@ -185,7 +185,7 @@ func (s *Store) reuse(ctx context.Context, r plan.Run) error {
 			return err
 		}
 		row, err := rowOfStep(r, st)
-		writes = append(writes, []kv.Write{kv.Put(row, "", nil).Unless(err)})
+		writes = append(writes, []kv.Write{kv.Put(row).Unless(err)})
 	}
 	for _, part := range divide(writes) {
 		if err := s.table.Commit(ctx, part...); err != nil {
@@ -215,23 +215,22 @@ func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 	}
 	t.carry(unanswered)
 	t.post(rec)
-	t.update("confirm_by = :by, confirmer = :who", kv.Item{":by": kv.S(by), ":who": kv.S(user)})
+	t.row = t.row.Set("confirm_by", by).Set("confirmer", user)
 	t.dueList = kv.DueList(dueRuns, r.Account)
 	t.due(due)
 	if len(r.Besides) > 0 {
-		t.update("besides = :besides", kv.Item{":besides": kv.List(r.Besides)})
+		t.row = t.row.Set("besides", r.Besides)
 	}
-	t.need("digest = :digest AND expires_at > :now", kv.Item{":digest": kv.S(string(r.Digest))})
-	condition, values := "pending_run_id = :run AND attribute_not_exists(active_run_id)", kv.Item{":run": kv.S(r.ID)}
+	t.row = t.row.If(kv.Is("digest", r.Digest), kv.Greater("expires_at", rec.At))
 	switch chat.ActiveRunID {
 	case "":
 	case r.ID: // it was confirmed after it was read
 		return r, fault.ErrMoved
 	default:
-		condition, values[":waits"] = "pending_run_id = :run AND active_run_id = :waits", kv.S(chat.ActiveRunID)
 		t.add(displace(r.Account, chat.ActiveRunID, rec.At))
 	}
-	t.add(chats.Touch(r.Account, chat.ID, rec.At, "active_run_id = :run", "pending_run_id", condition, values))
+	t.add(chats.Touch(r.Account, chat.ID, rec.At).Set("active_run_id", r.ID).Remove("pending_run_id").
+		If(kv.Is("pending_run_id", r.ID), kv.Unchanged("active_run_id", chat.ActiveRunID)))
 	t.next.ConfirmBy, t.next.Confirmer = by, user
 	return s.commit(ctx, t)
 }
@@ -239,8 +238,7 @@ func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 // displace notes in a waiting run that its chat runs another. That is no transition: it only
 // holds while the run waits.
 func displace(account, runID string, at time.Time) kv.Write {
-	return kv.Update(kv.Run(account, runID), "RUN", "SET displaced_at = :now", "#status = :waiting",
-		kv.Item{":now": kv.N(kv.Millis(at)), ":waiting": kv.S(string(plan.Waiting))}, fault.ErrMoved).Named("#status", "status")
+	return kv.Update(runKey(account, runID)).Set("displaced_at", at).If(kv.Is("status", plan.Waiting)).Else(fault.ErrMoved)
 }
 
 // Discard moves a draft to cancelled, expired or superseded, with the reason of the person or of the model that took it
@@ -252,14 +250,11 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 	}
 	t.end()
 	if r.Reason != "" {
-		t.update("reason = :reason", kv.Item{":reason": kv.S(r.Reason)})
+		t.row = t.row.Set("reason", r.Reason)
 	}
 	if r.Withdrawn != nil {
 		raw, err := withdrawn.Encode(*r.Withdrawn)
-		if err != nil {
-			return r, err
-		}
-		t.update("withdrawn = :withdrawn", kv.Item{":withdrawn": kv.B(raw)})
+		t.row = t.row.Set("withdrawn", raw).Unless(err)
 	}
 	if chat.ID != "" {
 		t.post(rec)
@@ -272,7 +267,7 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 		t.add(refused...)
 	}
 	if chat.ID != "" && chat.PendingRunID == r.ID {
-		t.add(chats.Touch(r.Account, chat.ID, rec.At, "", "pending_run_id", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
+		t.add(chats.Touch(r.Account, chat.ID, rec.At).Remove("pending_run_id").If(kv.Is("pending_run_id", r.ID)))
 	}
 	return s.commit(ctx, t)
 }
@@ -332,12 +327,15 @@ func runOf(k kv.DueKey) (run.Key, error) {
 
 // Postpone sets when the sweep looks at a run again, if it is as it was read.
 func (s *Store) Postpone(ctx context.Context, r plan.Run, until time.Time) error {
-	return s.table.Do(ctx, kv.Update(kv.Run(r.Account, r.ID), "RUN", "SET DueSK = :at", "#status = :was AND attribute_exists(DuePK)",
-		kv.Item{":at": kv.S(kv.At(until, r.ID)), ":was": kv.S(string(r.Status))}, nil).Named("#status", "status"))
+	return s.table.Do(ctx, dueAt(r, until))
+}
+
+// dueAt returns the update that has the sweep look at a run again, if it is as it was read.
+func dueAt(r plan.Run, at time.Time) kv.Write {
+	return kv.Update(runKey(r.Account, r.ID)).Set("DueSK", kv.At(at, r.ID)).If(kv.Is("status", r.Status), kv.Exists("DuePK"))
 }
 
 // LeaveUnplaced puts a run that ended on the list of those that need a place in the chain of receipts.
 func (s *Store) LeaveUnplaced(ctx context.Context, r plan.Run, from time.Time) error {
-	return s.table.Do(ctx, kv.Update(kv.Run(r.Account, r.ID), "RUN", "SET DuePK = :list, DueSK = :at", "#status = :was AND attribute_exists(DuePK)",
-		kv.Item{":list": kv.S(kv.DueList(DueUnplaced, r.Account)), ":at": kv.S(kv.At(from, r.ID)), ":was": kv.S(string(r.Status))}, nil).Named("#status", "status"))
+	return s.table.Do(ctx, dueAt(r, from).Set("DuePK", kv.DueList(DueUnplaced, r.Account)))
 }

@@ -124,22 +124,15 @@ func packState(st plan.StepState) ([]byte, error) {
 // the run that was read has it. A decision also needs that the step still waits by at.
 func putStep(r plan.Run, st plan.StepState, decided time.Time) kv.Write {
 	row, err := rowOfStep(r, st)
+	w := kv.Put(row).Else(fault.ErrMoved).Unless(err)
 	before := slices.IndexFunc(r.Steps, func(s plan.StepState) bool { return s.StepID == st.StepID && !s.UpdatedAt.IsZero() })
 	if before < 0 {
-		return kv.Put(row, "attribute_not_exists(PK) OR attribute_exists(reused)", fault.ErrMoved).Unless(err)
+		return w.If(kv.Any(kv.Missing("PK"), kv.Exists("reused")))
 	}
 	was := r.Steps[before]
-	condition, values := "attempts = :n AND #open = :open AND #status = :was AND attribute_not_exists(handed)", kv.Item{
-		":n": kv.N(int64(was.Attempts)), ":open": kv.Bool(was.Last.Open), ":was": kv.S(string(was.Status)),
-	}
-	if was.Handed != "" {
-		condition = strings.Replace(condition, "attribute_not_exists(handed)", "handed = :handed", 1)
-		values[":handed"] = kv.S(was.Handed)
-	}
-	w := kv.Put(row, condition, fault.ErrMoved).With(values).Named("#open", "open").Named("#status", "status").Unless(err)
+	w = w.If(kv.Is("attempts", was.Attempts), kv.Is("open", was.Last.Open), kv.Is("status", was.Status), kv.Unchanged("handed", was.Handed))
 	if !decided.IsZero() {
-		values[":now"] = kv.N(kv.Millis(decided))
-		w = w.If(condition+" AND #until > :now", values).Named("#until", "until")
+		w = w.If(kv.Greater("until", decided))
 	}
 	return w
 }
@@ -218,7 +211,18 @@ func (s *Store) MoveRun(ctx context.Context, r plan.Run, moves ...run.Move) (pla
 			return r, err
 		}
 	}
+	if begins(moves, true) {
+		t.row = t.row.If(kv.Exists("undo_at"))
+	}
+	if begins(moves, false) {
+		t.row = t.row.If(kv.Missing("cancel_at"), kv.Missing("undo_at"))
+	}
 	return s.commit(ctx, t)
+}
+
+// begins reports whether a step, or an undo of one, begins with some moves.
+func begins(moves []run.Move, undo bool) bool {
+	return slices.ContainsFunc(moves, func(m run.Move) bool { return m.Begins && m.Type != "" && m.State.StepID.Undo() == undo })
 }
 
 // apply adds a move to a transition.
@@ -260,18 +264,12 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 	}
 	switch {
 	case was.Terminal():
-		t.remove = append(t.remove, "link")
+		t.row = t.row.Remove("link")
 		t.end()
 	case !m.Due.IsZero():
 		t.due(m.Due)
 	case to != was && was != plan.Queued: // what begins is due as it was: most runs end before the sweep looks
 		t.due(m.Record.At.Add(run.CheckEvery))
-	}
-	switch {
-	case m.Begins && m.State.StepID.Undo():
-		t.need("attribute_exists(undo_at)", nil)
-	case m.Begins:
-		t.need("attribute_not_exists(cancel_at) AND attribute_not_exists(undo_at)", nil)
 	}
 	return nil
 }

@@ -2,9 +2,7 @@ package runs
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"piloto/internal/conversation"
@@ -28,14 +26,9 @@ type transition struct {
 
 	noted []string // keys of the requests of which the chat notes whether they are answered
 
-	// The parts of the update of the run's own row, which commit adds. Without parts of its own the
-	// update still holds what every transition has: the run is as it was read, and has its new events.
-	set, remove, condition []string
-	values                 kv.Item
-	names                  map[string]string
-	dueList, dueKey        string // empty: as they were
-	apart                  bool   // the row is written in another way
-	err                    error
+	row             kv.Write // the update of the run's own row; update adds what every transition has
+	dueList, dueKey string   // empty: as they were
+	apart           bool     // the row is written in another way
 }
 
 // begin computes the transition of a run to another status. It returns fault.ErrMoved when the
@@ -53,7 +46,7 @@ func stay(r plan.Run, rec run.Record) (*transition, error) {
 
 // of returns a transition without events.
 func of(r plan.Run) *transition {
-	t := &transition{from: r, next: r, values: kv.Item{}}
+	t := &transition{from: r, next: r, row: kv.Update(runKey(r.Account, r.ID)).Else(fault.ErrMoved)}
 	t.next.Events = nil
 	return t
 }
@@ -108,20 +101,6 @@ func (t *transition) post(rec run.Record) {
 	t.add(chats.Replaced(t.from.Account, t.from.ChatID, rec.Replaced, rec.Messages)...)
 }
 
-// update sets attributes of the run's row: "name = :value" and their values.
-func (t *transition) update(set string, values kv.Item) {
-	t.set = append(t.set, set)
-	maps.Copy(t.values, values)
-}
-
-// need adds a condition on the run's row as it was read.
-func (t *transition) need(condition string, values kv.Item) {
-	if !slices.Contains(t.condition, condition) {
-		t.condition = append(t.condition, condition)
-	}
-	maps.Copy(t.values, values)
-}
-
 // due sets when the sweep looks at the run again.
 func (t *transition) due(at time.Time) {
 	t.dueKey = kv.At(at, t.from.ID)
@@ -139,43 +118,24 @@ func (t *transition) end() {
 	t.dueList, t.dueKey = kv.DueList(DueUnplaced, t.from.Account), kv.At(t.at.Add(receipt.SealGrace), t.from.ID)
 }
 
-// row returns the write of the run's row.
-func (t *transition) row() kv.Write {
+// update returns the write of the run's row: the run is as it was read, and has its new events.
+func (t *transition) update() kv.Write {
 	r := t.from
-	set := append([]string{"event_seq = :next", "updated_at = :now", "chain = :chain"}, t.set...)
-	values := kv.Item{
-		":next": kv.N(int64(t.next.EventSeq)), ":seen": kv.N(int64(r.EventSeq)),
-		":now": kv.N(kv.Millis(t.at)), ":was": kv.S(string(r.Status)), ":chain": kv.S(t.next.Chain),
-	}
+	w := t.row.Set("event_seq", t.next.EventSeq).Set("updated_at", t.at).Set("chain", t.next.Chain).
+		If(kv.Is("event_seq", r.EventSeq), kv.Is("status", r.Status), kv.Unchanged("handouts", r.Handouts))
 	if t.next.Status != r.Status {
-		set = append(set, "#status = :to")
-		values[":to"] = kv.S(string(t.next.Status))
+		w = w.Set("status", t.next.Status)
 	}
-	for _, due := range [...]struct{ name, value string }{{"DuePK", t.dueList}, {"DueSK", t.dueKey}} {
-		if due.value != "" {
-			set = append(set, due.name+" = :"+due.name)
-			values[":"+due.name] = kv.S(due.value)
-		}
+	if t.dueList != "" {
+		w = w.Set("DuePK", t.dueList)
 	}
-	maps.Copy(values, t.values)
-	unchanged := "attribute_not_exists(handouts)"
-	if r.Handouts > 0 {
-		unchanged, values[":handouts"] = "handouts = :handouts", kv.N(int64(r.Handouts))
+	if t.dueKey != "" {
+		w = w.Set("DueSK", t.dueKey)
 	}
 	if t.next.Handouts > r.Handouts {
-		set = append(set, "handouts = :handed")
-		values[":handed"] = kv.N(int64(t.next.Handouts))
+		w = w.Set("handouts", t.next.Handouts)
 	}
-	expr := "SET " + strings.Join(set, ", ")
-	if len(t.remove) > 0 {
-		expr += " REMOVE " + strings.Join(t.remove, ", ")
-	}
-	condition := strings.Join(append([]string{"event_seq = :seen", "#status = :was", unchanged}, t.condition...), " AND ")
-	w := kv.Update(kv.Run(r.Account, r.ID), "RUN", expr, condition, values, fault.ErrMoved).Named("#status", "status")
-	for placeholder, name := range t.names {
-		w = w.Named(placeholder, name)
-	}
-	return w.Unless(t.err)
+	return w
 }
 
 // all returns the writes of the transition.
@@ -184,10 +144,10 @@ func (t *transition) all() []kv.Write {
 	t.mirror()
 	t.count()
 	if len(t.next.Events) > 0 {
-		all = append(all, kv.Put(rowOfEvents(t.from, t.next.Events), "attribute_not_exists(PK)", fault.ErrMoved))
+		all = append(all, kv.Insert(rowOfEvents(t.from, t.next.Events)).Else(fault.ErrMoved))
 	}
 	if !t.apart {
-		all = append(all, t.row())
+		all = append(all, t.update())
 	}
 	return slices.Concat(all, t.writes, chats.Append(t.from.Account, t.from.ChatID, t.said))
 }

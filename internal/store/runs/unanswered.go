@@ -43,11 +43,7 @@ func (t *transition) carry(list []plan.Unanswered) {
 	for i, u := range list {
 		rows[i] = unansweredRow{u.StepID.String(), u.Request, u.Key, u.Undoes}
 	}
-	value, err := kv.Encode(struct {
-		Rows []unansweredRow `dynamodbav:"rows"`
-	}{rows})
-	t.update("unanswered = :unanswered", kv.Item{":unanswered": value["rows"]})
-	t.err = err
+	t.row = t.row.Set("unanswered", rows)
 }
 
 // notes returns the write by which the chat notes whether the request of an effect with a new state is answered; none for most.

@@ -18,8 +18,8 @@ func TestARunCarriesAsManyKeysAsItsRowHolds(t *testing.T) {
 	}
 	tr := of(plan.Run{ID: "r", Account: "a", ChatID: "c"})
 	tr.carry(list)
-	if tr.err != nil || len(tr.next.Unanswered) != mostCarried {
-		t.Fatal(len(tr.next.Unanswered), tr.err)
+	if len(tr.next.Unanswered) != mostCarried {
+		t.Fatal(len(tr.next.Unanswered))
 	}
 	size := 0 // of an item: the bytes of names and values, and three for each map
 	for _, u := range tr.next.Unanswered {

@@ -34,7 +34,7 @@ func putWait(r plan.Run, w plan.Wait) kv.Write {
 	return kv.Put(waitRow{
 		PK: kv.Run(r.Account, r.ID), SK: keyOf(w), ListPK: kv.Waiting(r.Account), ListSK: kv.At(w.At(), r.ID) + "#" + w.Slot().String(),
 		ChatID: r.ChatID, Kind: string(w.Kind), StepID: w.StepID.String(), Asked: kv.Millis(w.Asked), Due: kv.Millis(w.Due), Request: w.Request,
-	}, "", nil)
+	})
 }
 
 // mirror adds to a transition what it changes in the list of what waits. The row of a draft that is new has its place
@@ -42,9 +42,9 @@ func putWait(r plan.Run, w plan.Wait) kv.Write {
 func (t *transition) mirror() {
 	was, is := t.from.Waits(), t.next.Waits()
 	if draft := t.from.Status == plan.Draft; draft && t.next.Status != plan.Draft {
-		t.remove = append(t.remove, "GSI1PK", "GSI1SK")
+		t.row = t.row.Remove("GSI1PK", "GSI1SK")
 	} else if draft && !t.apart && !was[0].Due.Equal(is[0].Due) {
-		t.update("GSI1PK = :waits, GSI1SK = :by", kv.Item{":waits": kv.S(kv.Waiting(t.from.Account)), ":by": kv.S(kv.At(is[0].Due, t.from.ID))})
+		t.row = t.row.Set("GSI1PK", kv.Waiting(t.from.Account)).Set("GSI1SK", kv.At(is[0].Due, t.from.ID))
 	}
 	for _, w := range is {
 		if w.Kind != plan.WaitDraft && !slices.Contains(was, w) {
@@ -53,7 +53,7 @@ func (t *transition) mirror() {
 	}
 	for _, w := range was {
 		if w.Kind != plan.WaitDraft && !slices.ContainsFunc(is, func(other plan.Wait) bool { return other.Slot() == w.Slot() }) {
-			t.add(kv.Update(kv.Run(t.from.Account, t.from.ID), keyOf(w), "REMOVE GSI1PK, GSI1SK", "", nil, nil))
+			t.add(kv.Update(kv.Key{PK: kv.Run(t.from.Account, t.from.ID), SK: keyOf(w)}).Remove("GSI1PK", "GSI1SK"))
 		}
 	}
 }
@@ -62,9 +62,9 @@ func (t *transition) mirror() {
 // not count yet what was done while it was handed out.
 func (t *transition) count() {
 	if done := t.next.DoneSteps(); done != t.from.DoneSteps() || t.from.HandedOut() {
-		t.update("done = :done", kv.Item{":done": kv.N(int64(done))})
+		t.row = t.row.Set("done", done)
 	}
 	if t.next.Status.Terminal() && !t.from.Status.Terminal() {
-		t.update("ended_at = :now", nil)
+		t.row = t.row.Set("ended_at", t.at)
 	}
 }

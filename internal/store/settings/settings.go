@@ -94,12 +94,12 @@ func set[T any](ctx context.Context, s *Store, account, sk string, kind kv.Docum
 
 func put[T any](account, sk string, kind kv.Document[T], v T) kv.Write {
 	data, err := kind.Encode(v)
-	return kv.Put(settingRow{PK: settingsKey(account), SK: sk, Data: data}, "", nil).Unless(err)
+	return kv.Put(settingRow{PK: settingsKey(account), SK: sk, Data: data}).Unless(err)
 }
 
 // remove deletes a setting; one that is not there is deleted already.
 func (s *Store) remove(ctx context.Context, account, sk string) error {
-	return s.table.Commit(ctx, kv.Delete(settingsKey(account), sk, "", nil), setups.Raise(account))
+	return s.table.Commit(ctx, kv.Delete(kv.Key{PK: settingsKey(account), SK: sk}), setups.Raise(account))
 }
 
 // PutAssistant sets the assistant of a project, or the account's own for "".
@@ -125,13 +125,12 @@ func (s *Store) PutTerms(ctx context.Context, account string, t eligibility.Term
 // PutProvider sets an account's provider, if it is as the caller read it; nil: not there. It
 // returns eligibility.ErrMoved.
 func (s *Store) PutProvider(ctx context.Context, account string, seen *eligibility.Config, c eligibility.Config) error {
-	data, err := providers.Encode(c)
-	w := kv.Put(settingRow{PK: settingsKey(account), SK: providerKey + c.Name, Data: data}, "attribute_not_exists(PK)", eligibility.ErrMoved).Unless(err)
+	w, unchanged := put(account, providerKey+c.Name, providers, c), kv.Missing("PK")
 	if seen != nil { // the stored bytes are compared, because they are read back as they were written
 		before, err := providers.Encode(*seen)
-		w = w.If("#data = :seen", kv.Item{":seen": kv.B(before)}).Named("#data", "data").Unless(err)
+		w, unchanged = w.Unless(err), kv.Is("data", before)
 	}
-	return s.table.Commit(ctx, w, setups.Raise(account))
+	return s.table.Commit(ctx, w.If(unchanged).Else(eligibility.ErrMoved), setups.Raise(account))
 }
 
 // DeleteProvider removes a provider; one that is not there is removed already.

@@ -16,7 +16,7 @@ type Store struct{ table *kv.Table }
 // New returns the versions of a table.
 func New(table *kv.Table) *Store { return &Store{table} }
 
-const setupSK = "SETUP"
+func setupKey(account string) kv.Key { return kv.Key{PK: kv.Account(account), SK: "SETUP"} }
 
 type setupRow struct {
 	PK      string   `dynamodbav:"PK"`
@@ -34,7 +34,7 @@ type Set struct {
 // Raise returns the write that raises the version of an account. It belongs to the transaction of each change of
 // what the account has set.
 func Raise(account string) kv.Write {
-	return kv.Update(kv.Account(account), setupSK, "ADD version :one", "", kv.Item{":one": kv.N(1)}, nil)
+	return kv.Update(setupKey(account)).Add("version", 1)
 }
 
 var errUnchanged = errors.New("store: the account has set nothing")
@@ -42,7 +42,7 @@ var errUnchanged = errors.New("store: the account has set nothing")
 // Read reads the row of an account.
 func (s *Store) Read(ctx context.Context, account string) (Set, error) {
 	var row setupRow
-	err := s.table.Get(ctx, kv.Account(account), setupSK, &row, errUnchanged)
+	err := s.table.Get(ctx, setupKey(account), &row, errUnchanged)
 	if errors.Is(err, errUnchanged) {
 		return Set{}, nil
 	}
@@ -52,14 +52,9 @@ func (s *Store) Read(ctx context.Context, account string) (Set, error) {
 // Want returns the write that raises the version of an account as it was read, and names the events of which its
 // hooks are told.
 func Want(account string, was Set, events []string) kv.Write {
-	condition, values := "version = :seen", kv.Item{":one": kv.N(1), ":seen": kv.N(was.Version)}
-	if was.Version == 0 {
-		condition = "attribute_not_exists(version)"
-		delete(values, ":seen")
+	w := Raise(account).If(kv.Unchanged("version", was.Version)).Else(fault.ErrMoved)
+	if len(events) == 0 {
+		return w.Remove("hooks")
 	}
-	change := "ADD version :one REMOVE hooks"
-	if len(events) > 0 {
-		change, values[":hooks"] = "ADD version :one SET hooks = :hooks", kv.List(events)
-	}
-	return kv.Update(kv.Account(account), setupSK, change, condition, values, fault.ErrMoved)
+	return w.Set("hooks", events)
 }

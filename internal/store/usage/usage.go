@@ -56,35 +56,22 @@ var errManyAgents = errors.New("store: the row counts as many agents as it may")
 
 // counting returns the update that counts a turn.
 func counting(account string, at time.Time, shard int, turn usage.Turn) kv.Write {
-	names, values := map[string]string{}, kv.Item{}
-	var adds []string
-	add := func(name string, v kv.Value) {
-		n := strconv.Itoa(len(adds))
-		names["#n"+n], values[":v"+n] = name, v
-		adds = append(adds, "#n"+n+" :v"+n)
-	}
+	w := kv.Update(kv.Key{PK: usageKey(account), SK: dayKey(at, shard)}).Else(errManyAgents)
 	for name, by := range turn.Counters() {
-		add(name, kv.N(by))
+		w = w.Add(kv.Path(name), by)
 	}
-	if turn.Agent != "" {
-		for name, by := range turn.AgentCounters(turn.Agent) {
-			add(name, kv.N(by))
-		}
+	if turn.Agent == "" {
+		return w
 	}
-	set, condition := "", ""
-	if turn.Agent != "" && turn.Agent != usage.Other {
-		add(agentsSet, kv.Strings(turn.Agent))
-		names["#agents"], names["#since"] = agentsSet, usage.SinceCounter(turn.Agent)
-		values[":agent"], values[":most"] = kv.S(turn.Agent), kv.N(usage.MostAgents)
-		values[":at"] = kv.N(kv.Millis(at))
-		set = "SET #since = if_not_exists(#since, :at) "
-		condition = "attribute_not_exists(#agents) OR contains(#agents, :agent) OR size(#agents) < :most"
+	for name, by := range turn.AgentCounters(turn.Agent) {
+		w = w.Add(kv.Path(name), by)
 	}
-	w := kv.Update(usageKey(account), dayKey(at, shard), set+"ADD "+strings.Join(adds, ", "), condition, values, errManyAgents)
-	for placeholder, attribute := range names {
-		w = w.Named(placeholder, attribute)
+	if turn.Agent == usage.Other {
+		return w
 	}
-	return w
+	since := kv.Path(usage.SinceCounter(turn.Agent))
+	return w.Add(agentsSet, kv.Strings(turn.Agent)).Set(since, since.IfMissing(at)).
+		If(kv.Any(kv.Missing(agentsSet), kv.Contains(agentsSet, turn.Agent), kv.Shorter(agentsSet, usage.MostAgents)))
 }
 
 // Days returns the account's days from a date on, in order.

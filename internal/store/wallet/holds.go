@@ -22,9 +22,8 @@ func (s *Store) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) err
 	if h.Spent {
 		most = spentHolds
 	}
-	c := newChange()
-	c.need("attribute_not_exists(" + c.at("holds", h.ID) + ")")
-	c.need("size(" + c.at("holds") + ") < " + c.number(int64(most)))
+	c := newChange(h.Account)
+	c.need(kv.Missing(holdPath(h.ID)), kv.Shorter("holds", int64(most)))
 	c.due(h.Account, h.Deadline)
 	for _, p := range h.Parts {
 		c.take(p, h.At)
@@ -55,7 +54,7 @@ func (s *Store) Extend(ctx context.Context, h credit.Hold, more credit.Part, mic
 		longer := h.With(more)
 		longer.Micros += micros
 		longer.Version++
-		c := newChange()
+		c := newChange(h.Account)
 		c.needHold(h)
 		c.take(more, at)
 		if err := c.keep(longer, micros, l); err != nil {
@@ -84,8 +83,7 @@ func (s *Store) Extend(ctx context.Context, h credit.Hold, more credit.Part, mic
 
 // needHold needs a hold as it was last written.
 func (c *change) needHold(h credit.Hold) {
-	c.need(c.at("holds", h.ID, "nonce") + " = " + c.value(kv.S(h.Nonce)))
-	c.need(c.at("holds", h.ID, "n") + " = " + c.number(int64(h.Version)))
+	c.need(kv.Is(holdPath(h.ID).Of("nonce"), h.Nonce), kv.Is(holdPath(h.ID).Of("n"), h.Version))
 }
 
 // keep stores a hold and counts its new money, within the limits.
@@ -95,11 +93,7 @@ func (c *change) keep(h credit.Hold, micros int64, l credit.Limits) error {
 			return credit.ErrBudget
 		}
 	}
-	it, err := kv.Encode(holdOf(h))
-	if err != nil {
-		return err
-	}
-	c.set(c.at("holds", h.ID), c.value(kv.M(it)))
+	c.set(holdPath(h.ID), holdOf(h))
 	c.spend(h.At, micros)
 	c.limit(h.At, micros, l)
 	return nil
@@ -141,7 +135,7 @@ func (c *change) end(h credit.Hold, charge *credit.Turn) (micros int64) {
 		used, micros = charge.Charged, charge.Micros
 	}
 	c.needHold(h)
-	c.remove(c.at("holds", h.ID))
+	c.remove(holdPath(h.ID))
 	for i, share := range h.Spread(used) {
 		p := h.Parts[i]
 		c.charge(p.SessionID, p.Tokens-share, share)
@@ -159,7 +153,7 @@ const mostEnds = 64
 func (s *Store) end(ctx context.Context, h credit.Hold, charge *credit.Turn) error {
 	var seen *walletRow
 	for range mostEnds {
-		c := newChange()
+		c := newChange(h.Account)
 		low := c.watch(seen, h.At, h, c.end(h, charge))
 		row, done, err := s.tell(ctx, h.Account, h.At, c, low)
 		if err != nil || done {

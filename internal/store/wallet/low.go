@@ -47,18 +47,16 @@ func (p period) isDay() bool { return strings.HasPrefix(p.name, "D") }
 
 // note has a change say that a period is low, unless it was said before.
 func (c *change) note(p period) {
-	at, said := c.noted(p)
-	c.set(at, said)
-	c.need("attribute_not_exists(" + at + ") OR " + at + " < " + said)
+	c.set(p.noted(), mark(p))
+	c.need(kv.Any(kv.Missing(p.noted()), kv.Less(p.noted(), mark(p))))
 }
 
-// noted returns the attribute in which it is said that a period is low, and its value.
-func (c *change) noted(p period) (at, said string) {
-	name := "low_month"
+// noted returns the attribute in which it is said that a period is low.
+func (p period) noted() kv.Path {
 	if p.isDay() {
-		name = "low_day"
+		return "low_day"
 	}
-	return c.at(name), c.value(kv.S(mark(p)))
+	return "low_month"
 }
 
 // watch finds the limits that become low when micros are added to the spending at the end of a hold. The change notes
@@ -66,24 +64,24 @@ func (c *change) noted(p period) (at, said string) {
 // as it was read. A wallet that was not read (nil) is taken for one in which no limit becomes low.
 func (c *change) watch(row *walletRow, at time.Time, h credit.Hold, micros int64) (low []hook.BudgetData) {
 	for _, p := range limited(at, h.Limits) {
-		spent, most := c.at("spent", p.name), p.most-max(p.most/lowShare, h.Worst) // that is not low
-		none := ""
+		spent, most := spentPath(p.name), p.most-max(p.most/lowShare, h.Worst) // that is not low
 		if row == nil || row.isToldOf(p) || row.Spent[p.name]+micros <= most {
-			if micros <= most {
-				none = "attribute_not_exists(" + spent + ") OR "
-			}
-			note, said := c.noted(p)
-			c.need(none + spent + " <= " + c.number(most-micros) + " OR " + note + " >= " + said)
+			c.need(kv.Any(noneIf(micros <= most, spent), kv.AtMost(spent, most-micros), kv.AtLeast(p.noted(), mark(p))))
 			continue
 		}
-		if micros > most {
-			none = "attribute_not_exists(" + spent + ") OR "
-		}
-		c.need(none + spent + " > " + c.number(most-micros))
+		c.need(kv.Any(noneIf(micros > most, spent), kv.Greater(spent, most-micros)))
 		c.note(p)
 		low = append(low, p.budgetOf(row.Spent[p.name]+micros))
 	}
 	return low
+}
+
+// noneIf is, on a condition, met by a wallet in which nothing was spent in a period.
+func noneIf(on bool, spent kv.Path) kv.Condition {
+	if on {
+		return kv.Missing(spent)
+	}
+	return kv.Condition{}
 }
 
 // watchBalance returns the data of the message that the balance is low, when a movement of credits makes it low. The
@@ -91,22 +89,22 @@ func (c *change) watch(row *walletRow, at time.Time, h credit.Hold, micros int64
 func (c *change) watchBalance(row walletRow, e credit.Entry) []hook.BudgetData {
 	switch {
 	case e.Amount > 0 && e.Kind != credit.KindRefund:
-		c.set(c.at("full"), c.at("balance")+" + "+c.number(e.Amount))
+		c.set("full", kv.Path("balance").Plus(e.Amount))
 		return nil
 	case e.Amount >= 0 || row.Full == 0:
 		return nil
 	}
-	c.need(c.at("full") + " = " + c.number(row.Full))
-	balance, least := c.at("balance"), (row.Full+lowShare-1)/lowShare // that is not low
+	c.need(kv.Is("full", row.Full))
+	least := (row.Full + lowShare - 1) / lowShare // that is not low
 	switch after := row.Balance + e.Amount; {
 	case after >= least:
-		c.need(balance + " >= " + c.number(least-e.Amount))
+		c.need(kv.AtLeast("balance", least-e.Amount))
 		return nil
 	case row.Balance < least:
-		c.need(balance + " < " + c.number(least))
+		c.need(kv.Less("balance", least))
 		return nil
 	default:
-		c.need(balance + " BETWEEN " + c.number(least) + " AND " + c.number(least-e.Amount-1))
+		c.need(kv.Between("balance", least, least-e.Amount-1))
 		return []hook.BudgetData{{Budget: "credits", Left: after, Of: row.Full, Path: hook.CreditsPath}}
 	}
 }
@@ -135,7 +133,7 @@ func (s *Store) tell(ctx context.Context, account string, at time.Time, c *chang
 	if len(told) == 0 {
 		return s.try(ctx, account, c)
 	}
-	err = s.table.Commit(ctx, append(told, c.write(account, fault.ErrMoved))...)
+	err = s.table.Commit(ctx, append(told, c.write.Else(fault.ErrMoved))...)
 	if err == nil {
 		return walletRow{}, true, nil
 	}

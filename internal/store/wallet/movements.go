@@ -31,11 +31,11 @@ func (s *Store) Refund(ctx context.Context, account string, e credit.Entry) erro
 	return retry.Do(ctx, func() error {
 		return s.movement(ctx, account, e, s.table.Commit, func(c *change, row walletRow) {
 			if _, has := row.Sessions[e.SessionID]; !has {
-				c.need("attribute_not_exists(" + c.at("sessions", e.SessionID) + ")")
+				c.need(kv.Missing(sessionPath(e.SessionID)))
 				return
 			}
-			c.set(c.at("sessions", e.SessionID, "closed"), c.value(kv.Bool(true)))
-			c.need("attribute_exists(" + c.at("sessions", e.SessionID) + ")")
+			c.set(sessionPath(e.SessionID).Of("closed"), true)
+			c.need(kv.Exists(sessionPath(e.SessionID)))
 		})
 	})
 }
@@ -46,25 +46,22 @@ func (s *Store) BuySession(ctx context.Context, account string, bought credit.Se
 		row.Sessions[bought.ID], row.Last = sessionOf(bought), bought.ID
 		f := foldOf(row, e.At)
 		for _, id := range f.gone { // each is as it was read, so nothing holds it
-			was := row.Sessions[id]
-			c.remove(c.at("sessions", id))
-			c.need(c.at("sessions", id, "room") + " = " + c.number(int64(was.Free)))
-			c.need(c.at("sessions", id, "used") + " = " + c.number(int64(was.Used)))
+			was, of := row.Sessions[id], sessionPath(id)
+			c.remove(of)
+			c.need(kv.Is(of.Of("room"), was.Free), kv.Is(of.Of("used"), was.Used))
 		}
 		stored := row.Sessions[bought.ID]
 		switch {
 		case f.heir == bought.ID:
 			stored.Free, stored.Tokens = stored.Free+f.carried, stored.Tokens+f.carried
 		case f.carried > 0:
-			c.add(int64(f.carried), "sessions", f.heir, "room")
-			c.add(int64(f.carried), "sessions", f.heir, "tokens")
-			c.need("attribute_not_exists(" + c.at("sessions", f.heir, "closed") + ")")
+			heir := sessionPath(f.heir)
+			c.add(heir.Of("room"), int64(f.carried))
+			c.add(heir.Of("tokens"), int64(f.carried))
+			c.need(kv.Missing(heir.Of("closed")))
 		}
-		it, err := kv.Encode(stored)
-		if err == nil { // a struct of numbers
-			c.set(c.at("sessions", bought.ID), c.value(kv.M(it)))
-		}
-		c.need("attribute_not_exists(" + c.at("sessions", bought.ID) + ")")
+		c.set(sessionPath(bought.ID), stored)
+		c.need(kv.Missing(sessionPath(bought.ID)))
 	})
 }
 
@@ -82,23 +79,22 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, co
 	if _, has := row.Sessions[e.SessionID]; has && e.Kind == credit.KindSession {
 		return credit.ErrAlreadyWritten
 	}
-	c := newChange()
-	c.add(e.Amount, "balance")
-	c.add(1, "entries")
+	c := newChange(account)
+	c.add("balance", e.Amount)
+	c.add("entries", 1)
 	if e.Amount < 0 {
-		c.need(c.at("balance") + " >= " + c.number(-e.Amount))
+		c.need(kv.AtLeast("balance", -e.Amount))
 	}
 	if e.Kind == credit.KindSession {
-		c.set(c.at("last_session"), c.value(kv.S(e.SessionID)))
+		c.set("last_session", e.SessionID)
 	}
 	c.dueSoon(account, row, e.At.Add(auditWait))
 	low := c.watchBalance(row, e)
 	more(c, row)
-	put := kv.Put(rowOfEntry(account, e), "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
-	writes := []kv.Write{put, c.write(account, fault.ErrMoved)}
+	writes := []kv.Write{kv.Insert(rowOfEntry(account, e)).Else(credit.ErrAlreadyWritten), c.write.Else(fault.ErrMoved)}
 	if e.Key != "" {
-		guard := kv.Put(onceRow{PK: walletKey(account), SK: onceSK(e.Key), Entry: e.ID}, "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
-		writes = append([]kv.Write{guard}, writes...)
+		guard := kv.Insert(onceRow{PK: partition(account), SK: onceSK(e.Key), Entry: e.ID})
+		writes = append([]kv.Write{guard.Else(credit.ErrAlreadyWritten)}, writes...)
 	}
 	told, err := s.messages(ctx, account, e.At, low)
 	if err != nil {
@@ -114,7 +110,7 @@ func (s *Store) short(ctx context.Context, account string, e credit.Entry) error
 		keys = append(keys, onceSK(e.Key))
 	}
 	for _, sk := range keys {
-		if it, err := s.table.Row(ctx, walletKey(account), sk); err != nil || it != nil {
+		if it, err := s.table.Row(ctx, kv.Key{PK: partition(account), SK: sk}); err != nil || it != nil {
 			return cmp.Or(err, credit.ErrAlreadyWritten)
 		}
 	}
@@ -127,8 +123,8 @@ func (c *change) dueSoon(account string, row walletRow, at time.Time) {
 		c.due(account, at)
 		return
 	}
-	c.set("DuePK", c.value(kv.S(kv.DueList(dueWallets, account))))
-	c.set("DueSK", c.value(kv.S(kv.At(at, account))))
+	c.set("DuePK", kv.DueList(dueWallets, account))
+	c.set("DueSK", kv.At(at, account))
 }
 
 // fold is how a wallet with too many sessions gets fewer of them.

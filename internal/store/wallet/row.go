@@ -10,9 +10,6 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// walletSK is the sort key of the row of a wallet.
-const walletSK = "WALLET"
-
 // walletRow is a wallet: everything that the rules of a hold compare is in this one row, so that taking a hold is
 // one conditional write.
 type walletRow struct {
@@ -69,7 +66,10 @@ type part struct {
 	Tokens    int    `dynamodbav:"tokens"`
 }
 
-func walletKey(account string) string { return kv.Account(account) + "#W" }
+// partition is that of the rows of a wallet.
+func partition(account string) string { return kv.Account(account) + "#W" }
+
+func walletKey(account string) kv.Key { return kv.Key{PK: partition(account), SK: "WALLET"} }
 
 // readRow decodes a wallet. A hold that cannot be read is left out; its error is in broken, by the id of its turn.
 func readRow(it kv.Item) (row walletRow, broken map[string]error, err error) {

@@ -35,20 +35,23 @@ type turnRow struct {
 	Hold string `dynamodbav:"hold,omitempty"`
 }
 
-// recordOf returns the write of a turn's record, when it has none.
+func turnKey(account, id string) kv.Key { return kv.Key{PK: partition(account), SK: "U#" + id} }
+
+// recordOf returns the write of a turn's record.
 func recordOf(account, nonce string, turn credit.Turn) kv.Write {
 	data, err := turns.Encode(turn)
+	key := turnKey(account, turn.ID)
 	return kv.Put(turnRow{
-		PK: walletKey(account), SK: "U#" + turn.ID, Data: data, TTL: turn.At.Add(turnsKept).Unix(), Outcome: turn.Outcome, Hold: nonce,
-	}, "attribute_not_exists(PK)", credit.ErrAlreadyWritten).Unless(err)
+		PK: key.PK, SK: key.SK, Data: data, TTL: turn.At.Add(turnsKept).Unix(), Outcome: turn.Outcome, Hold: nonce,
+	}).Else(credit.ErrAlreadyWritten).Unless(err)
 }
 
 // record writes the record of a turn, once, and returns the one that is there then. The record that an earlier hold
 // of the turn was released gives way.
 func (s *Store) record(ctx context.Context, account, nonce string, turn credit.Turn) (kept turnRow, mine bool, err error) {
-	write := recordOf(account, nonce, turn)
+	write, condition := recordOf(account, nonce, turn), kv.Missing("PK")
 	for {
-		it, done, err := s.tryRecord(ctx, account, write, turn)
+		it, done, err := s.tryRecord(ctx, account, write.If(condition), turn)
 		if err != nil || done {
 			return kept, true, err
 		}
@@ -59,7 +62,7 @@ func (s *Store) record(ctx context.Context, account, nonce string, turn credit.T
 		if kept.Outcome != credit.OutcomeReleased || kept.Hold == nonce {
 			return kept, false, nil
 		}
-		write = write.If(ifReleased(kept.Hold)).Named("#hold", "hold")
+		condition = isReleased(kept.Hold)
 	}
 }
 
@@ -70,13 +73,13 @@ func isOfRun(turn credit.Turn) bool { return turn.RunID != "" && turn.Micros != 
 // It returns the record that is there when it does not hold.
 func (s *Store) tryRecord(ctx context.Context, account string, write kv.Write, turn credit.Turn) (kv.Item, bool, error) {
 	if isOfRun(turn) {
-		switch err := s.commitRecord(ctx, account, turn, write.Otherwise(credit.ErrAlreadyWritten)); {
+		switch err := s.commitRecord(ctx, account, turn, write); {
 		case err == nil:
 			return nil, true, nil
 		case !errors.Is(err, credit.ErrAlreadyWritten):
 			return nil, false, err
 		}
-		it, err := s.table.Row(ctx, walletKey(account), "U#"+turn.ID)
+		it, err := s.table.Row(ctx, turnKey(account, turn.ID))
 		return it, false, err
 	}
 	failpoint.Verb("", "(*Store)", "before")
@@ -105,9 +108,9 @@ func (s *Store) commitRecord(ctx context.Context, account string, turn credit.Tu
 	return s.table.Commit(ctx, writes...)
 }
 
-// ifReleased is the condition that a record says that a hold was released.
-func ifReleased(nonce string) (string, kv.Item) {
-	return "outcome = :released AND #hold = :nonce", kv.Item{":released": kv.S(credit.OutcomeReleased), ":nonce": kv.S(nonce)}
+// isReleased is the condition that a record says that a hold was released.
+func isReleased(nonce string) kv.Condition {
+	return kv.All(kv.Is("outcome", credit.OutcomeReleased), kv.Is("hold", nonce))
 }
 
 // Settle writes the record of a turn, and then ends its hold. A crash between the two leaves a hold whose record
@@ -154,8 +157,8 @@ func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn)
 		if err != nil {
 			return err
 		}
-		record := recordOf(h.Account, h.Nonce, turn).If(ifReleased(h.Nonce)).Named("#hold", "hold")
-		c := newChange()
+		record := recordOf(h.Account, h.Nonce, turn).If(isReleased(h.Nonce))
+		c := newChange(h.Account)
 		var low []hook.BudgetData
 		if stored, has := row.hold(h.Account, h.ID); has && stored.Nonce == h.Nonce {
 			low = c.watch(&row, stored.At, stored, c.end(stored, &turn))
@@ -168,8 +171,8 @@ func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn)
 			return err
 		}
 		writes := append([]kv.Write{record}, told...)
-		if !c.isEmpty() {
-			writes = append(writes, c.write(h.Account, fault.ErrMoved))
+		if !c.write.IsEmpty() {
+			writes = append(writes, c.write.Else(fault.ErrMoved))
 		}
 		return s.commitRecord(ctx, h.Account, turn, writes...)
 	})
@@ -177,12 +180,11 @@ func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn)
 
 // chargeLate charges a turn that holds nothing any more. A session that the wallet has no more is not charged.
 func (c *change) chargeLate(row walletRow, h credit.Hold, turn credit.Turn) {
-	nonce := c.at("holds", h.ID, "nonce")
-	c.need("attribute_not_exists(" + c.at("holds", h.ID) + ") OR " + nonce + " <> " + c.value(kv.S(h.Nonce)))
+	c.need(kv.Any(kv.Missing(holdPath(h.ID)), kv.IsNot(holdPath(h.ID).Of("nonce"), h.Nonce)))
 	for i, used := range h.WithoutTokens().Spread(turn.Charged) {
 		id := h.Parts[i].SessionID
 		if _, has := row.Sessions[id]; has && used > 0 {
-			c.need("attribute_exists(" + c.at("sessions", id) + ")")
+			c.need(kv.Exists(sessionPath(id)))
 			c.charge(id, -used, used)
 		}
 	}
@@ -214,7 +216,7 @@ func releasedTurn(h credit.Hold) credit.Turn {
 
 // Recorded reports whether the usage of a turn was recorded.
 func (s *Store) Recorded(ctx context.Context, account, id string) (bool, error) {
-	it, err := s.table.Row(ctx, walletKey(account), "U#"+id)
+	it, err := s.table.Row(ctx, turnKey(account, id))
 	if err != nil || it == nil {
 		return false, err
 	}
@@ -229,7 +231,7 @@ const turnsPage = 500
 // Turns calls f for the turns from a time to before another, the newest first,
 // until it returns false.
 func (s *Store) Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
-	span := kv.Rows(walletKey(account), "U#")
+	span := kv.Rows(partition(account), "U#")
 	span.Newest, span.From, span.To = true, "U#"+ids.First(from), "U#"+ids.First(to)
 	return s.table.Each(ctx, span, turnsPage, func(it kv.Item) (bool, error) {
 		var row turnRow

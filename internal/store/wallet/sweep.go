@@ -62,7 +62,7 @@ func (s *Store) AddUp(ctx context.Context, account string) (credit.Audit, error)
 		if err != nil {
 			return credit.Audit{}, err
 		}
-		items, err := s.table.Read(ctx, kv.Rows(walletKey(account), "L#"), 0)
+		items, err := s.table.Read(ctx, kv.Rows(partition(account), "L#"), 0)
 		if err != nil {
 			return credit.Audit{}, err
 		}
@@ -88,15 +88,14 @@ func (s *Store) Leave(ctx context.Context, account string, audited int64, at tim
 	if err != nil {
 		return err
 	}
-	c := newChange()
-	c.need(c.at("entries") + " = " + c.number(audited))
-	c.need("DueSK = " + c.value(kv.S(row.DueSK)))
+	c := newChange(account)
+	c.need(kv.Is("entries", audited), kv.Is("DueSK", row.DueSK))
 	if row.Audited != audited {
-		c.set(c.at("audited"), c.number(audited))
+		c.set("audited", audited)
 	}
 	c.clean(row, at)
 	c.next(row, account, len(broken) > 0, at)
-	if c.isEmpty() {
+	if c.write.IsEmpty() {
 		return nil
 	}
 	_, _, err = s.try(ctx, account, c)
@@ -107,9 +106,8 @@ func (s *Store) Leave(ctx context.Context, account string, audited int64, at tim
 // ended keeps the wallet due.
 func (c *change) next(row walletRow, account string, broken bool, at time.Time) {
 	if len(row.Holds) == 0 && !broken {
-		c.remove("DuePK")
-		c.remove("DueSK")
-		c.need("size(" + c.at("holds") + ") = " + c.number(0))
+		c.remove("DuePK", "DueSK")
+		c.need(kv.Shorter("holds", 1))
 		return
 	}
 	var first int64
@@ -119,7 +117,7 @@ func (c *change) next(row walletRow, account string, broken bool, at time.Time) 
 		}
 	}
 	if !broken && first > kv.Millis(at) {
-		c.set("DueSK", c.value(kv.S(kv.At(kv.Time(first), account))))
+		c.set("DueSK", kv.At(kv.Time(first), account))
 	}
 }
 
@@ -128,12 +126,12 @@ func (c *change) clean(row walletRow, at time.Time) {
 	n := 0
 	for id, s := range row.Sessions {
 		if s.ExpiresAt <= kv.Millis(at.Add(-sessionsKept)) && !row.isNamed(id) && n < foldMost {
-			c.remove(c.at("sessions", id))
+			c.remove(sessionPath(id))
 			n++
 		}
 	}
 	for _, period := range row.pastPeriods(at) {
-		c.remove(c.at("spent", period))
+		c.remove(spentPath(period))
 	}
 }
 

@@ -25,7 +25,7 @@ func ledgerIndex(account string) string { return kv.Account(account) + "#LEDGER"
 // read returns a wallet as the last write left it; an empty one when there is none. A hold that cannot be read has an
 // error in broken.
 func (s *Store) read(ctx context.Context, account string) (row walletRow, broken map[string]error, err error) {
-	it, err := s.table.Row(ctx, walletKey(account), walletSK)
+	it, err := s.table.Row(ctx, walletKey(account))
 	if it == nil || err != nil {
 		return walletRow{Sessions: map[string]session{}}, nil, err
 	}
@@ -35,7 +35,7 @@ func (s *Store) read(ctx context.Context, account string) (row walletRow, broken
 // opened returns the wallet of an account, which gets one when it has none.
 func (s *Store) opened(ctx context.Context, account string) (walletRow, error) {
 	for {
-		it, err := s.table.Row(ctx, walletKey(account), walletSK)
+		it, err := s.table.Row(ctx, walletKey(account))
 		if err != nil {
 			return walletRow{}, err
 		}
@@ -51,10 +51,11 @@ func (s *Store) opened(ctx context.Context, account string) (walletRow, error) {
 
 // open makes the wallet of an account, unless it has one.
 func (s *Store) open(ctx context.Context, account string) error {
+	key := walletKey(account)
 	empty := walletRow{
-		Format: kv.Format, PK: walletKey(account), SK: walletSK, Sessions: map[string]session{}, Holds: map[string]hold{}, Spent: map[string]int64{},
+		Format: kv.Format, PK: key.PK, SK: key.SK, Sessions: map[string]session{}, Holds: map[string]hold{}, Spent: map[string]int64{},
 	}
-	return s.table.Do(ctx, kv.Put(empty, "attribute_not_exists(PK)", nil))
+	return s.table.Do(ctx, kv.Insert(empty))
 }
 
 // Standing reads the balance, the sessions and the spending of an account.
@@ -84,7 +85,7 @@ type entryRow struct {
 
 func rowOfEntry(account string, e credit.Entry) entryRow {
 	return entryRow{
-		PK: walletKey(account), SK: "L#" + e.ID, ListPK: ledgerIndex(account), ListSK: kv.At(e.At, e.ID),
+		PK: partition(account), SK: "L#" + e.ID, ListPK: ledgerIndex(account), ListSK: kv.At(e.At, e.ID),
 		ID: e.ID, Kind: string(e.Kind), Amount: e.Amount, Actor: e.Actor, Reason: e.Reason, SessionID: e.SessionID, Of: e.Of,
 		Until: kv.Millis(e.Until), At: kv.Millis(e.At),
 	}
@@ -100,7 +101,7 @@ func (row entryRow) entry() credit.Entry {
 // Entry returns a ledger entry.
 func (s *Store) Entry(ctx context.Context, account, id string) (credit.Entry, error) {
 	var row entryRow
-	err := s.table.Get(ctx, walletKey(account), "L#"+id, &row, credit.ErrEntryNotFound)
+	err := s.table.Get(ctx, kv.Key{PK: partition(account), SK: "L#" + id}, &row, credit.ErrEntryNotFound)
 	return row.entry(), err
 }
 
@@ -134,7 +135,7 @@ func onceSK(key string) string { return "K#" + ids.Hash(key) }
 // EntryOf returns the entry that a key moved.
 func (s *Store) EntryOf(ctx context.Context, account, key string) (credit.Entry, error) {
 	var row onceRow
-	if err := s.table.Get(ctx, walletKey(account), onceSK(key), &row, credit.ErrEntryNotFound); err != nil {
+	if err := s.table.Get(ctx, kv.Key{PK: partition(account), SK: onceSK(key)}, &row, credit.ErrEntryNotFound); err != nil {
 		return credit.Entry{}, err
 	}
 	return s.Entry(ctx, account, row.Entry)
