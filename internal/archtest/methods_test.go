@@ -30,10 +30,6 @@ var (
 		"infra/localaws/stepfunctions.Engine":     61,
 		"infra/localaws/stepfunctions.transition": 59,
 		"infra/localaws/template.reader":          59,
-		"internal/store/announce.Chats":           55,
-		"internal/store/announce.Runs":            48,
-		"internal/store/chats.Store":              53,
-		"internal/store/runs.Store":               46,
 	}
 	// longLists are the functions with more parameters.
 	longLists = map[string]int{}

@@ -59,7 +59,7 @@ func Files(w World, e Environment, open func(Opening) AllFiles) (http.Handler, e
 	mark := func(ctx context.Context, p files.Place) error {
 		return s.stores.Chats.MarkFiles(ctx, p.Account, p.Project, p.Chat)
 	}
-	all := open(Opening{s.world, c.Bucket, int64(c.FilesMB) << 20, s.stores.Kept, FileNeeds{s.stores.Chats, s.stores.Runs, s.stores.Jobs}, mark, s.log})
+	all := open(Opening{s.world, c.Bucket, int64(c.FilesMB) << 20, s.stores.Kept, FileNeeds{s.stores.Gone, s.stores.Runs, s.stores.Jobs}, mark, s.log})
 	calls := gateway.NewFunction(func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 		return call.Serve(ctx, all, event)
 	})

@@ -29,7 +29,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	hooks := &hook.Sweeper{Store: s.stores.Hooks, Send: outbound.NewHooks(s.world.outbound(hookTimeout)), NewID: w.IDs.New, Now: w.Now, Log: s.log}
 	chats := &conversation.Sweeper{Store: s.stores.Chats, Notice: turn.LeftNotice, IDs: w.IDs, Now: w.Now, Log: s.log}
 	workspaces := s.filesClient(c.Workspace)
-	gone := &conversation.FilesSweeper{Store: s.stores.Chats, Now: w.Now, Log: s.log, Clear: func(ctx context.Context, g conversation.Gone) error {
+	gone := &conversation.FilesSweeper{Store: s.stores.Gone, Chats: s.stores.Chats, Now: w.Now, Log: s.log, Clear: func(ctx context.Context, g conversation.Gone) error {
 		return workspaces.Clear(ctx, files.PlaceOf(g.Account, g.ProjectID, g.ChatID))
 	}}
 	all := []sweep.Counted{

@@ -22,15 +22,19 @@ type GoneStore interface {
 	WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Gone], error)
 	// PutOffFiles sets when the files are due again.
 	PutOffFiles(ctx context.Context, g Gone, until time.Time) error
-	// ReleaseChats takes the chats out of a project that is deleted.
-	ReleaseChats(ctx context.Context, account, project string) error
 	// WithoutFiles notes that the files are deleted, too, and the chats released.
 	WithoutFiles(ctx context.Context, g Gone, at time.Time) error
+}
+
+// Releaser takes the chats out of a project that is deleted.
+type Releaser interface {
+	ReleaseChats(ctx context.Context, account, project string) error
 }
 
 // FilesSweeper deletes the files of deleted projects and chats, and takes the chats out of such projects.
 type FilesSweeper struct {
 	Store GoneStore
+	Chats Releaser
 	Clear func(ctx context.Context, g Gone) error // deletes the files. It may be repeated
 	Now   func() time.Time
 	Log   *slog.Logger
@@ -58,7 +62,7 @@ func (s *FilesSweeper) clear(ctx context.Context, g Gone) error {
 		return err
 	}
 	if g.ProjectID != "" {
-		if err := s.Store.ReleaseChats(ctx, g.Account, g.ProjectID); err != nil {
+		if err := s.Chats.ReleaseChats(ctx, g.Account, g.ProjectID); err != nil {
 			return err
 		}
 	}

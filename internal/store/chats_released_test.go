@@ -58,7 +58,7 @@ func TestADeletedProjectLetsItsChatsGo(t *testing.T) {
 	if err := w.Store.Chats.CreateChat(ctx, account, late); err != nil {
 		t.Fatal(err)
 	}
-	sweeper := &conversation.FilesSweeper{Store: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(context.Context, conversation.Gone) error {
+	sweeper := &conversation.FilesSweeper{Store: w.Store.Gone, Chats: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(context.Context, conversation.Gone) error {
 		t.Error("it had no files")
 		return nil
 	}}

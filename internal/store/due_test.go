@@ -62,7 +62,7 @@ func dueLists(s store.Stores) []dueList {
 		listOf("HOOKS", func(id string) planted { return planted{PK: acme + "#H#" + id, SK: "D#d"} }, s.Hooks.DueHooks),
 		listOf("HOOKS", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#OUTBOX", SK: "T#t"} }, s.Hooks.DueHooks),
 		listOf("ANSWERING", func(id string) planted { return planted{PK: kv.Chat("acme", "c"), SK: "ANSWER#" + id, Until: 1} }, s.Chats.LeftAnswers),
-		listOf("GONE", func(id string) planted { return planted{PK: acme, SK: "GONE##" + id, Chat: id} }, s.Chats.WithFiles),
+		listOf("GONE", func(id string) planted { return planted{PK: acme, SK: "GONE##" + id, Chat: id} }, s.Gone.WithFiles),
 		listOf("ABSENT", func(id string) planted { return planted{PK: acme, SK: "SERVER#" + id, ID: id} }, s.Registry.Absent),
 		listOf("WALLET", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#W", SK: "WALLET"} }, s.Wallet.DueWallets),
 	}

@@ -38,16 +38,16 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleted, err := w.Store.Chats.Deleted(t.Context(), account)
+	deleted, err := w.Store.Gone.Deleted(t.Context(), account)
 	if want := []conversation.Gone{{Account: account, ChatID: w.Chat.ID}, {Account: account, ProjectID: "p"}}; err != nil || !slices.Equal(deleted, want) {
 		t.Errorf("%+v, %v", deleted, err)
 	}
-	if deleted, err := w.Store.Chats.Deleted(t.Context(), "other"); err != nil || deleted != nil {
+	if deleted, err := w.Store.Gone.Deleted(t.Context(), "other"); err != nil || deleted != nil {
 		t.Errorf("of another account: %+v, %v", deleted, err)
 	}
 	var cleared []conversation.Gone
 	broken := errors.New("the bucket does not answer")
-	sweeper := &conversation.FilesSweeper{Store: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
+	sweeper := &conversation.FilesSweeper{Store: w.Store.Gone, Chats: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
 		cleared = append(cleared, g)
 		if broken != nil && g.ProjectID != "" {
 			return broken
@@ -68,7 +68,7 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 		!slices.Contains(cleared, conversation.Gone{Account: account, ChatID: w.Chat.ID}) {
 		t.Errorf("%+v", cleared)
 	}
-	if deleted, err := w.Store.Chats.Deleted(t.Context(), account); err != nil || deleted != nil {
+	if deleted, err := w.Store.Gone.Deleted(t.Context(), account); err != nil || deleted != nil {
 		t.Errorf("after the sweep: %+v, %v", deleted, err)
 	}
 }
@@ -89,7 +89,7 @@ func TestPlacesThatAlwaysFailDoNotFillTheSweeps(t *testing.T) {
 	}
 	var tried []string
 	end := func() {}
-	sweeper := &conversation.FilesSweeper{Store: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
+	sweeper := &conversation.FilesSweeper{Store: w.Store.Gone, Chats: w.Store.Chats, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
 		tried = append(tried, g.ProjectID)
 		end()
 		if g.ProjectID == "p30" {
@@ -168,7 +168,7 @@ func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 		if err != nil || m.before != nil {
 			t.Fatalf("project %q: %v", project, err)
 		}
-		if list, err := w.Store.Chats.WithFiles(t.Context(), w.Clock(), 10); err != nil || len(list) != 1 || list[0].Key != want {
+		if list, err := w.Store.Gone.WithFiles(t.Context(), w.Clock(), 10); err != nil || len(list) != 1 || list[0].Key != want {
 			t.Errorf("project %q: %+v, %v", project, list, err)
 		}
 	}

@@ -122,7 +122,7 @@ var otherMethods = strings.Fields(`
 	router.Memory router.MemoryStats router.NotePause router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
 	chats.AddMessages chats.AddTold chats.AddNewMessages chats.Branch chats.ChatOfMessage chats.Rate chats.PutSummary chats.Summary chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked chats.FindChats chats.Replace
 	chats.DropAgent chats.Expire chats.LeftAnswers chats.Messages chats.NoteAsked chats.OpenSession chats.Project chats.Projects chats.Say chats.Session chats.SetAsking chats.Show
-	chats.Shown chats.Refused chats.WithFiles chats.Deleted chats.PutOffFiles chats.WithoutFiles chats.ReleaseChats chats.StopAsked chats.TakeAnswer chats.UpdateChat`)
+	chats.Shown chats.Refused chats.ReleaseChats chats.StopAsked chats.TakeAnswer chats.UpdateChat`)
 
 // TestEveryMethodIsASettingOrNot: a new method of a store with settings says what it is.
 func TestEveryMethodIsASettingOrNot(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"piloto/internal/store/access"
 	"piloto/internal/store/announce"
 	"piloto/internal/store/chats"
+	"piloto/internal/store/gone"
 	"piloto/internal/store/hooks"
 	"piloto/internal/store/jobs"
 	"piloto/internal/store/kept"
@@ -31,6 +32,8 @@ type (
 	AccessStore = access.Store
 	// ChatStore is the store of chats and projects, announced.
 	ChatStore = announce.Chats
+	// GoneStore is the store of deleted projects and chats of which something is left.
+	GoneStore = gone.Store
 	// HookStore is the store of hooks, of their outbox and of their deliveries.
 	HookStore = hooks.Store
 	// JobStore is the store of jobs, announced.
@@ -57,6 +60,7 @@ type Stores struct {
 
 	Access   *AccessStore
 	Chats    ChatStore
+	Gone     *GoneStore
 	Hooks    *HookStore
 	Jobs     JobStore
 	Kept     *kept.Store
@@ -86,7 +90,7 @@ func Over(t *kv.Table) Stores {
 	s := Stores{
 		Table:  t,
 		Access: access.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
-		Hooks: hooks.New(t), Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t), Kept: kept.New(t),
+		Gone: gone.New(t), Hooks: hooks.New(t), Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t), Kept: kept.New(t),
 		Chats: ChatStore{Store: chats.New(t), Notifier: realtime.Nobody},
 		Runs:  RunStore{Store: runs.New(t), Notifier: realtime.Nobody},
 		Jobs:  JobStore{Store: jobs.New(t), Notifier: realtime.Nobody},

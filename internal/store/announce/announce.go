@@ -26,8 +26,8 @@ type Chats struct {
 	Notifier realtime.Notifier
 }
 
-// messages announces messages that a commit added to a chat.
-func (c Chats) messages(ctx context.Context, account, chatID string, list []conversation.Message, err error) error {
+// say announces messages that a commit added to a chat.
+func say(ctx context.Context, c Chats, account, chatID string, list []conversation.Message, err error) error {
 	if err == nil {
 		c.Notifier.Notify(ctx, account, realtime.Said(chatID, list...)...)
 		failpoint.Verb("push", "Chats", "after")
@@ -36,7 +36,7 @@ func (c Chats) messages(ctx context.Context, account, chatID string, list []conv
 }
 
 // changed announces that something of a chat changed which is no message.
-func (c Chats) changed(ctx context.Context, account, chatID string, err error) error {
+func changed(ctx context.Context, c Chats, account, chatID string, err error) error {
 	if err == nil {
 		c.Notifier.Notify(ctx, account, realtime.Changed(chatID))
 		failpoint.Verb("push", "Chats", "after")
@@ -46,30 +46,30 @@ func (c Chats) changed(ctx context.Context, account, chatID string, err error) e
 
 // CreateChat implements httpapi.Store.
 func (c Chats) CreateChat(ctx context.Context, account string, chat conversation.Chat) error {
-	return c.changed(ctx, account, chat.ID, c.Store.CreateChat(ctx, account, chat))
+	return changed(ctx, c, account, chat.ID, c.Store.CreateChat(ctx, account, chat))
 }
 
 // UpdateChat implements httpapi.Store.
 func (c Chats) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	chat, err := c.Store.UpdateChat(ctx, account, id, change, at)
-	return chat, c.changed(ctx, account, id, err)
+	return chat, changed(ctx, c, account, id, err)
 }
 
 // DeleteChat implements httpapi.Store.
 func (c Chats) DeleteChat(ctx context.Context, account, id string) error {
-	return c.changed(ctx, account, id, c.Store.DeleteChat(ctx, account, id))
+	return changed(ctx, c, account, id, c.Store.DeleteChat(ctx, account, id))
 }
 
 // Branch implements conversation.Brancher.
 func (c Chats) Branch(ctx context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
 	chat, err := c.Store.Branch(ctx, account, b)
-	return chat, c.changed(ctx, account, chat.ID, err)
+	return chat, changed(ctx, c, account, chat.ID, err)
 }
 
 // Rate implements conversation.Rater.
 func (c Chats) Rate(ctx context.Context, account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
 	m, err := c.Store.Rate(ctx, account, chatID, messageID, f)
-	return m, c.changed(ctx, account, chatID, err)
+	return m, changed(ctx, c, account, chatID, err)
 }
 
 // AddMessages implements turn.Store.
@@ -78,7 +78,7 @@ func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, a
 	if !added {
 		return err
 	}
-	return c.messages(ctx, account, chatID, list, err)
+	return say(ctx, c, account, chatID, list, err)
 }
 
 // AddTold implements turn.Store.
@@ -87,17 +87,17 @@ func (c Chats) AddTold(ctx context.Context, account, chatID, title string, at ti
 	if !added {
 		return err
 	}
-	return c.messages(ctx, account, chatID, []conversation.Message{m}, err)
+	return say(ctx, c, account, chatID, []conversation.Message{m}, err)
 }
 
 // Say implements turn.Store.
 func (c Chats) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
-	return c.messages(ctx, account, chatID, []conversation.Message{m}, c.Store.Say(ctx, account, chatID, m))
+	return say(ctx, c, account, chatID, []conversation.Message{m}, c.Store.Say(ctx, account, chatID, m))
 }
 
 // Replace implements turn.Store.
 func (c Chats) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
-	return c.messages(ctx, account, chatID, withReplaced(replaced, list), c.Store.Replace(ctx, account, chatID, at, replaced, list...))
+	return say(ctx, c, account, chatID, withReplaced(replaced, list), c.Store.Replace(ctx, account, chatID, at, replaced, list...))
 }
 
 // withReplaced returns the messages of which clients hear: new ones, and before them those whose place the last one takes.
@@ -115,17 +115,17 @@ func (c Chats) EndAnswer(ctx context.Context, a conversation.Answering, at time.
 	if len(last) == 0 {
 		return err
 	}
-	return c.messages(ctx, a.Account, a.ChatID, last, err)
+	return say(ctx, c, a.Account, a.ChatID, last, err)
 }
 
 // Show implements turn.Store.
 func (c Chats) Show(ctx context.Context, draft plan.Run, s plan.Sight, list ...conversation.Message) error {
-	return c.messages(ctx, draft.Account, draft.ChatID, list, c.Store.Show(ctx, draft, s, list...))
+	return say(ctx, c, draft.Account, draft.ChatID, list, c.Store.Show(ctx, draft, s, list...))
 }
 
 // DropAgent implements turn.Store.
 func (c Chats) DropAgent(ctx context.Context, account, chatID, name string, at time.Time, m conversation.Message) error {
-	return c.messages(ctx, account, chatID, []conversation.Message{m}, c.Store.DropAgent(ctx, account, chatID, name, at, m))
+	return say(ctx, c, account, chatID, []conversation.Message{m}, c.Store.DropAgent(ctx, account, chatID, name, at, m))
 }
 
 // Runs is the store of runs, announced.

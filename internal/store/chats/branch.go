@@ -31,7 +31,7 @@ const (
 var errEnough = errors.New("chats: enough was read")
 
 // find returns the row of a message of a chat, and which of its messages it is.
-func (s *Store) find(ctx context.Context, account, chatID, messageID string) (found messageRow, at int, err error) {
+func (r rows) find(ctx context.Context, account, chatID, messageID string) (found messageRow, at int, err error) {
 	base, _, _ := strings.Cut(messageID, "#")
 	from, ok := ids.Time(base)
 	if !ok || !ids.Valid(chatID) {
@@ -40,7 +40,7 @@ func (s *Store) find(ctx context.Context, account, chatID, messageID string) (fo
 	span := kv.Rows(kv.Chat(account, chatID), messageKind)
 	span.From = messageKind + ids.First(from.Add(-slack))
 	n := 0
-	err = s.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
+	err = r.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
 		var row messageRow
 		if err := kv.Decode(it, &row); err != nil {
 			return false, err
@@ -66,7 +66,7 @@ func (s *Store) ChatOfMessage(ctx context.Context, account, messageID string) (s
 		return "", conversation.ErrMessageNotFound
 	}
 	places, scope := []place{pinned, plain, archived}, "message\x00"+account
-	rows, _, err := s.walk(ctx, account, scope, kv.Condition{}, places, "", mostAsked)
+	rows, _, err := s.rows.walk(ctx, account, scope, kv.Condition{}, places, "", mostAsked)
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +76,7 @@ func (s *Store) ChatOfMessage(ctx context.Context, account, messageID string) (s
 		reads, within := errgroup.WithContext(ctx)
 		for i, row := range part {
 			reads.Go(func() (err error) {
-				has[i], err = s.has(within, account, row.ChatID, base, said)
+				has[i], err = s.rows.has(within, account, row.ChatID, base, said)
 				return err
 			})
 		}
@@ -91,10 +91,10 @@ func (s *Store) ChatOfMessage(ctx context.Context, account, messageID string) (s
 }
 
 // has reports whether a chat has a message with the time of its id.
-func (s *Store) has(ctx context.Context, account, chatID, messageID string, said time.Time) (bool, error) {
+func (r rows) has(ctx context.Context, account, chatID, messageID string, said time.Time) (bool, error) {
 	span := kv.Rows(kv.Chat(account, chatID), messageKind)
 	span.From, span.To = messageKind+ids.First(said.Add(-slack)), messageKind+ids.First(said.Add(time.Millisecond))
-	items, err := s.table.Read(ctx, span, askedRows)
+	items, err := r.table.Read(ctx, span, askedRows)
 	if err != nil {
 		return false, err
 	}
@@ -128,7 +128,7 @@ func (row *ratingRow) feedback() *conversation.Feedback {
 
 // Rate implements conversation.Rater.
 func (s *Store) Rate(ctx context.Context, account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
-	row, at, err := s.find(ctx, account, chatID, messageID)
+	row, at, err := s.rows.find(ctx, account, chatID, messageID)
 	if err != nil {
 		return conversation.Message{}, err
 	}
@@ -154,7 +154,7 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 	if there, err := s.Chat(ctx, account, b.To.ID); !errors.Is(err, conversation.ErrChatNotFound) {
 		return there, err
 	}
-	last, at, err := s.find(ctx, account, b.From, b.MessageID)
+	last, at, err := s.rows.find(ctx, account, b.From, b.MessageID)
 	if err == nil && last.Replaced != "" {
 		err = conversation.ErrMessageNotFound
 	}
@@ -164,7 +164,7 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 	if last.More = slices.Clone(last.More[:at]); at == 0 {
 		last.More = nil
 	}
-	writes, bytes, all, err := s.copies(ctx, b, last, kv.Chat(account, b.To.ID))
+	writes, bytes, all, err := s.rows.copies(ctx, b, last, kv.Chat(account, b.To.ID))
 	if err == nil && b.Takes != nil {
 		err = b.Takes(bytes)
 	}
@@ -177,7 +177,7 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 	for _, w := range writes {
 		puts.Go(func() error { return s.table.Do(within, w) })
 	}
-	puts.Go(func() error { return s.copyRefusals(within, account, b.From, b.To.ID) })
+	puts.Go(func() error { return s.rows.copyRefusals(within, account, b.From, b.To.ID) })
 	if err := puts.Wait(); err != nil {
 		return b.To, err
 	}
@@ -189,7 +189,7 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 }
 
 // copies returns the writes of the rows that end with last, in another chat, their bytes, and whether these are all of them.
-func (s *Store) copies(ctx context.Context, b conversation.Branch, last messageRow, to string) (writes []kv.Write, bytes int, all bool, err error) {
+func (r rows) copies(ctx context.Context, b conversation.Branch, last messageRow, to string) (writes []kv.Write, bytes int, all bool, err error) {
 	size, read := 0, 0
 	copyRow := func(row messageRow) error {
 		read++
@@ -211,7 +211,7 @@ func (s *Store) copies(ctx context.Context, b conversation.Branch, last messageR
 	span := kv.Rows(last.PK, messageKind)
 	span.Newest, span.Before = true, last.SK
 	if err = copyRow(last); err == nil {
-		err = s.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
+		err = r.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
 			var row messageRow
 			if err := kv.Decode(it, &row); err != nil {
 				return false, err

@@ -14,15 +14,22 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
+	"piloto/internal/store/gone"
 	"piloto/internal/store/jobs"
 	"piloto/internal/store/kv"
 )
 
 // Store is the chats of a table.
-type Store struct{ table *kv.Table }
+type Store struct {
+	table *kv.Table
+	rows  rows
+}
 
 // New returns the chats of a table.
-func New(table *kv.Table) *Store { return &Store{table} }
+func New(table *kv.Table) *Store { return &Store{table, rows{table}} }
+
+// rows finds, adds and copies rows.
+type rows struct{ table *kv.Table }
 
 type chatRow struct {
 	PK        string     `dynamodbav:"PK"`
@@ -264,7 +271,7 @@ func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 		if chat.ActiveRunID != "" {
 			return plan.ErrAlreadyRunning
 		}
-		if waiting, err = s.jobsOf(ctx, account, chat); err != nil {
+		if waiting, err = s.rows.jobsOf(ctx, account, chat); err != nil {
 			return err
 		}
 		return s.table.Commit(ctx, removal(account, chat)...)
@@ -289,18 +296,18 @@ func removal(account string, chat conversation.Chat) []kv.Write {
 	if !chat.Files {
 		return []kv.Write{w.If(kv.Missing("has_files"))}
 	}
-	return []kv.Write{w.If(kv.Exists("has_files")), gone(conversation.Gone{Account: account, ChatID: chat.ID})}
+	return []kv.Write{w.If(kv.Exists("has_files")), gone.Note(conversation.Gone{Account: account, ChatID: chat.ID})}
 }
 
 // jobsOf returns the jobs that wait in a chat: for an answer to their question, or for a decision about their plan.
-func (s *Store) jobsOf(ctx context.Context, account string, chat conversation.Chat) (list []string, err error) {
+func (r rows) jobsOf(ctx context.Context, account string, chat conversation.Chat) (list []string, err error) {
 	if chat.AskingJobID != "" {
 		list = append(list, chat.AskingJobID)
 	}
 	if chat.PendingRunID == "" {
 		return list, nil
 	}
-	row, err := s.table.Row(ctx, kv.Key{PK: kv.Run(account, chat.PendingRunID), SK: "RUN"})
+	row, err := r.table.Row(ctx, kv.Key{PK: kv.Run(account, chat.PendingRunID), SK: "RUN"})
 	if id := kv.Text(row, "job_id"); id != "" {
 		list = append(list, id)
 	}

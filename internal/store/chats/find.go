@@ -28,7 +28,7 @@ func (s *Store) FindChats(ctx context.Context, account string, search conversati
 	if search.Archived {
 		places, scope = []place{archived}, scope+"\x00archived"
 	}
-	rows, more, err := s.walk(ctx, account, scope, only(search.ProjectID, search.Sessions), places, cursor, mostSearched)
+	rows, more, err := s.rows.walk(ctx, account, scope, only(search.ProjectID, search.Sessions), places, cursor, mostSearched)
 	if err != nil {
 		return nil, "", err
 	}
@@ -40,7 +40,7 @@ func (s *Store) FindChats(ctx context.Context, account string, search conversati
 		reads, within := errgroup.WithContext(ctx)
 		for i, row := range part {
 			reads.Go(func() (err error) {
-				matches[i], err = s.match(within, account, row.chatRow, search.Words, &read)
+				matches[i], err = s.rows.match(within, account, row.chatRow, search.Words, &read)
 				return err
 			})
 		}
@@ -66,7 +66,7 @@ func (s *Store) FindChats(ctx context.Context, account string, search conversati
 }
 
 // match returns where a chat has all words: in its title, or in the newest message that has them; nil for nowhere.
-func (s *Store) match(ctx context.Context, account string, chat chatRow, words []string, read *atomic.Int64) (*conversation.Match, error) {
+func (r rows) match(ctx context.Context, account string, chat chatRow, words []string, read *atomic.Int64) (*conversation.Match, error) {
 	if snippet, ok := conversation.Find(chat.Title, words); ok {
 		return &conversation.Match{Snippet: snippet}, nil
 	}
@@ -74,7 +74,7 @@ func (s *Store) match(ctx context.Context, account string, chat chatRow, words [
 	span.Newest = true
 	var match *conversation.Match
 	n := 0
-	err := s.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
+	err := r.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
 		var row messageRow
 		if err := kv.Decode(it, &row); err != nil {
 			return false, err

@@ -18,7 +18,6 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Row[unansweredRow](),
 		kvtest.Row[summaryRow](),
 		kvtest.Row[projectRow](),
-		kvtest.Row[goneRow](),
 		kvtest.Document(metadata),
 	)
 }

@@ -49,7 +49,7 @@ func (s *Store) Chats(ctx context.Context, account string, filter conversation.C
 	if filter.Archived {
 		places, scope = []place{archived}, scope+"\x00archived"
 	}
-	rows, more, err := s.walk(ctx, account, scope, only(filter.ProjectID, filter.Sessions), places, cursor, limit)
+	rows, more, err := s.rows.walk(ctx, account, scope, only(filter.ProjectID, filter.Sessions), places, cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -89,7 +89,7 @@ type listedRow struct {
 }
 
 // walk reads at most limit rows of the lists of some places, one list after the other, and says whether there are more.
-func (s *Store) walk(ctx context.Context, account, scope string, keep kv.Condition, places []place, cursor string, limit int) ([]listedRow, bool, error) {
+func (r rows) walk(ctx context.Context, account, scope string, keep kv.Condition, places []place, cursor string, limit int) ([]listedRow, bool, error) {
 	position, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
 		return nil, false, err
@@ -106,11 +106,11 @@ func (s *Store) walk(ctx context.Context, account, scope string, keep kv.Conditi
 		span := kv.Listed(listOf(account, places[i]))
 		span.Newest, span.Before, span.Filter, before = true, before, keep, ""
 		most := limit + 1 - len(rows)
-		items, err := s.table.Read(ctx, span, most)
+		items, err := r.table.Read(ctx, span, most)
 		if err != nil {
 			return nil, false, err
 		}
-		part, err := kv.Readable(ctx, s.table, items, func(row chatRow) (listedRow, error) {
+		part, err := kv.Readable(ctx, r.table, items, func(row chatRow) (listedRow, error) {
 			return listedRow{row, string(rune('a'+i)) + row.ListSK}, nil
 		})
 		if err != nil {

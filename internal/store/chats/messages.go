@@ -211,7 +211,7 @@ func together(list []conversation.Message) int {
 // their ids, are there already. A title is set if the chat has none yet; "" sets none. It
 // returns fault.ErrMoved when another writer was faster: the caller writes them again.
 func (s *Store) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
-	_, err := s.addMessages(ctx, account, chatID, title, at, list)
+	_, err := s.rows.add(ctx, account, chatID, title, at, list)
 	return err
 }
 
@@ -221,15 +221,15 @@ func (s *Store) AddTold(ctx context.Context, account, chatID, title string, at t
 	if err != nil {
 		return false, err
 	}
-	return s.addMessages(ctx, account, chatID, title, at, []conversation.Message{m}, told...)
+	return s.rows.add(ctx, account, chatID, title, at, []conversation.Message{m}, told...)
 }
 
 // AddNewMessages is AddMessages, and says whether the messages were new.
 func (s *Store) AddNewMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) (bool, error) {
-	return s.addMessages(ctx, account, chatID, title, at, list)
+	return s.rows.add(ctx, account, chatID, title, at, list)
 }
 
-func (s *Store) addMessages(ctx context.Context, account, chatID, title string, at time.Time, list []conversation.Message, beside ...kv.Write) (bool, error) {
+func (r rows) add(ctx context.Context, account, chatID, title string, at time.Time, list []conversation.Message, beside ...kv.Write) (bool, error) {
 	writes := Append(account, chatID, list)
 	for i := range writes {
 		writes[i] = writes[i].Else(kv.ErrTaken)
@@ -238,7 +238,7 @@ func (s *Store) addMessages(ctx context.Context, account, chatID, title string, 
 	if title != "" {
 		w = w.Set("title", kv.Path("title").IfMissing(title))
 	}
-	err := s.table.Commit(ctx, slices.Concat(writes, []kv.Write{w}, beside)...)
+	err := r.table.Commit(ctx, slices.Concat(writes, []kv.Write{w}, beside)...)
 	if errors.Is(err, kv.ErrTaken) { // all of them were written before, because they are written together
 		return false, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/retry"
+	"piloto/internal/store/gone"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/setups"
 )
@@ -53,13 +54,13 @@ func (s *Store) CreateProject(ctx context.Context, account string, p conversatio
 
 // Project returns a project.
 func (s *Store) Project(ctx context.Context, account, id string) (conversation.Project, error) {
-	row, err := s.projectRow(ctx, account, id)
+	row, err := s.rows.projectRow(ctx, account, id)
 	return row.project(), err
 }
 
-func (s *Store) projectRow(ctx context.Context, account, id string) (projectRow, error) {
+func (r rows) projectRow(ctx context.Context, account, id string) (projectRow, error) {
 	var row projectRow
-	err := s.table.Get(ctx, projectKey(account, id), &row, conversation.ErrProjectNotFound)
+	err := r.table.Get(ctx, projectKey(account, id), &row, conversation.ErrProjectNotFound)
 	return row, err
 }
 
@@ -77,7 +78,7 @@ func (s *Store) Projects(ctx context.Context, account string) ([]conversation.Pr
 func (s *Store) UpdateProject(ctx context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
 	var p conversation.Project
 	err := retry.Do(ctx, func() error {
-		row, err := s.projectRow(ctx, account, id)
+		row, err := s.rows.projectRow(ctx, account, id)
 		if err != nil {
 			return err
 		}
@@ -111,12 +112,12 @@ const releaseTime = 5 * time.Second
 // refused. Its files are due to be deleted. The sweep looks for chats once more, because one may come meanwhile.
 func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
 	err := retry.Do(ctx, func() error {
-		row, err := s.projectRow(ctx, account, id)
+		row, err := s.rows.projectRow(ctx, account, id)
 		if err != nil {
 			return err
 		}
 		removed := kv.Delete(projectKey(account, id)).If(kv.Is("version", row.Version)).Else(fault.ErrMoved) // its first file may come meanwhile
-		return s.table.Commit(ctx, removed, setups.Raise(account), gone(conversation.Gone{Account: account, ProjectID: id, Bare: !row.Files}))
+		return s.table.Commit(ctx, removed, setups.Raise(account), gone.Note(conversation.Gone{Account: account, ProjectID: id, Bare: !row.Files}))
 	})
 	if err != nil {
 		return err

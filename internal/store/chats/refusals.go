@@ -36,8 +36,8 @@ func Refuse(account, chatID string, requests []string, r plan.Refusal) (kv.Write
 }
 
 // copyRefusals copies what was refused in a chat to another: who branches it has refused that, too.
-func (s *Store) copyRefusals(ctx context.Context, account, from, to string) error {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, from), refusalKind), 0)
+func (r rows) copyRefusals(ctx context.Context, account, from, to string) error {
+	items, err := r.table.Read(ctx, kv.Rows(kv.Chat(account, from), refusalKind), 0)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Store) copyRefusals(ctx context.Context, account, from, to string) erro
 	}
 	for _, row := range rows {
 		row.PK = kv.Chat(account, to)
-		if err := s.table.Do(ctx, kv.Put(row)); err != nil {
+		if err := r.table.Do(ctx, kv.Put(row)); err != nil {
 			return err
 		}
 	}

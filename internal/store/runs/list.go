@@ -40,7 +40,7 @@ func (s *Store) Runs(ctx context.Context, account string, f plan.Filter, cursor 
 			if f.ChatID != "" && p.ChatID != f.ChatID {
 				return nil, nil
 			}
-			h, err := s.headAt(ctx, account, p)
+			h, err := s.lists.headAt(ctx, account, p)
 			if h != nil && len(f.Statuses) > 0 && !slices.Contains(f.Statuses, h.Status) {
 				h = nil
 			}
@@ -73,16 +73,19 @@ func (s *Store) Waiting(ctx context.Context, account, chatID string, at time.Tim
 				return nil, nil
 			}
 			if _, id, ok := kv.JobOf(p.PK); ok {
-				return s.jobWait(ctx, account, id, at)
+				return s.lists.jobWait(ctx, account, id, at)
 			}
-			return s.runWait(ctx, account, p, at)
+			return s.lists.runWait(ctx, account, p, at)
 		})
 	})
 }
 
+// lists reads what lists show.
+type lists struct{ table *kv.Table }
+
 // runWait reads the wait of a run that stands at a place; nil when it waits no longer.
-func (s *Store) runWait(ctx context.Context, account string, p kv.Place, at time.Time) (*plan.ListedWait, error) {
-	h, err := s.headAt(ctx, account, p)
+func (l lists) runWait(ctx context.Context, account string, p kv.Place, at time.Time) (*plan.ListedWait, error) {
+	h, err := l.headAt(ctx, account, p)
 	if h == nil || err != nil {
 		return nil, err
 	}
@@ -95,15 +98,15 @@ func (s *Store) runWait(ctx context.Context, account string, p kv.Place, at time
 }
 
 // jobWait reads the wait of a job; nil when it waits no longer, cannot be read, or when its chat was deleted.
-func (s *Store) jobWait(ctx context.Context, account, id string, at time.Time) (*plan.ListedWait, error) {
-	w, err := jobs.WaitOf(ctx, s.table, account, id)
-	if s.table.LeavesOut(ctx, kv.Key{PK: kv.Job(account, id), SK: "WAIT"}, err) {
+func (l lists) jobWait(ctx context.Context, account, id string, at time.Time) (*plan.ListedWait, error) {
+	w, err := jobs.WaitOf(ctx, l.table, account, id)
+	if l.table.LeavesOut(ctx, kv.Key{PK: kv.Job(account, id), SK: "WAIT"}, err) {
 		return nil, nil
 	}
 	if w == nil || err != nil || !w.Open(at) {
 		return nil, err
 	}
-	chat, err := s.table.Row(ctx, chats.Key(account, w.Job.ChatID))
+	chat, err := l.table.Row(ctx, chats.Key(account, w.Job.ChatID))
 	if chat == nil || err != nil {
 		return nil, err
 	}
@@ -135,21 +138,21 @@ func readPlaces[T any](places []kv.Place, read func(kv.Place) (*T, error)) ([]*T
 }
 
 // headAt reads the run of a place, nil when it is gone or cannot be read.
-func (s *Store) headAt(ctx context.Context, account string, p kv.Place) (*plan.Head, error) {
+func (l lists) headAt(ctx context.Context, account string, p kv.Place) (*plan.Head, error) {
 	_, id, ok := kv.RunOf(p.PK)
 	if !ok {
 		return nil, nil
 	}
-	h, err := s.head(ctx, account, id)
-	if errors.Is(err, plan.ErrRunNotFound) || s.table.LeavesOut(ctx, p.Key, err) {
+	h, err := l.head(ctx, account, id)
+	if errors.Is(err, plan.ErrRunNotFound) || l.table.LeavesOut(ctx, p.Key, err) {
 		return nil, nil
 	}
 	return &h, err
 }
 
 // head reads what lists show of a run, as the last write left it.
-func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error) {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), runSK, planKey, waitKey), 0)
+func (l lists) head(ctx context.Context, account, id string) (plan.Head, error) {
+	items, err := l.table.Read(ctx, kv.Rows(kv.Run(account, id), runSK, planKey, waitKey), 0)
 	if err != nil {
 		return plan.Head{}, err
 	}
@@ -173,7 +176,7 @@ func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error)
 			var w waitRow
 			if err = kv.Decode(it, &w); err == nil {
 				h.Open = append(h.Open, w.wait())
-			} else if s.table.LeavesOut(ctx, kv.KeyOf(it), err) {
+			} else if l.table.LeavesOut(ctx, kv.KeyOf(it), err) {
 				err = nil
 			}
 		}
@@ -181,15 +184,15 @@ func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error)
 			return h, err
 		}
 	}
-	return s.withDraft(ctx, h)
+	return l.withDraft(ctx, h)
 }
 
 // withDraft adds that a draft waits. It waits while its chat does: one of a deleted chat cannot be confirmed.
-func (s *Store) withDraft(ctx context.Context, h plan.Head) (plan.Head, error) {
+func (l lists) withDraft(ctx context.Context, h plan.Head) (plan.Head, error) {
 	if h.Status != plan.Draft {
 		return h, nil
 	}
-	chat, err := s.table.Row(ctx, chats.Key(h.Account, h.ChatID))
+	chat, err := l.table.Row(ctx, chats.Key(h.Account, h.ChatID))
 	if err == nil && kv.Text(chat, "pending_run_id") == h.ID {
 		h.Open = h.Waits()
 	}

@@ -45,10 +45,13 @@ func piecesKey(id plan.EffectID, attempt int, res plan.Result) string {
 
 func pieceKey(prefix string, n int) string { return prefix + kv.Pad(int64(n), 2) }
 
+// bodies keeps the bodies of results that are too large for the rows of their steps.
+type bodies struct{ table *kv.Table }
+
 // apart stores the body of a large result in pieces, before anything refers to
 // them, and returns the state that does. A crash in between leaves pieces that
 // nothing names.
-func (s *Store) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.StepState, error) {
+func (b bodies) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.StepState, error) {
 	if st.Result == nil || st.Result.Apart > 0 || len(st.Result.Body) <= maxHere {
 		return st, nil
 	}
@@ -64,7 +67,7 @@ func (s *Store) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.
 	prefix := piecesKey(st.StepID, st.Attempts, res)
 	for n := 0; len(raw) > 0; n++ {
 		size := min(maxPiece, len(raw))
-		if err := s.putPiece(ctx, resultRow{PK: kv.Run(r.Account, r.ID), SK: pieceKey(prefix, n), Piece: raw[:size]}); err != nil {
+		if err := b.putPiece(ctx, resultRow{PK: kv.Run(r.Account, r.ID), SK: pieceKey(prefix, n), Piece: raw[:size]}); err != nil {
 			return st, err
 		}
 		raw = raw[size:]
@@ -75,8 +78,8 @@ func (s *Store) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.
 	return st, nil
 }
 
-func (s *Store) putPiece(ctx context.Context, row resultRow) error {
-	return s.table.Do(ctx, kv.Put(row))
+func (b bodies) putPiece(ctx context.Context, row resultRow) error {
+	return b.table.Do(ctx, kv.Put(row))
 }
 
 // beginning returns the first characters of a body that is stored apart, as a JSON string of at most
@@ -99,11 +102,11 @@ func beginning(body json.RawMessage) json.RawMessage {
 }
 
 // pieces reads those of a result, in their order.
-func (s *Store) pieces(ctx context.Context, r plan.Run, id plan.EffectID, attempt int, res plan.Result) ([]resultRow, error) {
+func (b bodies) pieces(ctx context.Context, r plan.Run, id plan.EffectID, attempt int, res plan.Result) ([]resultRow, error) {
 	prefix := piecesKey(id, attempt, res)
 	span := kv.Rows(kv.Run(r.Account, r.ID), prefix)
 	span.To = pieceKey(prefix, res.Apart-1)
-	items, err := s.table.Read(ctx, span, 0)
+	items, err := b.table.Read(ctx, span, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +125,7 @@ func (s *Store) Whole(ctx context.Context, r plan.Run, id plan.EffectID, res pla
 	if res.Apart == 0 {
 		return res, nil
 	}
-	rows, err := s.pieces(ctx, r, id, r.State(id).Attempts, res)
+	rows, err := s.bodies.pieces(ctx, r, id, r.State(id).Attempts, res)
 	if err != nil {
 		return res, err
 	}
@@ -144,12 +147,12 @@ func joined(r plan.Run, id plan.EffectID, res plan.Result, pieces []byte) (plan.
 }
 
 // fill returns a run with the bodies that are read with it.
-func (s *Store) fill(ctx context.Context, r plan.Run) (plan.Run, error) {
+func (b bodies) fill(ctx context.Context, r plan.Run) (plan.Run, error) {
 	near := func(st plan.StepState) bool { return st.Result != nil && st.Result.Near }
 	if !slices.ContainsFunc(r.Steps, near) {
 		return r, nil
 	}
-	items, err := s.table.Read(ctx, kv.Rows(kv.Run(r.Account, r.ID), nearKind), 0)
+	items, err := b.table.Read(ctx, kv.Rows(kv.Run(r.Account, r.ID), nearKind), 0)
 	if err != nil {
 		return r, err
 	}
@@ -179,20 +182,20 @@ func (s *Store) fill(ctx context.Context, r plan.Run) (plan.Run, error) {
 }
 
 // copyResults copies the pieces of the results that a run takes from the run before it.
-func (s *Store) copyResults(ctx context.Context, r plan.Run) error {
+func (b bodies) copyResults(ctx context.Context, r plan.Run) error {
 	from := r
 	from.ID = r.Retries
 	for _, st := range r.Steps {
 		if st.Reused == "" || st.Result == nil || st.Result.Apart == 0 {
 			continue
 		}
-		rows, err := s.pieces(ctx, from, st.StepID, st.Attempts, *st.Result)
+		rows, err := b.pieces(ctx, from, st.StepID, st.Attempts, *st.Result)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
 			row.PK = kv.Run(r.Account, r.ID)
-			if err := s.putPiece(ctx, row); err != nil {
+			if err := b.putPiece(ctx, row); err != nil {
 				return err
 			}
 		}

@@ -24,10 +24,14 @@ const (
 )
 
 // Store is the runs of a table.
-type Store struct{ table *kv.Table }
+type Store struct {
+	table  *kv.Table
+	lists  lists
+	bodies bodies
+}
 
 // New returns the runs of a table.
-func New(table *kv.Table) *Store { return &Store{table: table} }
+func New(table *kv.Table) *Store { return &Store{table, lists{table}, bodies{table}} }
 
 const runSK = "RUN"
 
@@ -41,7 +45,7 @@ func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
 	if err != nil {
 		return r, err
 	}
-	return s.fill(ctx, r)
+	return s.bodies.fill(ctx, r)
 }
 
 // Bare implements plan.BareReader.
@@ -172,7 +176,7 @@ func (s *Store) reuse(ctx context.Context, r plan.Run) error {
 	if r.Plan.Reuse == nil {
 		return nil
 	}
-	if err := s.copyResults(ctx, r); err != nil {
+	if err := s.bodies.copyResults(ctx, r); err != nil {
 		return err
 	}
 	var writes [][]kv.Write
@@ -180,7 +184,7 @@ func (s *Store) reuse(ctx context.Context, r plan.Run) error {
 		if st.Reused == "" {
 			continue
 		}
-		st, err := s.apart(ctx, r, st)
+		st, err := s.bodies.apart(ctx, r, st)
 		if err != nil {
 			return err
 		}

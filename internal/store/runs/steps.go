@@ -164,7 +164,7 @@ var errHandedOut = errors.New("store: effects of the run are handed out")
 // write tells whether one whose answer was lost, and which was therefore repeated, was made.
 func (s *Store) MoveEffect(ctx context.Context, r plan.Run, m run.Move) (plan.Run, error) {
 	failpoint.At("runs", "handed."+m.Type, "before")
-	st, err := s.apart(ctx, r, *m.State)
+	st, err := s.bodies.apart(ctx, r, *m.State)
 	if err != nil {
 		return r, err
 	}
@@ -228,7 +228,7 @@ func begins(moves []run.Move, undo bool) bool {
 // apply adds a move to a transition.
 func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 	if m.State != nil {
-		st, err := s.apart(ctx, t.from, *m.State)
+		st, err := s.bodies.apart(ctx, t.from, *m.State)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,6 @@
-package chats
+// Package gone owns the rows of what was deleted and is still due: the files of projects and chats, and the chats that name such a
+// project.
+package gone
 
 import (
 	"context"
@@ -9,6 +11,12 @@ import (
 	"piloto/internal/ground/sweep"
 	"piloto/internal/store/kv"
 )
+
+// Store is the deleted projects and chats of a table of which something is left.
+type Store struct{ table *kv.Table }
+
+// New returns the deleted projects and chats of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
 
 // goneRow notes that a project or a chat was deleted, and that its files may still be there, and chats that name it.
 type goneRow struct {
@@ -31,8 +39,8 @@ func rowOfGone(g conversation.Gone) goneRow {
 	return goneRow{PK: kv.Account(g.Account), SK: goneKind + g.ProjectID + "#" + g.ChatID, Project: g.ProjectID, Chat: g.ChatID, Bare: g.Bare}
 }
 
-// gone returns the write that notes that files have to be deleted. They are due at once.
-func gone(g conversation.Gone) kv.Write {
+// Note returns the write that notes that files have to be deleted. They are due at once.
+func Note(g conversation.Gone) kv.Write {
 	row := rowOfGone(g)
 	row.DuePK, row.DueSK = kv.DueList(dueGone, g.Account), dueAt(g, time.Unix(0, 0))
 	return kv.Put(row)

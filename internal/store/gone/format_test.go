@@ -1,0 +1,9 @@
+package gone
+
+import (
+	"testing"
+
+	"piloto/infra/local/fixture/kvtest"
+)
+
+func TestStoredFormatEqualsGoldenFiles(t *testing.T) { kvtest.Hold(t, kvtest.Row[goneRow]()) }
