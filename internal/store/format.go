@@ -10,9 +10,8 @@ import (
 // formatRow says of which format a table is. A deployment of one machine writes it when it makes
 // the table. A table on AWS has none: there the rows of runs and of wallets say it (kv.Format).
 type formatRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
-	Format int    `dynamodbav:"format"`
+	kv.Key
+	Format int `dynamodbav:"format"`
 }
 
 const formatKey = "FORMAT" // of both: it is a partition of one row
@@ -29,5 +28,5 @@ func (s Stores) ReadFormat(ctx context.Context) (int, error) {
 
 // WriteFormat notes in a table that says no format that it is of the one that this program writes.
 func (s Stores) WriteFormat(ctx context.Context) error {
-	return s.Table.Do(ctx, kv.Insert(formatRow{PK: formatKey, SK: formatKey, Format: kv.Format}))
+	return s.Table.Do(ctx, kv.Insert(formatRow{Key: kv.Key{PK: formatKey, SK: formatKey}, Format: kv.Format}))
 }

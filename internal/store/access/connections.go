@@ -10,8 +10,7 @@ import (
 )
 
 type connectionRow struct {
-	PK          string `dynamodbav:"PK"`
-	SK          string `dynamodbav:"SK"`
+	kv.Key
 	ID          string `dynamodbav:"id"`
 	User        string `dynamodbav:"user"`
 	Parent      string `dynamodbav:"parent"`
@@ -26,8 +25,7 @@ type connectionRow struct {
 
 // socketRow is how the account of a connection is found by its id.
 type socketRow struct {
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
+	kv.Key
 	Account string `dynamodbav:"account"`
 	TTL     int64  `dynamodbav:"ttl"`
 }
@@ -54,10 +52,10 @@ func (row connectionRow) connection(account string) realtime.Connection {
 func (s *Store) AddConnection(ctx context.Context, c realtime.Connection) error {
 	ttl := c.ConnectedAt.Add(realtime.Forgotten).Unix()
 	row := kv.Insert(connectionRow{
-		PK: socketsOf(c.Account), SK: connectionSK(c.ID), ID: c.ID, User: c.User, Parent: c.Parent,
+		Key: connectionKey(c.Account, c.ID), ID: c.ID, User: c.User, Parent: c.Parent,
 		ConnectedAt: kv.Millis(c.ConnectedAt), PingedAt: kv.Millis(c.PingedAt), ExpiresAt: kv.Millis(c.ExpiresAt), Seq: c.Seq, TTL: ttl,
 	})
-	found := kv.Insert(socketRow{PK: socketKey(c.ID).PK, SK: socketSK, Account: c.Account, TTL: ttl})
+	found := kv.Insert(socketRow{Key: socketKey(c.ID), Account: c.Account, TTL: ttl})
 	return s.table.Commit(ctx, row.Else(kv.ErrTaken), found.Else(kv.ErrTaken))
 }
 

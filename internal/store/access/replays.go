@@ -13,8 +13,7 @@ func replayKey(account, hash string) kv.Key {
 }
 
 type replayRow struct {
-	PK          string `dynamodbav:"PK"`
-	SK          string `dynamodbav:"SK"`
+	kv.Key
 	Fingerprint string `dynamodbav:"fingerprint"`
 	Ticket      string `dynamodbav:"ticket"`
 	At          int64  `dynamodbav:"at"`
@@ -28,9 +27,8 @@ type replayRow struct {
 }
 
 func replayRowOf(c replay.Claim) replayRow {
-	key := replayKey(c.Account, c.Key)
 	return replayRow{
-		PK: key.PK, SK: key.SK, Fingerprint: c.Fingerprint, Ticket: c.Ticket.ID, At: kv.Millis(c.Ticket.At),
+		Key: replayKey(c.Account, c.Key), Fingerprint: c.Fingerprint, Ticket: c.Ticket.ID, At: kv.Millis(c.Ticket.At),
 		Holder: c.Holder, Until: kv.Millis(c.Until), ExpiresAt: kv.Millis(c.ExpiresAt), Done: c.Done, Answer: c.Answer, Request: c.Request,
 		TTL: c.ExpiresAt.Add(time.Hour).Unix(),
 	}

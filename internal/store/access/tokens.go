@@ -18,8 +18,7 @@ type Store struct{ table *kv.Table }
 func New(table *kv.Table) *Store { return &Store{table} }
 
 type tokenRow struct {
-	PK        string   `dynamodbav:"PK"`
-	SK        string   `dynamodbav:"SK"`
+	kv.Key
 	Kind      string   `dynamodbav:"kind"`
 	Account   string   `dynamodbav:"account"`
 	User      string   `dynamodbav:"user"`
@@ -80,7 +79,7 @@ func cleanUp(end time.Time) int64 { return end.Add(24 * time.Hour).Unix() }
 // PutToken stores a token.
 func (s *Store) PutToken(ctx context.Context, token auth.Token) error {
 	row := tokenRow{
-		PK: "TOKEN#" + token.Hash, SK: "TOKEN", Kind: string(token.Kind), Account: token.Account, User: token.User,
+		Key: tokenKey(token.Hash), Kind: string(token.Kind), Account: token.Account, User: token.User,
 		Parent: token.Parent, CreatedAt: kv.Millis(token.CreatedAt), ExpiresAt: kv.Millis(token.ExpiresAt),
 	}
 	for _, scope := range token.Scopes {

@@ -12,8 +12,7 @@ import (
 // own id, by which a signed request finds it in one read. Both rows are written and deleted in one
 // transaction, and never changed. Neither has the secret.
 type webhookRow struct {
-	PK        string   `dynamodbav:"PK"`
-	SK        string   `dynamodbav:"SK"`
+	kv.Key
 	ID        string   `dynamodbav:"id"`
 	Account   string   `dynamodbav:"account"`
 	User      string   `dynamodbav:"user"`
@@ -44,14 +43,14 @@ func (row webhookRow) webhook() auth.Webhook {
 // CreateWebhook stores a webhook under a new id.
 func (s *Store) CreateWebhook(ctx context.Context, w auth.Webhook) error {
 	row := webhookRow{
-		PK: webhooksKey(w.Account), SK: webhookPrefix + w.ID, ID: w.ID, Account: w.Account, User: w.User, Name: w.Name,
+		Key: kv.Key{PK: webhooksKey(w.Account), SK: webhookPrefix + w.ID}, ID: w.ID, Account: w.Account, User: w.User, Name: w.Name,
 		CreatedAt: kv.Millis(w.CreatedAt),
 	}
 	for _, scope := range w.Scopes {
 		row.Scopes = append(row.Scopes, string(scope))
 	}
 	inAccount := kv.Insert(row).Else(errWebhookTaken)
-	row.PK, row.SK = webhookKey(w.ID).PK, webhookSK
+	row.Key = webhookKey(w.ID)
 	return s.table.Commit(ctx, inAccount, kv.Insert(row).Else(errWebhookTaken))
 }
 

@@ -17,8 +17,7 @@ const (
 )
 
 type answerRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	kv.Key
 	Until  int64  `dynamodbav:"taken_until"`
 	Asked  bool   `dynamodbav:"asked"`
 	Locale string `dynamodbav:"locale"`
@@ -29,7 +28,7 @@ type answerRow struct {
 
 func rowOfAnswer(a conversation.Answering) answerRow {
 	return answerRow{
-		PK: kv.Chat(a.Account, a.ChatID), SK: answerKind + a.MessageID, Until: kv.Millis(a.Until), Asked: a.Asked, Locale: a.Locale,
+		Key: kv.Key{PK: kv.Chat(a.Account, a.ChatID), SK: answerKind + a.MessageID}, Until: kv.Millis(a.Until), Asked: a.Asked, Locale: a.Locale,
 		TTL: a.Until.Add(time.Hour).Unix(),
 	}
 }
@@ -62,10 +61,9 @@ func (s *Store) EndAnswer(ctx context.Context, a conversation.Answering, at time
 
 // askedRow notes that an agent is called for a message, or was.
 type askedRow struct {
-	PK   string `dynamodbav:"PK"`
-	SK   string `dynamodbav:"SK"`
-	Told bool   `dynamodbav:"told"` // the client knows that the agent failed: it may be called again
-	TTL  int64  `dynamodbav:"ttl"`
+	kv.Key
+	Told bool  `dynamodbav:"told"` // the client knows that the agent failed: it may be called again
+	TTL  int64 `dynamodbav:"ttl"`
 }
 
 const (
@@ -74,7 +72,7 @@ const (
 )
 
 func asked(account, chatID, messageID string, told bool, at time.Time) askedRow {
-	return askedRow{PK: kv.Chat(account, chatID), SK: askedKind + messageID, Told: told, TTL: at.Add(askedLife).Unix()}
+	return askedRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: askedKind + messageID}, Told: told, TTL: at.Add(askedLife).Unix()}
 }
 
 // NoteAsked notes that an agent is about to be called for a message. It returns

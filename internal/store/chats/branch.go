@@ -141,7 +141,7 @@ func (s *Store) Rate(ctx context.Context, account, chatID, messageID string, f *
 		more := kv.Path("more").At(at - 1)
 		id, feedback = more.Of("id"), more.Of("feedback")
 	}
-	w := kv.Update(kv.Key{PK: row.PK, SK: row.SK}).If(kv.Is(id, messageID)).Else(conversation.ErrMessageNotFound)
+	w := kv.Update(row.Key).If(kv.Is(id, messageID)).Else(conversation.ErrMessageNotFound)
 	if m.Feedback = f; f == nil {
 		return m, s.table.Do(ctx, w.Remove(feedback))
 	}
@@ -228,7 +228,7 @@ func (r rows) copies(ctx context.Context, b conversation.Branch, last messageRow
 // copied returns the write of a row in another chat, and its bytes: 0 when no message of it goes along.
 func copied(b conversation.Branch, row messageRow, to string) (w kv.Write, bytes int, err error) {
 	seq := strings.TrimPrefix(row.SK, messageKind)
-	out := messageRow{PK: to, SK: row.SK}
+	out := messageRow{Key: kv.Key{PK: to, SK: row.SK}}
 	none := true
 	for _, m := range row.messages() {
 		m, along := b.Copied(m, seq)

@@ -32,8 +32,7 @@ func New(table *kv.Table) *Store { return &Store{table, rows{table}} }
 type rows struct{ table *kv.Table }
 
 type chatRow struct {
-	PK        string     `dynamodbav:"PK"`
-	SK        string     `dynamodbav:"SK"`
+	kv.Key
 	ListPK    string     `dynamodbav:"GSI1PK"`
 	ListSK    string     `dynamodbav:"GSI1SK"`
 	ChatID    string     `dynamodbav:"chat_id"`
@@ -76,7 +75,7 @@ const chatKind = "CHAT#"
 func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
 	raw, err := encodedMetadata(c.Metadata)
 	return chatRow{
-		PK: kv.Account(account), SK: chatKind + c.ID, ListPK: listOf(account, plain), ListSK: kv.At(c.UpdatedAt, c.ID),
+		Key: Key(account, c.ID), ListPK: listOf(account, plain), ListSK: kv.At(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: kv.Millis(c.CreatedAt), UpdatedAt: kv.Millis(c.UpdatedAt),
 		Automated: c.Automation, Agent: c.Agent, Conclude: c.Conclude, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: raw,
 		Branched: (*originRow)(c.BranchedFrom),

@@ -21,8 +21,7 @@ const messageKind = "M#"
 // messageRow is the messages of one transaction that the assistant wrote: the first one, whose position is in the
 // key, and in More those after it.
 type messageRow struct {
-	PK string `dynamodbav:"PK"`
-	SK string `dynamodbav:"SK"`
+	kv.Key
 	Said
 	More     []Said `dynamodbav:"more,omitempty"`
 	Replaced string `dynamodbav:"replaced_by,omitempty"` // of all its messages
@@ -179,7 +178,7 @@ func Append(account, chatID string, list []conversation.Message) []kv.Write {
 	var writes []kv.Write
 	for len(list) > 0 {
 		n := together(list)
-		row := messageRow{PK: kv.Chat(account, chatID), SK: messageKind + list[0].Seq, Said: saidOf(list[0])}
+		row := messageRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: messageKind + list[0].Seq}, Said: saidOf(list[0])}
 		for _, m := range list[1:n] {
 			row.More = append(row.More, saidOf(m))
 		}

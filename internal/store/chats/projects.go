@@ -14,8 +14,7 @@ import (
 )
 
 type projectRow struct {
-	PK        string   `dynamodbav:"PK"`
-	SK        string   `dynamodbav:"SK"`
+	kv.Key
 	ProjectID string   `dynamodbav:"project_id"`
 	Name      string   `dynamodbav:"name"`
 	Context   string   `dynamodbav:"context,omitempty"`
@@ -42,7 +41,7 @@ func projectKey(account, id string) kv.Key {
 
 func rowOfProject(account string, p conversation.Project, version int) projectRow {
 	return projectRow{
-		PK: kv.Account(account), SK: projectKind + p.ID, ProjectID: p.ID, Name: p.Name, Context: p.Context,
+		Key: projectKey(account, p.ID), ProjectID: p.ID, Name: p.Name, Context: p.Context,
 		All: p.All, MCPIDs: p.MCPIDs, Files: p.Files, CreatedAt: kv.Millis(p.CreatedAt), UpdatedAt: kv.Millis(p.UpdatedAt), Version: version,
 	}
 }

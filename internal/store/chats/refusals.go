@@ -12,8 +12,7 @@ import (
 )
 
 type refusalRow struct {
-	PK       string   `dynamodbav:"PK"`
-	SK       string   `dynamodbav:"SK"`
+	kv.Key
 	Requests []string `dynamodbav:"requests"`
 	RunID    string   `dynamodbav:"run_id"`
 	Reason   string   `dynamodbav:"reason,omitempty"`
@@ -30,7 +29,7 @@ const refusalKind = "REFUSED#"
 func Refuse(account, chatID string, requests []string, r plan.Refusal) (kv.Write, error) {
 	sum, err := jcs.Sum(requests)
 	return kv.Put(refusalRow{
-		PK: kv.Chat(account, chatID), SK: refusalKind + sum, Requests: requests,
+		Key: kv.Key{PK: kv.Chat(account, chatID), SK: refusalKind + sum}, Requests: requests,
 		RunID: r.RunID, Reason: r.Reason, At: kv.Millis(r.At), TTL: r.At.Add(refusalLife).Unix(),
 	}), err
 }

@@ -11,8 +11,7 @@ import (
 )
 
 type sightRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	kv.Key
 	RunID  string `dynamodbav:"run_id"`
 	Digest string `dynamodbav:"digest"`
 	At     int64  `dynamodbav:"at"`
@@ -25,7 +24,7 @@ func sightKey(viewer string) string { return "SIGHT#" + viewer }
 // Sight returns the write that notes which plan a viewer of a chat was shown.
 func Sight(account, chatID string, s plan.Sight) kv.Write {
 	return kv.Put(sightRow{
-		PK: kv.Chat(account, chatID), SK: sightKey(s.Viewer), RunID: s.RunID, Digest: string(s.Digest),
+		Key: kv.Key{PK: kv.Chat(account, chatID), SK: sightKey(s.Viewer)}, RunID: s.RunID, Digest: string(s.Digest),
 		At: kv.Millis(s.At), Until: kv.Millis(s.Until), TTL: s.Until.Add(time.Hour).Unix(),
 	})
 }

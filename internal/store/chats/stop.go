@@ -9,10 +9,9 @@ import (
 )
 
 type stopRow struct {
-	PK  string `dynamodbav:"PK"`
-	SK  string `dynamodbav:"SK"`
-	At  int64  `dynamodbav:"at"`
-	TTL int64  `dynamodbav:"ttl"`
+	kv.Key
+	At  int64 `dynamodbav:"at"`
+	TTL int64 `dynamodbav:"ttl"`
 }
 
 // AskStop notes a request to end the answer that is being written.
@@ -21,7 +20,7 @@ func (s *Store) AskStop(ctx context.Context, account, chatID string, at time.Tim
 }
 
 func stop(account, chatID string, at time.Time) kv.Write {
-	return kv.Put(stopRow{PK: kv.Chat(account, chatID), SK: "STOP", At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()})
+	return kv.Put(stopRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: "STOP"}, At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()})
 }
 
 // StopAsked returns the time of the last such request; the zero time when there was none.

@@ -14,8 +14,7 @@ const summaryLife = 60 * 24 * time.Hour
 
 // summaryRow is the summary of the older messages of a chat. At is unix milliseconds.
 type summaryRow struct {
-	PK    string   `dynamodbav:"PK"`
-	SK    string   `dynamodbav:"SK"`
+	kv.Key
 	Until string   `dynamodbav:"until"`
 	Text  string   `dynamodbav:"text"`
 	Read  []string `dynamodbav:"read,omitempty"`
@@ -39,9 +38,8 @@ func (s *Store) Summary(ctx context.Context, account, chatID string, at time.Tim
 
 // PutSummary replaces the summary of a chat.
 func (s *Store) PutSummary(ctx context.Context, account, chatID string, sum conversation.Summary) error {
-	key := summaryKey(account, chatID)
 	return s.table.Do(ctx, kv.Put(summaryRow{
-		PK: key.PK, SK: key.SK, Until: sum.Until, Text: sum.Text, Read: sum.Read, At: kv.Millis(sum.At), TTL: sum.At.Add(summaryLife).Unix(),
+		Key: summaryKey(account, chatID), Until: sum.Until, Text: sum.Text, Read: sum.Read, At: kv.Millis(sum.At), TTL: sum.At.Add(summaryLife).Unix(),
 	}))
 }
 

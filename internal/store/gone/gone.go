@@ -20,8 +20,7 @@ func New(table *kv.Table) *Store { return &Store{table} }
 
 // goneRow notes that a project or a chat was deleted, and that its files may still be there, and chats that name it.
 type goneRow struct {
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
+	kv.Key
 	DuePK   string `dynamodbav:"DuePK,omitempty"` // while files are there
 	DueSK   string `dynamodbav:"DueSK,omitempty"`
 	Project string `dynamodbav:"project_id,omitempty"`
@@ -36,7 +35,7 @@ const (
 )
 
 func rowOfGone(g conversation.Gone) goneRow {
-	return goneRow{PK: kv.Account(g.Account), SK: goneKind + g.ProjectID + "#" + g.ChatID, Project: g.ProjectID, Chat: g.ChatID, Bare: g.Bare}
+	return goneRow{Key: kv.Key{PK: kv.Account(g.Account), SK: goneKind + g.ProjectID + "#" + g.ChatID}, Project: g.ProjectID, Chat: g.ChatID, Bare: g.Bare}
 }
 
 // Note returns the write that notes that files have to be deleted. They are due at once.
@@ -82,7 +81,7 @@ func (s *Store) Deleted(ctx context.Context, account string) ([]conversation.Gon
 // PutOffFiles sets when the files of a deleted project or chat are due again, if they are still there.
 func (s *Store) PutOffFiles(ctx context.Context, g conversation.Gone, until time.Time) error {
 	row := rowOfGone(g)
-	return s.table.Do(ctx, kv.Update(kv.Key{PK: row.PK, SK: row.SK}).Set("DueSK", dueAt(g, until)).If(kv.Exists("DuePK")))
+	return s.table.Do(ctx, kv.Update(row.Key).Set("DueSK", dueAt(g, until)).If(kv.Exists("DuePK")))
 }
 
 // WithoutFiles notes that the files of a deleted project or chat are deleted, too. Its row expires.

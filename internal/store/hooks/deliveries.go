@@ -27,8 +27,7 @@ const (
 
 // toldRow is the messages of one transaction, until a sweep makes deliveries of them.
 type toldRow struct {
-	PK       string `dynamodbav:"PK"`
-	SK       string `dynamodbav:"SK"`
+	kv.Key
 	Messages []byte `dynamodbav:"messages"` // JSON of []hook.Message, gzipped when that is shorter
 	DuePK    string `dynamodbav:"DuePK"`
 	DueSK    string `dynamodbav:"DueSK"`
@@ -37,8 +36,7 @@ type toldRow struct {
 
 // deliveryRow is one message to one hook, and its attempts.
 type deliveryRow struct {
-	PK        string `dynamodbav:"PK"`
-	SK        string `dynamodbav:"SK"`
+	kv.Key
 	ID        string `dynamodbav:"id"`
 	HookID    string `dynamodbav:"hook_id"`
 	Account   string `dynamodbav:"account"`
@@ -71,14 +69,14 @@ func Tell(ctx context.Context, table *kv.Table, account, key string, at time.Tim
 	}
 	raw, err := messageList.Pack(messages)
 	return []kv.Write{kv.Put(toldRow{
-		PK: kv.Account(account) + outbox, SK: key, Messages: raw, DuePK: kv.DueList(dueHooks, account), DueSK: kv.At(at, key),
+		Key: kv.Key{PK: kv.Account(account) + outbox, SK: key}, Messages: raw, DuePK: kv.DueList(dueHooks, account), DueSK: kv.At(at, key),
 		TTL: at.Add(lifeTold).Unix(),
 	})}, err
 }
 
 func rowOfDelivery(d hook.Delivery) (deliveryRow, error) {
 	row := deliveryRow{
-		PK: deliveriesOf(d.Account, d.HookID), SK: deliveryKind + d.ID, ID: d.ID, HookID: d.HookID, Account: d.Account, Type: string(d.Type),
+		Key: deliveryKey(d.Account, d.HookID, d.ID), ID: d.ID, HookID: d.HookID, Account: d.Account, Type: string(d.Type),
 		Body: d.Body, State: string(d.State), Tries: d.Tries, CreatedAt: kv.Millis(d.CreatedAt), NextAt: kv.Millis(d.NextAt), TTL: d.Ends().Unix(),
 	}
 	if d.State == hook.Pending {
@@ -218,7 +216,7 @@ func (s *Store) DelayHook(ctx context.Context, d hook.Due, at time.Time) error {
 // Record implements hook.Store.
 func (s *Store) Record(ctx context.Context, d hook.Delivery) error {
 	row, err := rowOfDelivery(d)
-	w := kv.Update(kv.Key{PK: row.PK, SK: row.SK}).Set("state", row.State).Set("tries", row.Tries).Set("attempts", row.Attempts).Set("ttl", row.TTL)
+	w := kv.Update(row.Key).Set("state", row.State).Set("tries", row.Tries).Set("attempts", row.Attempts).Set("ttl", row.TTL)
 	if row.DueSK == "" {
 		w = w.Remove("DuePK", "DueSK", "next_at")
 	} else {

@@ -43,8 +43,7 @@ func deliveryKey(account, hookID, id string) kv.Key {
 }
 
 type hookRow struct {
-	PK           string   `dynamodbav:"PK"`
-	SK           string   `dynamodbav:"SK"`
+	kv.Key
 	ID           string   `dynamodbav:"id"`
 	Account      string   `dynamodbav:"account"`
 	URL          string   `dynamodbav:"url"`
@@ -59,14 +58,13 @@ type hookRow struct {
 
 // secretRow is the secret of a hook.
 type secretRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	kv.Key
 	Secret string `dynamodbav:"secret"`
 }
 
 func rowOfHook(h hook.Hook) hookRow {
 	return hookRow{
-		PK: hooksOf(h.Account), SK: hookKind + h.ID, ID: h.ID, Account: h.Account, URL: h.URL, Events: texts(h.Events), Enabled: h.Enabled,
+		Key: hookKey(h.Account, h.ID), ID: h.ID, Account: h.Account, URL: h.URL, Events: texts(h.Events), Enabled: h.Enabled,
 		Off: h.Off, FailingSince: kv.Millis(h.FailingSince), By: h.By, CreatedAt: kv.Millis(h.CreatedAt), UpdatedAt: kv.Millis(h.UpdatedAt),
 	}
 }
@@ -133,8 +131,7 @@ func (s *Store) ChangeHooks(ctx context.Context, account string, change func([]h
 			all = append(slices.DeleteFunc(all, func(h hook.Hook) bool { return h.ID == c.Put.ID }), *c.Put)
 			writes = append(writes, kv.Put(rowOfHook(*c.Put)))
 			if c.Secret != "" {
-				key := secretKey(account, c.Put.ID)
-				writes = append(writes, kv.Put(secretRow{key.PK, key.SK, c.Secret}))
+				writes = append(writes, kv.Put(secretRow{secretKey(account, c.Put.ID), c.Secret}))
 			}
 		}
 		if c.Delete != "" {

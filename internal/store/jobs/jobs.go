@@ -50,8 +50,7 @@ var (
 )
 
 type jobRow struct {
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
+	kv.Key
 	ListPK  string `dynamodbav:"GSI1PK"`
 	ListSK  string `dynamodbav:"GSI1SK"`
 	JobID   string `dynamodbav:"job_id"`
@@ -67,7 +66,7 @@ type jobRow struct {
 func rowOfJob(j job.Job) (jobRow, error) {
 	raw, err := jobDocument.Pack(j)
 	row := jobRow{
-		PK: kv.Job(j.Account, j.ID), SK: jobKind, ListPK: jobsOf(j.Account), ListSK: kv.At(j.CreatedAt, j.ID),
+		Key: keyOf(j.Account, j.ID, jobKind), ListPK: jobsOf(j.Account), ListSK: kv.At(j.CreatedAt, j.ID),
 		JobID: j.ID, Account: j.Account, Job: raw, Version: j.Version, Listed: j.Listed, TTL: j.EndsAt.Add(life).Unix(),
 	}
 	if !j.Status.Terminal() {
@@ -88,8 +87,7 @@ func (row jobRow) job() (job.Job, error) {
 
 // roundRow is a round. Its state is beside the document, because conditions compare it.
 type roundRow struct {
-	PK       string `dynamodbav:"PK"`
-	SK       string `dynamodbav:"SK"`
+	kv.Key
 	Attempt  int    `dynamodbav:"attempt"`
 	Answered bool   `dynamodbav:"answered"`
 	Round    []byte `dynamodbav:"round"` // JSON of job.Round, gzipped when that is shorter
@@ -99,31 +97,28 @@ type roundRow struct {
 func rowOfRound(j job.Job, r job.Round) (roundRow, error) {
 	raw, err := roundDocument.Pack(r)
 	return roundRow{
-		PK: kv.Job(j.Account, j.ID), SK: roundKind + kv.Pad(int64(r.N), 4), Attempt: r.Attempt, Answered: !r.Answered.IsZero(), Round: raw,
+		Key: keyOf(j.Account, j.ID, roundKind+kv.Pad(int64(r.N), 4)), Attempt: r.Attempt, Answered: !r.Answered.IsZero(), Round: raw,
 		TTL: j.EndsAt.Add(life).Unix(),
 	}, err
 }
 
 // eventsRow is the events of one write, by the number of the last one.
 type eventsRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	kv.Key
 	Events []byte `dynamodbav:"events"` // JSON of []job.Event, gzipped when that is shorter
 	TTL    int64  `dynamodbav:"ttl"`
 }
 
 // textRow is the whole answer of a look.
 type textRow struct {
-	PK   string `dynamodbav:"PK"`
-	SK   string `dynamodbav:"SK"`
+	kv.Key
 	Text []byte `dynamodbav:"text"` // gzipped when that is shorter
 	TTL  int64  `dynamodbav:"ttl"`
 }
 
 // waitRow is a job that waits for a person. When it waits no longer it has no place in the list.
 type waitRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	kv.Key
 	ListPK string `dynamodbav:"GSI1PK,omitempty"`
 	ListSK string `dynamodbav:"GSI1SK,omitempty"`
 	ChatID string `dynamodbav:"chat_id"`
@@ -137,7 +132,7 @@ type waitRow struct {
 
 func rowOfWait(j job.Job) waitRow {
 	row := waitRow{
-		PK: kv.Job(j.Account, j.ID), SK: waitKind, ChatID: j.ChatID, Agent: j.Agent, Title: conversation.Title(cmp.Or(j.Question, j.Prompt)), RunID: j.RunID,
+		Key: keyOf(j.Account, j.ID, waitKind), ChatID: j.ChatID, Agent: j.Agent, Title: conversation.Title(cmp.Or(j.Question, j.Prompt)), RunID: j.RunID,
 		Asked: kv.Millis(j.Waited), Due: kv.Millis(j.EndsAt), TTL: j.EndsAt.Add(life).Unix(),
 	}
 	if j.Listed {
@@ -254,7 +249,7 @@ func writesOf(j job.Job, events []job.Event) (job.Job, []kv.Write, error) {
 	}
 	raw, err := eventList.Pack(events)
 	row := eventsRow{
-		PK: kv.Job(j.Account, j.ID), SK: eventKind + kv.Pad(int64(j.Events), 6), Events: raw, TTL: j.EndsAt.Add(life).Unix(),
+		Key: keyOf(j.Account, j.ID, eventKind+kv.Pad(int64(j.Events), 6)), Events: raw, TTL: j.EndsAt.Add(life).Unix(),
 	}
 	return j, []kv.Write{kv.Insert(row).Else(fault.ErrMoved)}, err
 }
@@ -279,7 +274,7 @@ func (s *Store) AnswerRound(ctx context.Context, j job.Job, r job.Round) error {
 // KeepText implements job.Store.
 func (s *Store) KeepText(ctx context.Context, j job.Job, lookID, text string) error {
 	packed, err := kv.Zip([]byte(text))
-	row := textRow{PK: kv.Job(j.Account, j.ID), SK: textKind + lookID, Text: packed, TTL: j.EndsAt.Add(life).Unix()}
+	row := textRow{Key: keyOf(j.Account, j.ID, textKind+lookID), Text: packed, TTL: j.EndsAt.Add(life).Unix()}
 	return s.table.Do(ctx, kv.Put(row).Unless(err))
 }
 

@@ -21,11 +21,10 @@ func New(table *kv.Table) *Store { return &Store{table} }
 const keptSK = "KEPT"
 
 type keptRow struct {
-	PK    string `dynamodbav:"PK"`
-	SK    string `dynamodbav:"SK"`
-	Kept  int64  `dynamodbav:"kept"`
-	Held  int64  `dynamodbav:"held"`
-	Until int64  `dynamodbav:"held_until"`
+	kv.Key
+	Kept  int64 `dynamodbav:"kept"`
+	Held  int64 `dynamodbav:"held"`
+	Until int64 `dynamodbav:"held_until"`
 }
 
 func keyOf(s files.Scope) kv.Key {
@@ -81,10 +80,10 @@ func (s *Store) Count(ctx context.Context, scope files.Scope) (files.Count, erro
 
 // Recount replaces the count of a scope, if it is still as it was seen; false, and nothing is changed, if not.
 func (s *Store) Recount(ctx context.Context, scope files.Scope, seen, now files.Count) (bool, error) {
-	key, unchanged := keyOf(scope), kv.Missing("PK")
+	unchanged := kv.Missing("PK")
 	if seen.Known {
 		unchanged = kv.All(kv.Is("kept", seen.Kept), kv.Is("held", seen.Held))
 	}
-	_, done, err := s.table.Try(ctx, kv.Put(keptRow{PK: key.PK, SK: key.SK, Kept: now.Kept, Held: now.Held, Until: kv.Millis(now.Until)}).If(unchanged))
+	_, done, err := s.table.Try(ctx, kv.Put(keptRow{Key: keyOf(scope), Kept: now.Kept, Held: now.Held, Until: kv.Millis(now.Until)}).If(unchanged))
 	return done, err
 }

@@ -6,8 +6,11 @@ import (
 	"time"
 )
 
-// Key is the primary key of a row.
-type Key struct{ PK, SK string }
+// Key is the primary key of a row. The struct of a row has it.
+type Key struct {
+	PK string `dynamodbav:"PK"`
+	SK string `dynamodbav:"SK"`
+}
 
 // Item returns the key as DynamoDB takes it.
 func (k Key) Item() Item { return Item{"PK": S(k.PK), "SK": S(k.SK)} }

@@ -40,8 +40,7 @@ func linkAt(account string, seq int) kv.Key { return kv.Key{PK: chainKey(account
 
 // linkRow is a link as it is stored, under its place.
 type linkRow struct {
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
+	kv.Key
 	Account string `dynamodbav:"account"`
 	Version string `dynamodbav:"version"`
 	Seq     int    `dynamodbav:"seq"`
@@ -64,7 +63,7 @@ type linkRow struct {
 
 func rowOfLink(l receipt.Link) linkRow {
 	return linkRow{
-		PK: chainKey(l.Account), SK: linkKey(l.Seq), Account: l.Account, Version: l.Version, Seq: l.Seq, Prev: l.Prev, At: kv.Millis(l.At),
+		Key: linkAt(l.Account, l.Seq), Account: l.Account, Version: l.Version, Seq: l.Seq, Prev: l.Prev, At: kv.Millis(l.At),
 		RunID: l.RunID, Status: string(l.Status), Digest: string(l.Digest), Events: l.Events, RunHead: l.RunHead, Head: l.Head,
 	}
 }
@@ -152,8 +151,7 @@ func (s *Store) Sign(ctx context.Context, l receipt.Link) error {
 }
 
 type signingRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	kv.Key
 	ID     string `dynamodbav:"id"`
 	Alg    string `dynamodbav:"alg"`
 	Public string `dynamodbav:"public_key"`
@@ -167,7 +165,7 @@ func (s *Store) KeepKey(ctx context.Context, k receipt.Key) error {
 	if err != nil {
 		return err
 	}
-	w := kv.Insert(signingRow{PK: signingKey, SK: keyKey(k.ID), ID: k.ID, Alg: k.Alg, Public: k.PublicKey, From: kv.Millis(k.From)})
+	w := kv.Insert(signingRow{Key: kv.Key{PK: signingKey, SK: keyKey(k.ID)}, ID: k.ID, Alg: k.Alg, Public: k.PublicKey, From: kv.Millis(k.From)})
 	writes := []kv.Write{w.Else(fault.ErrMoved)}
 	for _, old := range before {
 		switch {

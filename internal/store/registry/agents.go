@@ -13,8 +13,7 @@ import (
 // agentRow is an agent's name, which one agent of the account has: a server, or a loop with the account's changes of
 // it. So a server and a loop cannot have the same name.
 type agentRow struct {
-	PK        string `dynamodbav:"PK"`
-	SK        string `dynamodbav:"SK"`
+	kv.Key
 	ServerID  string `dynamodbav:"mcp_id,omitempty"` // of a server
 	Version   int    `dynamodbav:"version,omitempty"`
 	Patch     []byte `dynamodbav:"patch,omitempty"`
@@ -99,11 +98,11 @@ func (s *Store) PutAgentChange(ctx context.Context, account string, c agent.Chan
 	var members map[string]json.RawMessage
 	err := json.Unmarshal(c.Patch, &members)
 	raw, packErr := patches.Pack(members)
-	key, unchanged := agentKey(account, c.Name), kv.Missing("PK")
+	unchanged := kv.Missing("PK")
 	if seen := c.Version - 1; seen > 0 {
 		unchanged = kv.Is("version", seen)
 	}
-	w := kv.Put(agentRow{PK: key.PK, SK: key.SK, Version: c.Version, Patch: raw, By: c.By, UpdatedAt: kv.Millis(c.UpdatedAt)}).Unless(errors.Join(err, packErr))
+	w := kv.Put(agentRow{Key: agentKey(account, c.Name), Version: c.Version, Patch: raw, By: c.By, UpdatedAt: kv.Millis(c.UpdatedAt)}).Unless(errors.Join(err, packErr))
 	return s.change(ctx, account, w.If(unchanged).Else(agent.ErrMoved.With("agent", c.Name)))
 }
 

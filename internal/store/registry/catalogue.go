@@ -14,8 +14,7 @@ import (
 // few items as it fits in; and operation by operation, so that checking one call
 // reads one item. Both stand under a revision; the server names the one in force.
 type pieceRow struct {
-	PK   string `dynamodbav:"PK"`
-	SK   string `dynamodbav:"SK"`
+	kv.Key
 	Data []byte `dynamodbav:"data"` // gzipped JSON
 }
 
@@ -42,7 +41,7 @@ func (s *Store) writeCatalogue(ctx context.Context, account, serverID string, c 
 	pk := revisionKey(account, serverID, c.Revision)
 	var rows []kv.Item
 	add := func(sk string, data []byte) error {
-		row, err := kv.Encode(pieceRow{PK: pk, SK: sk, Data: data})
+		row, err := kv.Encode(pieceRow{Key: kv.Key{PK: pk, SK: sk}, Data: data})
 		rows = append(rows, row)
 		return err
 	}

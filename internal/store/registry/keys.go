@@ -24,8 +24,7 @@ func keysKey(account string, server tool.Server) kv.Key {
 
 // keyRow holds the keys of a server: the first one, and the others. Rev counts its changes.
 type keyRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	kv.Key
 	In     string `dynamodbav:"in"`
 	Name   string `dynamodbav:"name,omitempty"`
 	Secret string `dynamodbav:"secret"`
@@ -86,9 +85,9 @@ func (row keyRow) keys() tool.Keys {
 
 // putKeys stores all keys of a server, of which there is one at least. rev is that of the row that they replace.
 func putKeys(account string, server tool.Server, list tool.Keys, rev int64) kv.Write {
-	key, first := keysKey(account, server), list[0]
+	first := list[0]
 	row := keyRow{
-		PK: key.PK, SK: key.SK, In: first.Place.In, Name: first.Place.Name,
+		Key: keysKey(account, server), In: first.Place.In, Name: first.Place.Name,
 		TokenURL: first.Place.TokenURL, Scope: first.Place.Scope, Secret: first.Secret, Rev: rev + 1,
 	}
 	for _, k := range list[1:] {

@@ -27,8 +27,7 @@ type Store struct {
 func New(table *kv.Table) *Store { return &Store{table: table} }
 
 type serverRow struct {
-	PK          string            `dynamodbav:"PK"`
-	SK          string            `dynamodbav:"SK"`
+	kv.Key
 	ServerID    string            `dynamodbav:"mcp_id"`
 	Name        string            `dynamodbav:"name"`
 	Kind        string            `dynamodbav:"kind"`
@@ -75,7 +74,7 @@ const dueAbsent = "ABSENT"
 
 func rowOfServer(account string, s tool.Server) serverRow {
 	row := serverRow{
-		PK: kv.Account(account), SK: serverKind + s.ID, ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
+		Key: serverKey(account, s.ID), ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
 		Role: string(s.Role), Transport: string(s.Transport), About: s.About, Keywords: s.Keywords, Frozen: s.Frozen,
 		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Said: s.DocumentSaid, Active: s.Active, State: string(s.Status), Catalogue: s.Catalogue,
 		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
@@ -144,8 +143,7 @@ func (s *Store) CreateServer(ctx context.Context, account string, server tool.Se
 	}
 	writes := []kv.Write{kv.Insert(rowOfServer(account, server)).Else(kv.ErrTaken)}
 	if server.IsAgent() {
-		name := agentKey(account, server.Name)
-		writes = append(writes, kv.Insert(agentRow{PK: name.PK, SK: name.SK, ServerID: server.ID}).Else(tool.ErrAgentTaken))
+		writes = append(writes, kv.Insert(agentRow{Key: agentKey(account, server.Name), ServerID: server.ID}).Else(tool.ErrAgentTaken))
 	}
 	if key != nil {
 		writes = append(writes, putKeys(account, server, tool.Keys{*key}, 0).If(kv.Missing("rev")).Else(tool.ErrServerMoved))

@@ -31,8 +31,7 @@ func companyKey(company int64) string     { return companyKind + kv.Pad(company,
 func memoriesIndex(account string) string { return kv.Account(account) + "#MEMORIES" }
 
 type memoryRow struct {
-	PK        string `dynamodbav:"PK"`
-	SK        string `dynamodbav:"SK"`
+	kv.Key
 	ListPK    string `dynamodbav:"GSI1PK"`
 	ListSK    string `dynamodbav:"GSI1SK"`
 	Session   string `dynamodbav:"session_id"`
@@ -64,7 +63,7 @@ func rowOfMemory(account string, m agent.Memory) (memoryRow, error) {
 	data, err := exchanges.Pack(list)
 	company := companyKey(m.Company)
 	return memoryRow{
-		PK: memoryKey(account, m.Session), SK: company,
+		Key:    kv.Key{PK: memoryKey(account, m.Session), SK: company},
 		ListPK: memoriesIndex(account), ListSK: kv.At(m.UpdatedAt, ids.Hash(m.Session)+"#"+company),
 		Session: m.Session, Company: m.Company, Count: len(list), Data: data, Version: m.Version,
 		UpdatedAt: kv.Millis(m.UpdatedAt), ExpiresAt: kv.Millis(m.ExpiresAt), TTL: m.ExpiresAt.Unix(),

@@ -45,8 +45,7 @@ const businessKept = 7 * 24 * time.Hour
 
 // routerRow is a row of settings, or the context of a company. Only the second has TriedAt and TTL.
 type routerRow struct {
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
+	kv.Key
 	Data    []byte `dynamodbav:"data"` // JSON
 	TriedAt int64  `dynamodbav:"tried_at,omitempty"`
 	TTL     int64  `dynamodbav:"ttl,omitempty"`
@@ -87,7 +86,7 @@ func (s *Store) RouterLayers(ctx context.Context, account string, company int64)
 // PutRouterSettings replaces the settings of a company, or of the account when company is 0.
 func (s *Store) PutRouterSettings(ctx context.Context, account string, company int64, settings agent.Settings) error {
 	data, err := settingsOf.Encode(settings)
-	w := kv.Put(routerRow{PK: routerKey(account), SK: routerSettingsKey(company), Data: data}).Unless(err)
+	w := kv.Put(routerRow{Key: kv.Key{PK: routerKey(account), SK: routerSettingsKey(company)}, Data: data}).Unless(err)
 	return s.table.Commit(ctx, w, setups.Raise(account))
 }
 
@@ -143,7 +142,7 @@ func (s *Store) Business(ctx context.Context, account string, company int64, url
 func (s *Store) PutBusiness(ctx context.Context, account string, company int64, url string, seen, next agent.Business) error {
 	data, err := businesses.Encode(next)
 	w := kv.Put(routerRow{
-		PK: routerKey(account), SK: businessKey(company, url), Data: data,
+		Key: kv.Key{PK: routerKey(account), SK: businessKey(company, url)}, Data: data,
 		TriedAt: kv.Millis(next.TriedAt), TTL: next.TriedAt.Add(businessKept).Unix(),
 	}).If(kv.Unchanged("tried_at", kv.Millis(seen.TriedAt)))
 	return s.table.Do(ctx, w.Else(agent.ErrBusinessMoved).Unless(err))

@@ -26,8 +26,7 @@ func conclusionOf(account, runID string) kv.Key {
 
 // conclusionRow is the conclusion of a run: from its end on, and until it was written also in the list.
 type conclusionRow struct {
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
+	kv.Key
 	Until   int64  `dynamodbav:"taken_until,omitempty"`
 	Tries   int    `dynamodbav:"tries,omitempty"`
 	Outcome string `dynamodbav:"outcome,omitempty"` // after its end
@@ -38,7 +37,7 @@ type conclusionRow struct {
 // concludeLater returns the write that makes the conclusion of a run due, in the transaction that ends the run.
 func concludeLater(r plan.Run, at time.Time) kv.Write {
 	row := conclusionRow{
-		PK: kv.Run(r.Account, r.ID), SK: conclusionKey,
+		Key:   conclusionOf(r.Account, r.ID),
 		DuePK: kv.DueList(dueConclusions, r.Account), DueSK: kv.At(at.Add(run.ConclusionGrace), r.ID),
 	}
 	return kv.Insert(row).Else(fault.ErrMoved)

@@ -14,8 +14,7 @@ import (
 
 // revisionRow is the plan of a run, or one that it had before.
 type revisionRow struct {
-	PK       string `dynamodbav:"PK"`
-	SK       string `dynamodbav:"SK"`
+	kv.Key
 	Number   int    `dynamodbav:"number"`
 	Revision []byte `dynamodbav:"revision"` // JSON, gzipped when that is shorter
 }
@@ -97,7 +96,7 @@ func (s *Store) planOf(ctx context.Context, r plan.Run) (kv.Item, error) {
 // current returns the write of the plan that a run has.
 func current(r plan.Run, rev plan.Revision) kv.Write {
 	raw, err := revisions.Pack(rev)
-	return kv.Put(revisionRow{PK: kv.Run(r.Account, r.ID), SK: planKey, Number: rev.Plan.Revision, Revision: raw}).Unless(err)
+	return kv.Put(revisionRow{Key: kv.Key{PK: kv.Run(r.Account, r.ID), SK: planKey}, Number: rev.Plan.Revision, Revision: raw}).Unless(err)
 }
 
 // earlier returns the write that keeps a plan as it stood. The row is of the run's own plan.

@@ -24,8 +24,7 @@ const (
 // resultRow is a piece of a body that is stored apart: of its JSON, gzipped as a whole
 // when that is shorter.
 type resultRow struct {
-	PK    string `dynamodbav:"PK"`
-	SK    string `dynamodbav:"SK"`
+	kv.Key
 	Piece []byte `dynamodbav:"piece"`
 }
 
@@ -67,7 +66,7 @@ func (b bodies) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.
 	prefix := piecesKey(st.StepID, st.Attempts, res)
 	for n := 0; len(raw) > 0; n++ {
 		size := min(maxPiece, len(raw))
-		if err := b.putPiece(ctx, resultRow{PK: kv.Run(r.Account, r.ID), SK: pieceKey(prefix, n), Piece: raw[:size]}); err != nil {
+		if err := b.putPiece(ctx, resultRow{Key: kv.Key{PK: kv.Run(r.Account, r.ID), SK: pieceKey(prefix, n)}, Piece: raw[:size]}); err != nil {
 			return st, err
 		}
 		raw = raw[size:]

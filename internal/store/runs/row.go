@@ -20,9 +20,8 @@ var (
 // runRow is a run as it is stored. Its plan stands beside it (planKey), because every event writes
 // this row, and nothing changes the plan of a run that was confirmed.
 type runRow struct {
-	Format     int             `dynamodbav:"v"` // kv.Format
-	PK         string          `dynamodbav:"PK"`
-	SK         string          `dynamodbav:"SK"`
+	Format int `dynamodbav:"v"` // kv.Format
+	kv.Key
 	RunID      string          `dynamodbav:"run_id"`
 	Account    string          `dynamodbav:"account"`
 	User       string          `dynamodbav:"user"`
@@ -66,7 +65,7 @@ type runRow struct {
 
 func rowOfRun(r plan.Run) runRow {
 	row := runRow{
-		Format: kv.Format, PK: kv.Run(r.Account, r.ID), SK: runSK, RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
+		Format: kv.Format, Key: runKey(r.Account, r.ID), RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
 		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Question: r.Question, Conclude: string(r.Conclude), Chain: r.Chain, Link: r.Link, Handouts: r.Handouts, JobID: r.JobID, ReadFrom: r.ReadFrom,
@@ -148,8 +147,7 @@ func revisionOf(it kv.Item) (plan.Revision, error) {
 // eventRow is the events of one transaction: its last one, whose number is in the key, and in Before
 // those before it.
 type eventRow struct {
-	PK     string      `dynamodbav:"PK"`
-	SK     string      `dynamodbav:"SK"`
+	kv.Key
 	Seq    int         `dynamodbav:"seq"`
 	At     int64       `dynamodbav:"at"`
 	Type   string      `dynamodbav:"type"`
@@ -179,7 +177,7 @@ func rowOfEvents(r plan.Run, events []plan.Event) eventRow {
 	}
 	before, last := parts[:len(parts)-1], parts[len(parts)-1]
 	row := eventRow{
-		PK: kv.Run(r.Account, r.ID), SK: eventKey(last.Seq), Seq: last.Seq, At: last.At, Type: last.Type, StepID: last.StepID,
+		Key: kv.Key{PK: kv.Run(r.Account, r.ID), SK: eventKey(last.Seq)}, Seq: last.Seq, At: last.At, Type: last.Type, StepID: last.StepID,
 		Data: last.Data, Hash: last.Hash,
 	}
 	if len(before) > 0 {

@@ -11,8 +11,7 @@ import (
 )
 
 type rulesRow struct {
-	PK        string `dynamodbav:"PK"`
-	SK        string `dynamodbav:"SK"`
+	kv.Key
 	Rules     []byte `dynamodbav:"rules"`
 	Version   int    `dynamodbav:"version"`
 	By        string `dynamodbav:"by"`
@@ -39,7 +38,7 @@ func (s *Store) Rules(ctx context.Context, account string) (rule.Set, error) {
 func (s *Store) SetRules(ctx context.Context, account string, seen int, set rule.Set) error {
 	raw, err := ruleLists.Encode(set.Rules)
 	w := kv.Put(rulesRow{
-		PK: kv.Account(account), SK: "RULES", Rules: raw, Version: seen + 1, By: set.By, UpdatedAt: kv.Millis(set.UpdatedAt),
+		Key: kv.Key{PK: kv.Account(account), SK: "RULES"}, Rules: raw, Version: seen + 1, By: set.By, UpdatedAt: kv.Millis(set.UpdatedAt),
 	}).If(kv.Unchanged("version", seen)).Else(rule.ErrMoved).Unless(err)
 	return s.table.Commit(ctx, w, setups.Raise(account))
 }

@@ -24,8 +24,7 @@ import (
 // shorter; status, attempts, open and handed are the conditions, and of
 // a step that waits for an approval until when it does (unix milliseconds).
 type stepRow struct {
-	PK       string `dynamodbav:"PK"`
-	SK       string `dynamodbav:"SK"`
+	kv.Key
 	Status   string `dynamodbav:"status"`
 	Attempts int    `dynamodbav:"attempts"`
 	Open     bool   `dynamodbav:"open"`
@@ -99,7 +98,7 @@ func rowOfStep(r plan.Run, st plan.StepState) (stepRow, error) {
 		state, err = packState(shorten(st))
 	}
 	row := stepRow{
-		PK: kv.Run(r.Account, r.ID), SK: "STEP#" + st.StepID.String(), Status: string(st.Status),
+		Key: kv.Key{PK: kv.Run(r.Account, r.ID), SK: "STEP#" + st.StepID.String()}, Status: string(st.Status),
 		Attempts: st.Attempts, Open: st.Last.Open, State: state, Reused: st.Reused != "", Handed: st.Handed,
 	}
 	if st.Approval != nil && st.Approval.Decision == "" {

@@ -13,8 +13,7 @@ const waitKey = "RUN#WAIT#"
 
 // waitRow is a step, or its undo, that waits for a person. When it waits no longer it has no place in a list.
 type waitRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	kv.Key
 	ListPK string `dynamodbav:"GSI1PK,omitempty"`
 	ListSK string `dynamodbav:"GSI1SK,omitempty"`
 	ChatID string `dynamodbav:"chat_id,omitempty"`
@@ -32,7 +31,7 @@ func (row waitRow) wait() plan.Wait {
 
 func putWait(r plan.Run, w plan.Wait) kv.Write {
 	return kv.Put(waitRow{
-		PK: kv.Run(r.Account, r.ID), SK: keyOf(w), ListPK: kv.Waiting(r.Account), ListSK: kv.At(w.At(), r.ID) + "#" + w.Slot().String(),
+		Key: kv.Key{PK: kv.Run(r.Account, r.ID), SK: keyOf(w)}, ListPK: kv.Waiting(r.Account), ListSK: kv.At(w.At(), r.ID) + "#" + w.Slot().String(),
 		ChatID: r.ChatID, Kind: string(w.Kind), StepID: w.StepID.String(), Asked: kv.Millis(w.Asked), Due: kv.Millis(w.Due), Request: w.Request,
 	})
 }

@@ -36,8 +36,7 @@ const (
 )
 
 type settingRow struct {
-	PK   string `dynamodbav:"PK"`
-	SK   string `dynamodbav:"SK"`
+	kv.Key
 	Data []byte `dynamodbav:"data"` // JSON
 }
 
@@ -94,7 +93,7 @@ func set[T any](ctx context.Context, s *Store, account, sk string, kind kv.Docum
 
 func put[T any](account, sk string, kind kv.Document[T], v T) kv.Write {
 	data, err := kind.Encode(v)
-	return kv.Put(settingRow{PK: settingsKey(account), SK: sk, Data: data}).Unless(err)
+	return kv.Put(settingRow{Key: kv.Key{PK: settingsKey(account), SK: sk}, Data: data}).Unless(err)
 }
 
 // remove deletes a setting; one that is not there is deleted already.

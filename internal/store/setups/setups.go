@@ -19,8 +19,7 @@ func New(table *kv.Table) *Store { return &Store{table} }
 func setupKey(account string) kv.Key { return kv.Key{PK: kv.Account(account), SK: "SETUP"} }
 
 type setupRow struct {
-	PK      string   `dynamodbav:"PK"`
-	SK      string   `dynamodbav:"SK"`
+	kv.Key
 	Version int64    `dynamodbav:"version"`
 	Hooks   []string `dynamodbav:"hooks,omitempty"`
 }

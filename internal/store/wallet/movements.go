@@ -93,7 +93,7 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, co
 	more(c, row)
 	writes := []kv.Write{kv.Insert(rowOfEntry(account, e)).Else(credit.ErrAlreadyWritten), c.write.Else(fault.ErrMoved)}
 	if e.Key != "" {
-		guard := kv.Insert(onceRow{PK: partition(account), SK: onceSK(e.Key), Entry: e.ID})
+		guard := kv.Insert(onceRow{Key: kv.Key{PK: partition(account), SK: onceSK(e.Key)}, Entry: e.ID})
 		writes = append([]kv.Write{guard.Else(credit.ErrAlreadyWritten)}, writes...)
 	}
 	told, err := s.messages(ctx, account, e.At, low)

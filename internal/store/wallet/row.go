@@ -13,9 +13,8 @@ import (
 // walletRow is a wallet: everything that the rules of a hold compare is in this one row, so that taking a hold is
 // one conditional write.
 type walletRow struct {
-	Format  int    `dynamodbav:"v"` // kv.Format
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
+	Format int `dynamodbav:"v"` // kv.Format
+	kv.Key
 	Balance int64  `dynamodbav:"balance"`
 	Entries int64  `dynamodbav:"entries"`
 	Audited int64  `dynamodbav:"audited"` // entries, when the ledger was last added up

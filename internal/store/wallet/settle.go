@@ -24,8 +24,7 @@ var turns = kv.Document[credit.Turn]{Name: "turn"}
 
 // turnRow is the record of a turn.
 type turnRow struct {
-	PK   string `dynamodbav:"PK"`
-	SK   string `dynamodbav:"SK"`
+	kv.Key
 	Data []byte `dynamodbav:"data"` // JSON
 	TTL  int64  `dynamodbav:"ttl"`
 
@@ -40,9 +39,8 @@ func turnKey(account, id string) kv.Key { return kv.Key{PK: partition(account), 
 // recordOf returns the write of a turn's record.
 func recordOf(account, nonce string, turn credit.Turn) kv.Write {
 	data, err := turns.Encode(turn)
-	key := turnKey(account, turn.ID)
 	return kv.Put(turnRow{
-		PK: key.PK, SK: key.SK, Data: data, TTL: turn.At.Add(turnsKept).Unix(), Outcome: turn.Outcome, Hold: nonce,
+		Key: turnKey(account, turn.ID), Data: data, TTL: turn.At.Add(turnsKept).Unix(), Outcome: turn.Outcome, Hold: nonce,
 	}).Else(credit.ErrAlreadyWritten).Unless(err)
 }
 

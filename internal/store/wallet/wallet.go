@@ -51,9 +51,8 @@ func (s *Store) opened(ctx context.Context, account string) (walletRow, error) {
 
 // open makes the wallet of an account, unless it has one.
 func (s *Store) open(ctx context.Context, account string) error {
-	key := walletKey(account)
 	empty := walletRow{
-		Format: kv.Format, PK: key.PK, SK: key.SK, Sessions: map[string]session{}, Holds: map[string]hold{}, Spent: map[string]int64{},
+		Format: kv.Format, Key: walletKey(account), Sessions: map[string]session{}, Holds: map[string]hold{}, Spent: map[string]int64{},
 	}
 	return s.table.Do(ctx, kv.Insert(empty))
 }
@@ -68,8 +67,7 @@ func (s *Store) Standing(ctx context.Context, account string, at time.Time) (cre
 }
 
 type entryRow struct {
-	PK        string `dynamodbav:"PK"`
-	SK        string `dynamodbav:"SK"`
+	kv.Key
 	ListPK    string `dynamodbav:"GSI1PK"`
 	ListSK    string `dynamodbav:"GSI1SK"`
 	ID        string `dynamodbav:"entry_id"`
@@ -85,7 +83,7 @@ type entryRow struct {
 
 func rowOfEntry(account string, e credit.Entry) entryRow {
 	return entryRow{
-		PK: partition(account), SK: "L#" + e.ID, ListPK: ledgerIndex(account), ListSK: kv.At(e.At, e.ID),
+		Key: kv.Key{PK: partition(account), SK: "L#" + e.ID}, ListPK: ledgerIndex(account), ListSK: kv.At(e.At, e.ID),
 		ID: e.ID, Kind: string(e.Kind), Amount: e.Amount, Actor: e.Actor, Reason: e.Reason, SessionID: e.SessionID, Of: e.Of,
 		Until: kv.Millis(e.Until), At: kv.Millis(e.At),
 	}
@@ -125,8 +123,7 @@ func (s *Store) Ledger(ctx context.Context, account, cursor string, limit int) (
 
 // onceRow says which entry an idempotency key moved.
 type onceRow struct {
-	PK    string `dynamodbav:"PK"`
-	SK    string `dynamodbav:"SK"`
+	kv.Key
 	Entry string `dynamodbav:"entry_id"`
 }
 
