@@ -100,23 +100,8 @@ var (
 func judged(dir string) bool { return within(dir, "internal", "cmd", "infra") }
 
 func TestTypesHaveOneIdea(t *testing.T) {
-	c := checker{files: map[string][]*ast.File{}, done: map[string]*types.Package{}}
-	for _, f := range sources(t, false) {
-		c.set = f.set
-		c.files[f.dir()] = append(c.files[f.dir()], f.syntax)
-	}
 	counts := map[string]int{}
-	for dir := range c.files {
-		if !judged(dir) {
-			continue
-		}
-		scope := c.check(dir).Scope()
-		for _, name := range scope.Names() {
-			if declared, ok := scope.Lookup(name).(*types.TypeName); ok && !declared.IsAlias() {
-				counts[dir+"."+name] = methodsOf(declared.Type())
-			}
-		}
-	}
+	eachType(t, func(name string, of types.Type) { counts[name] = methodsOf(of) })
 	if counts["internal/runs/step.Executor"] == 0 {
 		t.Error("no methods were counted")
 	}

@@ -67,7 +67,7 @@ func pause(tries int) (time.Duration, bool) {
 // one hook one after the other. What a hook is too slow for goes behind what others wait for, because a sweep reads
 // the oldest rows only.
 func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
-	r := round{Sweeper: s, until: s.Now().Add(starting), hooks: map[string]*called{}}
+	r := round{sweeper: s, until: s.Now().Add(starting), hooks: map[string]*called{}}
 	var deliveries []sweep.Row[Due]
 	outbox := sweep.List[Due]{
 		Name: "outbox", Most: sweepMost, Now: s.Now, Log: s.Log,
@@ -143,8 +143,8 @@ func (d Delivery) due() Due {
 
 // round is one sweep of deliveries.
 type round struct {
-	*Sweeper
-	until time.Time // when no further request is started
+	sweeper *Sweeper
+	until   time.Time // when no further request is started
 
 	mu    sync.Mutex
 	hooks map[string]*called
@@ -176,13 +176,13 @@ func (r *round) read(ctx context.Context, c *called, d Due) (err error) {
 	if c.known {
 		return nil
 	}
-	c.hook, err = r.Store.Hook(ctx, d.Account, d.HookID)
+	c.hook, err = r.sweeper.Store.Hook(ctx, d.Account, d.HookID)
 	c.missing = errors.Is(err, ErrNotFound)
 	if err != nil && !c.missing {
 		return err
 	}
 	if c.hook.Enabled {
-		if c.secret, err = r.Store.Secret(ctx, c.hook.Account, c.hook.ID); err != nil {
+		if c.secret, err = r.sweeper.Store.Secret(ctx, c.hook.Account, c.hook.ID); err != nil {
 			return err
 		}
 	}
@@ -193,39 +193,39 @@ func (r *round) read(ctx context.Context, c *called, d Due) (err error) {
 // deliver sends one delivery. Those behind one that got no answer or was told to wait, and those for which there is no time, go behind what
 // other hooks wait for.
 func (r *round) deliver(ctx context.Context, one Due) error {
-	c, at := r.of(one), r.Now()
+	c, at := r.of(one), r.sweeper.Now()
 	late := at.After(r.until)
 	switch {
 	case late && !c.begun:
 		return sweep.ErrLater
 	case late:
-		return r.Store.DelayHook(ctx, one, at)
+		return r.sweeper.Store.DelayHook(ctx, one, at)
 	case c.rests > 0:
-		return r.Store.DelayHook(ctx, one, at.Add(c.rests))
+		return r.sweeper.Store.DelayHook(ctx, one, at.Add(c.rests))
 	}
 	c.begun = true
 	if err := r.read(ctx, c, one); err != nil {
 		return err
 	}
-	d, err := r.Store.Lease(ctx, one, r.NewID(at), at.Add(leaseLife))
+	d, err := r.sweeper.Store.Lease(ctx, one, r.sweeper.NewID(at), at.Add(leaseLife))
 	if err != nil || d == nil {
 		return err
 	}
 	if c.missing || !c.hook.Enabled {
-		return r.Store.Record(ctx, d.after(Attempt{At: at, Error: "off"}, true))
+		return r.sweeper.Store.Record(ctx, d.after(Attempt{At: at, Error: "off"}, true))
 	}
-	a := r.attempt(ctx, c.hook, c.secret, *d)
+	a := r.sweeper.attempt(ctx, c.hook, c.secret, *d)
 	switch {
 	case a.Status == 0:
 		c.rests = putOff
 	case a.later():
 		c.rests = a.wait
 	}
-	if err := r.Store.Record(ctx, d.after(a, a.gone)); err != nil {
+	if err := r.sweeper.Store.Record(ctx, d.after(a, a.gone)); err != nil {
 		return err
 	}
 	was := c.hook.Enabled
-	c.hook, err = r.judge(ctx, c.hook, a)
+	c.hook, err = r.sweeper.judge(ctx, c.hook, a)
 	r.count(a, was && !c.hook.Enabled)
 	return err
 }

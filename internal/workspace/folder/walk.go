@@ -26,7 +26,7 @@ type found struct {
 
 // A walk goes through the files that are listed.
 type walk struct {
-	*Folder
+	in    *Folder
 	ctx   context.Context
 	rules ignore.Rules
 	stray func(dir *os.Root, segment string) // called with each file that a crash left
@@ -37,7 +37,7 @@ type walk struct {
 // walk returns the files that are listed, in no order. It returns ErrMany as soon as they are over the limits, because a person may
 // give the folder of all their files.
 func (f *Folder) walk(ctx context.Context, stray func(*os.Root, string)) (*walk, error) {
-	w := &walk{Folder: f, ctx: ctx, stray: stray}
+	w := &walk{in: f, ctx: ctx, stray: stray}
 	return w, w.folder(f.root, "")
 }
 
@@ -58,7 +58,7 @@ func (w *walk) folder(dir *os.Root, prefix string) error {
 		return err
 	}
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ignore.File }) {
-		content, _, err := w.loadFrom(dir, ignore.File, prefix+ignore.File, 0, workspace.MaxFileBytes)
+		content, _, err := w.in.loadFrom(dir, ignore.File, prefix+ignore.File, 0, workspace.MaxFileBytes)
 		if err == nil { // one that cannot be read names nothing
 			w.rules.Add(strings.TrimSuffix(prefix, "/"), content)
 		}
@@ -94,7 +94,7 @@ func (w *walk) entry(dir *os.Root, prefix string, e fs.DirEntry) error {
 		return nil
 	case e.Type().IsRegular():
 		return w.file(dir, segment, name)
-	case !e.IsDir() || !w.config.Shown.Enters(name) || w.rules.FolderIgnored(name) && !w.config.Shown.NamesBelow(name):
+	case !e.IsDir() || !w.in.config.Shown.Enters(name) || w.rules.FolderIgnored(name) && !w.in.config.Shown.NamesBelow(name):
 		return nil
 	}
 	below, err := enter(dir, segment, name)
@@ -106,7 +106,7 @@ func (w *walk) entry(dir *os.Root, prefix string, e fs.DirEntry) error {
 }
 
 func (w *walk) file(dir *os.Root, segment, name string) error {
-	if w.config.Shown.Hidden(name) || w.rules.Ignored(name) && !w.config.Shown.Names(name) {
+	if w.in.config.Shown.Hidden(name) || w.rules.Ignored(name) && !w.in.config.Shown.Names(name) {
 		return nil
 	}
 	info, err := dir.Lstat(segment)
@@ -118,7 +118,7 @@ func (w *walk) file(dir *os.Root, segment, name string) error {
 	}
 	w.files = append(w.files, found{name, info})
 	w.bytes += info.Size()
-	return w.fits(len(w.files), w.bytes)
+	return w.in.fits(len(w.files), w.bytes)
 }
 
 // isLeftOut reports whether a list goes on after an error of one file: the file went, is none, is too large, or is
