@@ -44,18 +44,18 @@ func changed(ctx context.Context, c Chats, account, chatID string, err error) er
 	return err
 }
 
-// CreateChat implements httpapi.Store.
+// CreateChat implements httpapi.Chats.
 func (c Chats) CreateChat(ctx context.Context, account string, chat conversation.Chat) error {
 	return changed(ctx, c, account, chat.ID, c.Store.CreateChat(ctx, account, chat))
 }
 
-// UpdateChat implements httpapi.Store.
+// UpdateChat implements httpapi.Chats.
 func (c Chats) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	chat, err := c.Store.UpdateChat(ctx, account, id, change, at)
 	return chat, changed(ctx, c, account, id, err)
 }
 
-// DeleteChat implements httpapi.Store.
+// DeleteChat implements httpapi.Chats.
 func (c Chats) DeleteChat(ctx context.Context, account, id string) error {
 	return changed(ctx, c, account, id, c.Store.DeleteChat(ctx, account, id))
 }
@@ -72,7 +72,7 @@ func (c Chats) Rate(ctx context.Context, account, chatID, messageID string, f *c
 	return m, changed(ctx, c, account, chatID, err)
 }
 
-// AddMessages implements turn.Store.
+// AddMessages implements turn.Chats.
 func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
 	added, err := c.AddNewMessages(ctx, account, chatID, title, at, list...)
 	if !added {
@@ -81,7 +81,7 @@ func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, a
 	return say(ctx, c, account, chatID, list, err)
 }
 
-// AddTold implements turn.Store.
+// AddTold implements turn.Chats.
 func (c Chats) AddTold(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error {
 	added, err := c.Store.AddTold(ctx, account, chatID, title, at, m, what)
 	if !added {
@@ -90,12 +90,12 @@ func (c Chats) AddTold(ctx context.Context, account, chatID, title string, at ti
 	return say(ctx, c, account, chatID, []conversation.Message{m}, err)
 }
 
-// Say implements turn.Store.
+// Say implements turn.Chats.
 func (c Chats) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
 	return say(ctx, c, account, chatID, []conversation.Message{m}, c.Store.Say(ctx, account, chatID, m))
 }
 
-// Replace implements turn.Store.
+// Replace implements turn.Chats.
 func (c Chats) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
 	return say(ctx, c, account, chatID, withReplaced(replaced, list), c.Store.Replace(ctx, account, chatID, at, replaced, list...))
 }
@@ -109,7 +109,7 @@ func withReplaced(replaced, list []conversation.Message) []conversation.Message 
 	return append(replaced, list...)
 }
 
-// EndAnswer implements turn.Store.
+// EndAnswer implements turn.Answers.
 func (c Chats) EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, last ...conversation.Message) error {
 	err := c.Store.EndAnswer(ctx, a, at, last...)
 	if len(last) == 0 {
@@ -118,12 +118,12 @@ func (c Chats) EndAnswer(ctx context.Context, a conversation.Answering, at time.
 	return say(ctx, c, a.Account, a.ChatID, last, err)
 }
 
-// Show implements turn.Store.
+// Show implements turn.Drafts.
 func (c Chats) Show(ctx context.Context, draft plan.Run, s plan.Sight, list ...conversation.Message) error {
 	return say(ctx, c, draft.Account, draft.ChatID, list, c.Store.Show(ctx, draft, s, list...))
 }
 
-// DropAgent implements turn.Store.
+// DropAgent implements turn.Chats.
 func (c Chats) DropAgent(ctx context.Context, account, chatID, name string, at time.Time, m conversation.Message) error {
 	return say(ctx, c, account, chatID, []conversation.Message{m}, c.Store.DropAgent(ctx, account, chatID, name, at, m))
 }
@@ -166,7 +166,7 @@ func (r Runs) run(ctx context.Context, next plan.Run, inChat bool, rec run.Recor
 	return next, nil
 }
 
-// Propose implements turn.Store.
+// Propose implements turn.Plans.
 func (r Runs) Propose(ctx context.Context, draft plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.Propose(ctx, draft, chat, old, rec)
 	if err != nil || old == nil {
@@ -180,25 +180,25 @@ func (r Runs) Propose(ctx context.Context, draft plan.Run, chat conversation.Cha
 	return r.run(ctx, next, true, rec, nil, realtime.Run(gone.ChatID, gone.ID, gone.Events[0]))
 }
 
-// Revise implements turn.Store.
+// Revise implements turn.Plans.
 func (r Runs) Revise(ctx context.Context, draft plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.Revise(ctx, draft, chat, rev, rec)
 	return r.run(ctx, next, true, rec, err)
 }
 
-// Retake implements turn.Store.
+// Retake implements turn.Plans.
 func (r Runs) Retake(ctx context.Context, draft plan.Run, taken []plan.Taken, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.Retake(ctx, draft, taken, rec)
 	return r.run(ctx, next, false, rec, err)
 }
 
-// Confirm implements run.Store.
+// Confirm implements run.Runs.
 func (r Runs) Confirm(ctx context.Context, draft plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.Confirm(ctx, draft, chat, by, user, due, rec)
 	return r.run(ctx, next, true, rec, err)
 }
 
-// Discard implements run.Store.
+// Discard implements run.Runs.
 func (r Runs) Discard(ctx context.Context, draft plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.Discard(ctx, draft, chat, to, rec)
 	return r.run(ctx, next, chat.ID != "", rec, err)
@@ -214,13 +214,13 @@ func (r Runs) EndConclusion(ctx context.Context, c run.Conclusion, chatID, outco
 	return err
 }
 
-// RequestCancel implements run.Store.
+// RequestCancel implements run.Runs.
 func (r Runs) RequestCancel(ctx context.Context, active plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.RequestCancel(ctx, active, due, rec)
 	return r.run(ctx, next, true, rec, err)
 }
 
-// BeginUndo implements run.Store.
+// BeginUndo implements run.Runs.
 func (r Runs) BeginUndo(ctx context.Context, ended plan.Run, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.BeginUndo(ctx, ended, rec)
 	return r.run(ctx, next, true, rec, err)

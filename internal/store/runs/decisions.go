@@ -58,7 +58,7 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	return s.commit(ctx, t)
 }
 
-// Retake implements turn.Store.
+// Retake implements turn.Plans.
 func (s *Store) Retake(ctx context.Context, r plan.Run, taken []plan.Taken, rec run.Record) (plan.Run, error) {
 	if r.Status != plan.Draft {
 		return r, fault.ErrMoved
