@@ -69,7 +69,7 @@ func (d Drafter) bindFiles(c *plan.Call, to *boundCall) []fault.Field {
 func FileCalls(p plan.Plan) (list []plan.Call) {
 	for _, s := range p.Steps {
 		if s.MCPID == tool.FilesID {
-			list = append(list, plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Body: s.Body})
+			list = append(list, s.Call())
 		}
 		if s.Undo != nil && s.Undo.MCPID == tool.FilesID {
 			list = append(list, s.Undo.Call)

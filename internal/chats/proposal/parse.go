@@ -105,9 +105,9 @@ func unknownConditionMembers(raw json.RawMessage, depth int, where ...any) []fau
 // returns the missing members. The undo and the check of a step use its server by default, and a
 // check is a GET by default.
 func normalize(s *plan.ProposedStep) []fault.Field {
-	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
+	own := s.Call()
 	wrong := normalizeCall(&own)
-	s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Headers, s.Body = own.MCPID, own.Tool, own.Method, own.Path, own.Query, own.Headers, own.Body
+	s.SetCall(own)
 	s.ForEach = strings.TrimSpace(s.ForEach)
 	other := func(c *plan.Call, name string) {
 		if c.MCPID == "" {

@@ -92,9 +92,9 @@ func (d Drafter) Draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 
 // bindStep binds all calls of a step, and brings each into the form that is shown and sent.
 func (d Drafter) bindStep(ctx context.Context, s *plan.ProposedStep, to *boundStep) ([]fault.Field, error) {
-	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
+	own := s.Call()
 	wrong, err := d.bind(ctx, &own, &to.own)
-	s.Method, s.Path, s.Query, s.Headers, s.Body = own.Method, own.Path, own.Query, own.Headers, own.Body
+	s.SetCall(own)
 	if s.Undo != nil && err == nil {
 		undo := *s.Undo
 		var bad []fault.Field

@@ -92,11 +92,11 @@ func recordOf(c plan.Call) record {
 // service's setting and the rules decide as they do for a turn. It returns what is wrong with a call that is no longer to be made, or
 // whose answer is no success.
 func (s *Set) Again(ctx context.Context, call json.RawMessage) (seen plan.ReadAnswer, answer string, wrong []fault.Field, err error) {
-	var of record
+	var of plan.Call
 	if err := json.Unmarshal(call, &of); err != nil {
 		return seen, "", nil, err
 	}
-	bound, wrong, err := s.bind(ctx, plan.Call{MCPID: of.MCPID, Tool: of.Tool, Method: of.Method, Path: of.Path, Query: of.Query, Headers: of.Headers, Body: of.Body})
+	bound, wrong, err := s.bind(ctx, of)
 	if err != nil || len(wrong) > 0 {
 		return seen, "", wrong, err
 	}

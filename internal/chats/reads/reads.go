@@ -181,7 +181,7 @@ func (all Results) Of(p plan.Plan) (map[string]ref.Result, error) {
 
 // sumOf returns what two steps with the same call have in common.
 func sumOf(s plan.Step) (string, error) {
-	return jcs.Sum(plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body})
+	return jcs.Sum(s.Call())
 }
 
 // AddZone notes a trust zone whose data the model has read. It reports whether it is new.

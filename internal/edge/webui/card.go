@@ -240,7 +240,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	}
 	v := cardStep{
 		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.pen.show(a.pen.title(s)), Plain: plain(a.pen.title(s)), State: state.Status,
-		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}, usedSteps(s), known...),
+		call:     a.call(binding, s.Call(), usedSteps(s), known...),
 		Risk:     view.RiskOf(s),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}

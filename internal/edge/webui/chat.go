@@ -262,7 +262,7 @@ func (r chatReader) empty(ctx context.Context, v visit, projectID string) (*newV
 
 // usedSteps returns the steps whose results a step sends.
 func usedSteps(s plan.Step) map[string]bool {
-	uses := usedByCall(plan.Call{Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body})
+	uses := usedByCall(s.Call())
 	if list, _ := ref.InText(s.ForEach); len(list) == 1 && uses[plan.ItemName] {
 		uses[list[0].Step] = true
 	}

@@ -106,7 +106,12 @@ type Step struct {
 	Unanswered *Doubt `json:"unanswered,omitempty"` // the same request may have been done, as it was known when the plan was shown
 }
 
-// Arguments returns the call of the step as it was written.
+// Call returns the call of the step itself, as it was written.
+func (s Step) Call() Call {
+	return Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
+}
+
+// Arguments returns the arguments of its call.
 func (s Step) Arguments() tool.Arguments {
 	return tool.Arguments{Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
 }

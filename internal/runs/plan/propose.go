@@ -43,6 +43,16 @@ type ProposedStep struct {
 }
 
 var stepID = sync.OnceValue(func() *regexp.Regexp {
+// Call returns the call of the step itself.
+func (s ProposedStep) Call() Call {
+	return Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
+}
+
+// SetCall sets the call of the step itself.
+func (s *ProposedStep) SetCall(c Call) {
+	s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Headers, s.Body = c.MCPID, c.Tool, c.Method, c.Path, c.Query, c.Headers, c.Body
+}
+
 	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
 })
 
@@ -62,7 +72,7 @@ func Arrange(p Proposal) ([]Step, []fault.Field) {
 	}
 	a.checkIDs()
 	for i := range a.steps {
-		a.checkCall([]any{"steps", i}, callOf(a.steps[i]), a.scopeBefore(i))
+		a.checkCall([]any{"steps", i}, a.steps[i].Call(), a.scopeBefore(i))
 		a.checkCondition(i)
 		a.checkForEach(i)
 		a.checkNeeds(i)
@@ -129,8 +139,6 @@ func (c Call) withDefaults(s Step) Call {
 	c.Method = strings.ToUpper(c.Method)
 	return c
 }
-
-func callOf(s Step) Call { return Call{Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body} }
 
 // checkIDs checks the ids. Two ids that differ only in letter case are refused, because people and
 // models confuse them.
