@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"piloto/cmd/piloto/private"
 )
 
 // Kept is the file that keeps the common state of a folder and a place.
@@ -48,16 +50,5 @@ func (k Kept) Write(known map[string]Seen) error {
 	if err := os.MkdirAll(filepath.Dir(string(k)), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(string(k)), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), string(k))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return private.Write(string(k), text)
 }

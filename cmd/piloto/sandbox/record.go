@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/gob"
-	"errors"
 	"os"
 	"path/filepath"
+
+	"piloto/cmd/piloto/private"
 )
 
 // record is the state of a Guard, as it is kept in a file.
@@ -23,18 +25,11 @@ func (g *Guard) Keep(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-") // a record is there whole or not at all
-	if err != nil {
+	var text bytes.Buffer
+	if err := gob.NewEncoder(&text).Encode(r); err != nil {
 		return err
 	}
-	err = errors.Join(gob.NewEncoder(file).Encode(r), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
+	return private.Write(path, text.Bytes())
 }
 
 // Kept returns the guard that was kept in a file, fs.ErrNotExist, or ErrRecord. It takes a git folder with the same path

@@ -19,6 +19,7 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/cmd/piloto/mirror"
+	"piloto/cmd/piloto/private"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 	"piloto/internal/workspace"
@@ -56,18 +57,7 @@ func (g *Group) save(name string, content []byte, force bool) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), workspace.Temporary+"get-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return private.Write(name, content)
 }
 
 func (g *Group) putFileCommand(f *fileFlags) *cobra.Command {

@@ -15,6 +15,7 @@ import (
 	"github.com/djherbis/times"
 
 	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/private"
 	"piloto/infra/local/process"
 )
 
@@ -92,7 +93,10 @@ func (n notes) put(folder, data string) error {
 			lines = append(lines, name+" "+sum)
 		}
 	}
-	return writePrivate(place, []byte(strings.Join(lines, "\n")+"\n"))
+	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		return err
+	}
+	return private.Write(place, []byte(strings.Join(lines, "\n")+"\n"))
 }
 
 // sumOf returns the sum of the content of a key; "" if there is none, and "unreadable" if it is nothing to read.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"piloto/cmd/piloto/cli/ending"
+	"piloto/cmd/piloto/private"
 )
 
 // Profiles are the deployments that login stored, in credentials.json of the configuration folder of the person.
@@ -86,27 +87,10 @@ func (d *Deployment) WriteProfiles(p Profiles) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(file, append(text, '\n'))
-}
-
-// writePrivate writes a file whole or not at all, for its owner alone, and makes its folder.
-func writePrivate(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.Write(text)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	return private.Write(file, append(text, '\n'))
 }
 
 // OriginOf checks the address of a deployment. A token is sent there, so other machines are reached by TLS alone.
