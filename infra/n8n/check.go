@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
+
+	"piloto/internal/ground/clip"
 )
 
 // step is one line of the table: a description and its check.
@@ -60,13 +61,7 @@ func expect(got response, status int, fields ...string) error {
 }
 
 // brief shortens a text for a table.
-func brief(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > 300 {
-		text = text[:300] + "…"
-	}
-	return text
-}
+func brief(text string) string { return clip.Bytes(clip.Line(text), 300) }
 
 // exchanges returns the number of exchanges that Piloto remembers of a session.
 func (w *world) exchanges(ctx context.Context, session string) (int, error) {

@@ -20,7 +20,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
 
@@ -485,7 +485,7 @@ func quoted(s string) string {
 // actsOn names the effect of a text on a terminal; "" is none.
 func actsOn(shown string) string {
 	for _, r := range ourColours.ReplaceAllString(shown, "") {
-		if r != '\n' && r != '\t' && r != '\u00a0' && ref.Invisible(r) {
+		if r != '\n' && r != '\t' && r != '\u00a0' && visible.Invisible(r) {
 			return fmt.Sprintf("%U", r)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"piloto/cmd/piloto/sandbox"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/command"
@@ -206,10 +207,5 @@ const (
 
 // cut leaves out the middle of a long output, and says how much.
 func cut(text string) string {
-	if len(text) <= headBytes+tailBytes {
-		return text
-	}
-	head, tail := text[:headBytes], text[len(text)-tailBytes:]
-	head, tail = strings.ToValidUTF8(head, ""), strings.ToValidUTF8(tail, "")
-	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", head, len(text)-headBytes-tailBytes, tail)
+	return clip.Middle(text, headBytes, func(n int) string { return fmt.Sprintf("\n… %d bytes left out …\n", n) }, tailBytes)
 }

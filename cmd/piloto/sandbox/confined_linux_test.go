@@ -394,7 +394,7 @@ func TestFloodIsBounded(t *testing.T) {
 		t.Errorf("%d lines, %+v", len(lines), r.TimedOut)
 	}
 	r = run(t, Command{Line: "head -c 50000000 /dev/zero | tr '\\0' x", Workspace: t.TempDir()})
-	if r.Output != strings.Repeat("x", maxLine)+"…" {
+	if r.Output != strings.Repeat("x", maxLine-len("…"))+"…" {
 		t.Errorf("%d bytes", len(r.Output))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/workspace/mask"
 )
@@ -16,7 +17,7 @@ import (
 const (
 	headLines = 100
 	tailLines = 100
-	maxLine   = 1000
+	maxLine   = 1000 // with the ellipsis of a longer one
 	readLine  = 8 << 10
 )
 
@@ -122,9 +123,7 @@ func (o *output) text(tag locale.Tag) string {
 func shortened(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if len(line) > maxLine {
-			lines[i] = strings.ToValidUTF8(line[:maxLine], "") + "…"
-		}
+		lines[i] = clip.Bytes(line, maxLine)
 	}
 	return strings.Join(lines, "\n")
 }

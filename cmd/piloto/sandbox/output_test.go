@@ -61,7 +61,7 @@ func TestOutputIsClean(t *testing.T) {
 		{"\uFFFDa", []string{"\xff\xfea"}},
 		{"ñ", []string{"\xc3", "\xb1"}},
 		{strings.Repeat("x", maxLine), []string{strings.Repeat("x", maxLine)}},
-		{strings.Repeat("x", maxLine) + "…\ny", []string{strings.Repeat("x", maxLine), "xx\ny"}},
+		{strings.Repeat("x", maxLine-len("…")) + "…\ny", []string{strings.Repeat("x", maxLine), "xx\ny"}},
 	} {
 		if got := outputOf(c.writes...); got != c.want {
 			t.Errorf("%q gives %q, want %q", c.writes, got, c.want)

@@ -9,14 +9,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "piloto/cmd/piloto/cli" // the sentences
 	"piloto/cmd/piloto/show"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 	"piloto/internal/workspace/overlay"
-
-	_ "piloto/cmd/piloto/cli" // the sentences
 )
 
 func TestJSONKeepsDigitsOrderAndDuplicates(t *testing.T) {
@@ -61,7 +60,7 @@ func TestPlanIsShownWhole(t *testing.T) {
 		lines := strings.Split(w.String(), "\n")
 		for _, line := range lines {
 			for _, r := range line {
-				if r != ' ' && !unicode.IsGraphic(r) || ref.Invisible(r) {
+				if r != ' ' && !unicode.IsGraphic(r) || visible.Invisible(r) {
 					t.Fatalf("%U is in %q", r, line)
 				}
 			}

@@ -25,9 +25,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
-	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 )
 
@@ -262,19 +262,19 @@ func (g input) verdict(q request) (string, Outcome, []receipt.Problem) {
 		}
 		if q.pin != "" {
 			if err := receipt.Pinned(g.links, q.pin); err != nil {
-				problems = append(problems, receipt.Problem{Where: "chain", What: plan.Line(err.Error())})
+				problems = append(problems, receipt.Problem{Where: "chain", What: clip.Line(err.Error())})
 			}
 		}
 	}
 	var b strings.Builder
 	for _, p := range problems {
-		b.WriteString("does not hold: " + plan.Line(p.String()) + "\n")
+		b.WriteString("does not hold: " + clip.Line(p.String()) + "\n")
 	}
 	switch {
 	case len(problems) > 0:
 		return b.String(), DoesNot, problems
 	case unknown != nil:
-		return "not proven: " + plan.Line(unknown.Error()) + "; it agrees with itself, which a forged one does too\n", Unproven, problems
+		return "not proven: " + clip.Line(unknown.Error()) + "; it agrees with itself, which a forged one does too\n", Unproven, problems
 	case len(g.keys) == 0:
 		return g.receiptText() + g.chainText(), Unproven, problems
 	}
@@ -300,13 +300,13 @@ func (g input) receiptText() string {
 		said += ", and the run still goes on"
 	}
 	if len(g.keys) == 0 {
-		return plan.Line("not proven, but consistent: "+said+". Only this was checked, not who wrote it: give the public keys with --keys") + "\n"
+		return clip.Line("not proven, but consistent: "+said+". Only this was checked, not who wrote it: give the public keys with --keys") + "\n"
 	}
 	said = fmt.Sprintf("valid: %s, signed with key %s (%s)", said, r.Signature.KeyID, r.Signature.Alg)
 	if len(g.links) == 0 {
 		said += fmt.Sprintf(". That it is link %d of the chain of %s was not checked: give that with --chain", r.Chain.Seq, r.Account)
 	}
-	return plan.Line(said) + "\n"
+	return clip.Line(said) + "\n"
 }
 
 // chainText returns the text for a valid chain.
@@ -319,14 +319,14 @@ func (g input) chainText() string {
 	if len(g.keys) == 0 {
 		said = "not proven, but consistent: " + said + ". Who signed them was not checked: give the public keys with --keys"
 	}
-	return plan.Line(said) + "\n"
+	return clip.Line(said) + "\n"
 }
 
 // runText describes the run for a person.
 func runText(r receipt.Receipt) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
-		b.WriteString(plan.Line(fmt.Sprintf(format, args...)) + "\n")
+		b.WriteString(clip.Line(fmt.Sprintf(format, args...)) + "\n")
 	}
 	goal := ""
 	if n := len(r.Revisions); n > 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 )
@@ -81,7 +82,7 @@ func (h hosts) guard(next http.Handler) http.Handler {
 		}
 		w.Header().Set("Connection", "close") // the server does not wait for the unread body
 		refuse(w, r, http.StatusMisdirectedRequest, "listener.host_unknown", map[string]string{
-			"host": shorten(r.Host), "own": "localhost:" + h.port,
+			"host": clip.Runes(strings.ToValidUTF8(r.Host, ""), 80), "own": "localhost:" + h.port,
 		})
 	})
 }
@@ -96,14 +97,6 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, code string, arg
 		"type": "urn:piloto:problem:" + code, "title": http.StatusText(status), "status": status, "code": code,
 		"detail": locale.Fill(lang, code, args), "action": locale.Fill(lang, code+".do", args),
 	})
-}
-
-// shorten cuts a text to 80 characters, so that it fits in a sentence.
-func shorten(text string) string {
-	if text = strings.ToValidUTF8(text, ""); len([]rune(text)) > 80 {
-		text = string([]rune(text)[:80]) + "…"
-	}
-	return text
 }
 
 // checkHosts refuses names that cannot be in a Host header.

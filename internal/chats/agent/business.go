@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 )
 
@@ -204,7 +205,7 @@ func (b *Businesses) fetch(ctx context.Context, of businessKey, before Business)
 }
 
 // BusinessText returns a text in the stored form: without control characters, and at most 16 KB.
-func BusinessText(text string) string { return truncate(cleanText(text), MaxBusiness) }
+func BusinessText(text string) string { return clip.Bytes(cleanText(text), MaxBusiness) }
 
 // isFresh reports whether the source need not be read: it answered or failed recently, or
 // another process reads it and an older text is usable.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/retry"
@@ -242,7 +243,7 @@ func (x *delegation) resultOf(a tool.Answer) attemptResult {
 }
 
 // excerpt returns the beginning of an agent's answer, for the log.
-func excerpt(body []byte) string { return strings.ToValidUTF8(string(body[:min(len(body), 300)]), "?") }
+func excerpt(body []byte) string { return clip.Bytes(strings.ToValidUTF8(string(body), "?"), 300) }
 
 // pause waits after the nth attempt, for the time that the agent asked and a random time. It
 // returns false when the next attempt would start too late.

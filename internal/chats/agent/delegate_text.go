@@ -7,7 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/clip"
+	"piloto/internal/ground/visible"
 	"piloto/internal/tools/tool"
 )
 
@@ -174,7 +175,7 @@ func resultText(body []byte) (text string, whole bool) {
 	if text == "" {
 		text = sanitize(jsonText(result.Structured))
 	}
-	return truncate(text, maxText), len(text) <= maxText
+	return clip.Bytes(text, maxText), len(text) <= maxText
 }
 
 // isWorkflowError reports whether a text is the message that n8n returns for a failed workflow.
@@ -221,7 +222,7 @@ func objectText(raw json.RawMessage, levels int) string {
 		return ""
 	}
 	for _, name := range textMembers {
-		if text := valueText(object[name], levels-1); !ref.Blank(text) {
+		if text := valueText(object[name], levels-1); !visible.Blank(text) {
 			return text
 		}
 	}
@@ -237,7 +238,7 @@ func listText(raw json.RawMessage, levels int) string {
 	var parts []string
 	for _, element := range elements {
 		text := valueText(element, levels-1)
-		if ref.Blank(text) {
+		if visible.Blank(text) {
 			return "" // the other elements alone would be misleading
 		}
 		parts = append(parts, text)
@@ -254,7 +255,7 @@ func sanitize(text string) string {
 		}
 		return r
 	}, cleanText(text)))
-	if ref.Blank(text) {
+	if visible.Blank(text) {
 		return ""
 	}
 	return text

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 )
 
 // Bounds of a loop. MostLoops is how many an account has of its own.
@@ -132,7 +132,7 @@ func (l Loop) checkTexts(add func(typ string, place ...any)) {
 		most         int
 	}{{"prompt", l.Prompt, maxPrompt}, {"description", l.Description, maxAbout}} {
 		switch {
-		case t.text != "" && ref.Blank(t.text):
+		case t.text != "" && visible.Blank(t.text):
 			add("string_too_short", t.member)
 		case utf8.RuneCountInString(t.text) > t.most:
 			add("string_too_long", t.member)
@@ -193,7 +193,7 @@ func matches(glob, name string) bool {
 func wrongText(most int) func(string) string {
 	return func(text string) string {
 		switch {
-		case ref.Blank(text):
+		case visible.Blank(text):
 			return "string_too_short"
 		case utf8.RuneCountInString(text) > most:
 			return "string_too_long"

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"piloto/internal/ground/clip"
 )
 
 // Bounds of a session's memory.
@@ -125,7 +127,7 @@ func (m Memory) Current() string {
 // storedForm returns the exchange as it is stored: bounded, in whole milliseconds.
 func (e Exchange) storedForm() Exchange {
 	return Exchange{
-		ID: e.ID, User: truncate(cleanText(e.User), maxSide), Agent: truncate(cleanText(e.Agent), maxSpeaker), Response: truncate(cleanText(e.Response), maxSide),
+		ID: e.ID, User: clip.Bytes(cleanText(e.User), maxSide), Agent: clip.Bytes(cleanText(e.Agent), maxSpeaker), Response: clip.Bytes(cleanText(e.Response), maxSide),
 		At: e.At.UTC().Truncate(time.Millisecond), ReadFrom: e.ReadFrom,
 	}
 }

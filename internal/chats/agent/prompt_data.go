@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 )
 
@@ -105,7 +106,7 @@ func history(tag locale.Tag, memory []Exchange) []string {
 }
 
 func speakerLine(who, text string) string {
-	return who + ": " + strings.ReplaceAll(truncate(escapeTags(text), promptSide), "\n", "\n  ")
+	return who + ": " + strings.ReplaceAll(clip.Bytes(escapeTags(text), promptSide), "\n", "\n  ")
 }
 
 // block puts a text between tags. It returns "" for an empty text.
@@ -139,20 +140,7 @@ func escapeTags(s string) string {
 
 // inline applies escapeTags and returns one line of at most most bytes.
 func inline(s string, most int) string {
-	return truncate(strings.Join(strings.Fields(escapeTags(s)), " "), most)
-}
-
-// truncate cuts a text to most bytes, between two characters, and marks the cut with «…».
-func truncate(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	const mark = "…"
-	most = max(0, most-len(mark))
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return strings.TrimSpace(s[:most]) + mark
+	return clip.Bytes(strings.Join(strings.Fields(escapeTags(s)), " "), most)
 }
 
 // wholeLines returns the whole lines within the first most bytes. A single longer line is cut
@@ -167,5 +155,5 @@ func wholeLines(s string, most int) string {
 	if end := strings.LastIndexByte(s[:most+1], '\n'); end >= 0 {
 		return strings.TrimSpace(s[:end])
 	}
-	return strings.TrimSpace(truncate(s, most))
+	return strings.TrimSpace(clip.Bytes(s, most))
 }

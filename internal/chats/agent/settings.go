@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/tools/tool"
 )
 
@@ -218,7 +218,7 @@ func (s Settings) validateContext() []fault.Field {
 	case s.Context == "":
 	case s.ContextURL != "":
 		return []fault.Field{fieldError("one_of_two", "context")}
-	case ref.Blank(cleanText(s.Context)):
+	case visible.Blank(cleanText(s.Context)):
 		return []fault.Field{fieldError("string_too_short", "context")}
 	case len(s.Context) > MaxBusiness:
 		return []fault.Field{fieldError("string_too_long", "context")}
@@ -239,7 +239,7 @@ func validatePrompts(prompts map[string]string) []fault.Field {
 		switch {
 		case section == SectionFormat || !slices.Contains(Sections, section):
 			wrong = append(wrong, fieldError("unknown_section", "prompts", section))
-		case ref.Blank(cleanText(text)):
+		case visible.Blank(cleanText(text)):
 			wrong = append(wrong, fieldError("string_too_short", "prompts", section))
 		case utf8.RuneCountInString(text) > maxSection:
 			wrong = append(wrong, fieldError("string_too_long", "prompts", section))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/redact"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/view"
@@ -108,10 +109,7 @@ func outcomeOf(r plan.Run, at time.Time, most int) outcome {
 
 func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	st := r.State(step.ID)
-	so := stepOutcome{ID: step.ID.String(), Title: toolcall.OneLine(step.Title), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
-	if len(so.Path) > pathBytes {
-		so.Path = so.Path[:pathBytes] + "…"
-	}
+	so := stepOutcome{ID: step.ID.String(), Title: toolcall.OneLine(step.Title), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: clip.Bytes(step.Path, pathBytes), Status: st.Status}
 	if st.Error != nil {
 		so.Error = st.Error.Message
 	}

@@ -17,6 +17,7 @@ import (
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -271,7 +272,7 @@ func (w *Work) Plan(ctx context.Context, by proposal.Drafter, goal string, shown
 	own := plan.Call{MCPID: tool.FilesID, Tool: tool.ApplyChanges, Method: "PUT", Body: apply}
 	back := plan.Call{MCPID: tool.FilesID, Tool: tool.UndoChanges, Method: "PUT", Body: undo}
 	by.Files = []plan.Call{own, back}
-	return by.Draft(ctx, plan.Proposal{Goal: cmp.Or(plan.Line(goal), title), Steps: []plan.ProposedStep{
+	return by.Draft(ctx, plan.Proposal{Goal: cmp.Or(clip.Line(goal), title), Steps: []plan.ProposedStep{
 		{ID: "s1", Title: title, MCPID: own.MCPID, Tool: own.Tool, Method: own.Method, Body: own.Body, Undo: &back},
 	}})
 }

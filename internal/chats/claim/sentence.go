@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/lazy"
 )
 
@@ -101,8 +101,7 @@ func pieces(folded string) []string {
 		for text := strings.Join(part, " "); text != ""; {
 			end := len(text)
 			if end > longestOf {
-				for end = longestOf; !utf8.RuneStart(text[end]); end-- {
-				}
+				end = clip.Boundary(text, longestOf)
 			}
 			list, text = append(list, text[:end]), text[end:]
 		}

@@ -9,6 +9,8 @@ package figures
 import (
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/clip"
 )
 
 // Bounds of the list of Missing.
@@ -54,11 +56,7 @@ func (s Sources) Missing(text string) []string {
 
 // shown returns a figure as it is written, with its sign.
 func (f figure) shown(text string) string {
-	s := text[f.sign:f.end]
-	if len(s) > mostShown {
-		return strings.ToValidUTF8(s[:mostShown], "") + "…"
-	}
-	return s
+	return clip.Bytes(text[f.sign:f.end], mostShown)
 }
 
 // record is what stands in the sources.

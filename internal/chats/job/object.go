@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/lazy"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/workspace/filespec"
 )
 
@@ -16,12 +16,12 @@ import (
 func (c OpenCall) Object() string {
 	var with map[string]any
 	_ = json.Unmarshal([]byte(c.Arguments), &with) // without an object there is only the name
-	if method, ok := with["method"].(string); ok && !ref.Blank(method) {
+	if method, ok := with["method"].(string); ok && !visible.Blank(method) {
 		at, _ := with["path"].(string)
 		return short(strings.TrimSpace(c.Name + " " + method + " " + at))
 	}
 	for _, member := range []string{"path", "command", "pattern", "text", "file", "name", "query", "url", "tool", "goal", "question", "id"} {
-		if text, ok := with[member].(string); ok && !ref.Blank(text) {
+		if text, ok := with[member].(string); ok && !visible.Blank(text) {
 			return short(c.Name + " " + text)
 		}
 	}

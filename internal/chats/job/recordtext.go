@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 )
@@ -56,21 +57,11 @@ var breaks = strings.NewReplacer("\r\n", " ↵ ", "\n", " ↵ ")
 
 // short returns a name for a sentence: every character is visible, a line break as ↵, and a long one is cut.
 func short(name string) string {
-	name = breaks.Replace(strings.TrimSpace(name))
-	runes := []rune(name)
-	if len(runes) > mostShort {
-		name = string(runes[:mostShort]) + "…"
-	}
-	return visible.Line(name)
+	return visible.Line(clip.Runes(breaks.Replace(strings.TrimSpace(name)), mostShort))
 }
 
 // listed returns a text as the record lists it, of at most maxListed bytes.
-func listed(text string) string {
-	if len(text) <= maxListed {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxListed-len("…")], "") + "…"
-}
+func listed(text string) string { return clip.Bytes(text, maxListed) }
 
 // Phrases returns the record as a person reads it, a line for each entry.
 func (r Record) Phrases() (list []locale.Phrase) {

@@ -5,7 +5,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
 
@@ -67,7 +67,7 @@ func (b *Batch) AddPlan(raw json.RawMessage, revises bool) {
 func (b *Batch) add(p plan.Proposal, wrong []fault.Field) {
 	b.Wrong = append(b.Wrong, wrong...)
 	b.Proposal.Steps = append(b.Proposal.Steps, p.Steps...)
-	if ref.Blank(b.Proposal.Goal) {
+	if visible.Blank(b.Proposal.Goal) {
 		b.Proposal.Goal = p.Goal
 	}
 }

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -63,7 +65,7 @@ func (d Drafter) Draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 			wrong = append(wrong, f)
 		}
 		titles[i] = defaultTitle(all[i].own.op.Entry)
-		if ref.Blank(p.Steps[i].Title) {
+		if visible.Blank(p.Steps[i].Title) {
 			p.Steps[i].Title = titles[i]
 		}
 	}
@@ -211,13 +213,10 @@ func unique(wrong []fault.Field) []fault.Field {
 // planGoal returns the goal, or the steps' titles when it is empty, cut to plan.MaxGoal
 // characters.
 func planGoal(text string, titles []string) string {
-	if text = plan.Line(text); text == "" {
-		text = plan.Line(strings.Join(slices.Compact(titles), "; "))
+	if text = clip.Line(text); text == "" {
+		text = clip.Line(strings.Join(slices.Compact(titles), "; "))
 	}
-	if runes := []rune(text); len(runes) > plan.MaxGoal {
-		text = string(runes[:plan.MaxGoal-1]) + "…"
-	}
-	return text
+	return clip.Runes(text, plan.MaxGoal)
 }
 
 // defaultTitle returns the title of a step without one.

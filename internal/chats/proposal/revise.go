@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/runs/plan"
 )
@@ -35,11 +36,11 @@ func (d Drafter) Edit(ctx context.Context, r plan.Run, p plan.Proposal) (next pl
 func (d Drafter) Revise(ctx context.Context, r plan.Run, p plan.Proposal) (next plan.Plan, changed bool, wrong []fault.Field, err error) {
 	before := r.Plan
 	d.Files = FileCalls(before)
-	p.Goal = cmp.Or(plan.Line(p.Goal), before.Goal)
+	p.Goal = cmp.Or(clip.Line(p.Goal), before.Goal)
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		old, ok := before.Step(plan.EffectOf(cmp.Or(s.ID, "s"+strconv.Itoa(i+1))))
-		if ok && plan.Line(s.Title) == "" && s.MCPID == old.MCPID && s.Tool == old.Tool && s.Method == old.Method {
+		if ok && clip.Line(s.Title) == "" && s.MCPID == old.MCPID && s.Tool == old.Tool && s.Method == old.Method {
 			s.Title = old.Title
 		}
 	}

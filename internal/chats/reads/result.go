@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
 	"piloto/internal/models/llm"
@@ -64,10 +65,7 @@ func Break(lines []string) []string {
 	var short []string
 	for _, line := range lines {
 		for len(line) > lineBytes {
-			at := lineBytes
-			for !utf8.RuneStart(line[at]) {
-				at--
-			}
+			at := clip.Boundary(line, lineBytes)
 			if sign := strings.LastIndexAny(line[lineBytes/2:at], ",; "); sign >= 0 {
 				at = lineBytes/2 + sign + 1
 			}
@@ -132,12 +130,8 @@ func (r read) again() string {
 func Text(s conversation.Source) string { return textWith(s, "") }
 
 func textWith(s conversation.Source, note string) string {
-	called := s.Called()
-	if len(called) > calledBytes {
-		called = strings.ToValidUTF8(called[:calledBytes], "") + "…"
-	}
 	return toolcall.Encode(result{
-		ID: s.ID, Service: s.Service, Called: called, At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
+		ID: s.ID, Service: s.Service, Called: clip.Bytes(s.Called(), calledBytes), At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
 	})
 }
 

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 )
 
 // Types of errors after which a model does not call again.
@@ -76,20 +76,5 @@ func OneLine(s string) string { return Line(s, 200) }
 // Line makes text of a document safe inside the prompt: one line of at most so many characters, without a tag and
 // without a character that nobody sees.
 func Line(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '<' || r == '>':
-			return -1
-		case unicode.IsSpace(r):
-			return ' '
-		case ref.Invisible(r):
-			return -1
-		}
-		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "…"
-	}
-	return s
+	return clip.Runes(clip.LineWithout(s, func(r rune) bool { return r == '<' || r == '>' || visible.Invisible(r) }), most)
 }

@@ -12,9 +12,10 @@ import (
 	"piloto/internal/chats/intent"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/models/llm"
 )
 
@@ -92,7 +93,7 @@ func (q *inquiry) offer(raw json.RawMessage) (wrong []fault.Field) {
 		whole = append(whole, title)
 		if runes := []rune(title); len(runes) > mostTitle {
 			bad("must have at most 200 characters: name the choice, and explain it in the question", i)
-			title = string(runes[:mostTitle-1]) + "…"
+			title = clip.Runes(title, mostTitle)
 		}
 		titles = append(titles, title)
 	}
@@ -130,7 +131,7 @@ func (o *optionText) UnmarshalJSON(raw []byte) error {
 func seen(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if ref.Invisible(r) {
+		if visible.Invisible(r) {
 			return -1
 		}
 		return r

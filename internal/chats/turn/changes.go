@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -29,7 +30,7 @@ func boundedChanges(changes []plan.Change) []plan.Change {
 		if len(raw) <= changeBytes {
 			return raw
 		}
-		cut, _ := json.Marshal(strings.ToValidUTF8(string(raw[:changeBytes]), "") + "…")
+		cut, _ := json.Marshal(clip.Bytes(string(raw), changeBytes))
 		return cut
 	}
 	changes = slices.Clone(changes[:min(len(changes), maxChangesInEvent)])
@@ -103,7 +104,7 @@ func (c change) describe(one plan.Change) locale.Phrase {
 		return locale.Say("turn.change.step_"+string(one.Kind), "title", c.title(one.StepID))
 	}
 	part, rest, deeper := strings.Cut(one.Field, "/")
-	rest = plan.Line(strings.NewReplacer("~1", "/", "~0", "~").Replace(rest))
+	rest = clip.Line(strings.NewReplacer("~1", "/", "~0", "~").Replace(rest))
 	var what locale.Phrase = locale.Say("turn.part." + part)
 	switch {
 	case deeper && (part == "body" || part == "query" || part == "headers"):
@@ -133,9 +134,5 @@ func valueText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
 	}
-	text = plan.Line(text)
-	if runes := []rune(text); len(runes) > changeText {
-		return string(runes[:changeText-1]) + "…"
-	}
-	return text
+	return clip.Runes(clip.Line(text), changeText)
 }

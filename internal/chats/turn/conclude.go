@@ -14,8 +14,8 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/sweep"
+	"piloto/internal/ground/visible"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -222,7 +222,7 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 		return concludeFailed, nil
 	}
 	text := strings.TrimSpace(answer.Text)
-	if ref.Blank(text) { // a call of a tool that it does not have is no text
+	if visible.Blank(text) { // a call of a tool that it does not have is no text
 		return concludeEmpty, nil
 	}
 	m, err := w.message(ctx, text)

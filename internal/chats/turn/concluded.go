@@ -13,6 +13,7 @@ import (
 	"piloto/internal/chats/figures"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -62,9 +63,7 @@ func (w *conclusion) question() string {
 
 // message returns the conclusion with a model's text, and with notes where it says what the record does not.
 func (w *conclusion) message(ctx context.Context, text string) (conversation.Message, error) {
-	if len(text) > concludeBytes {
-		text = strings.ToValidUTF8(text[:concludeBytes], "") + "…"
-	}
+	text = clip.Bytes(text, concludeBytes)
 	m := w.newMessage(conversation.KindConclusion, locale.Verbatim(text))
 	notes, err := w.notes(ctx, text)
 	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), writtenBy(&w.exchange), resultsOf(w.run), notes

@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/chats/brief"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/redact"
 	"piloto/internal/runs/plan"
 )
@@ -115,11 +116,7 @@ func took(r plan.Run, reads []conversation.Source) string {
 		all = append(all, line)
 	}
 	for _, s := range slices.Backward(reads) {
-		answer := s.Answer
-		if len(answer) > tookEach {
-			answer = strings.ToValidUTF8(answer[:tookEach], "") + "…"
-		}
-		all = append(all, readLine{s.Service, s.Called(), s.At.UTC().Format(time.RFC3339), answer})
+		all = append(all, readLine{s.Service, s.Called(), s.At.UTC().Format(time.RFC3339), clip.Bytes(s.Answer, tookEach)})
 	}
 	var lines []string
 	size := 0

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"piloto/internal/chats/ask"
@@ -13,6 +12,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -220,8 +220,5 @@ func (d *dialog) say(ctx context.Context, text string) (Reply, error) {
 
 // shorten cuts an answer to maxText bytes, because a message is one item of the table.
 func shorten(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText], "") + "…"
+	return clip.Bytes(text, maxText)
 }

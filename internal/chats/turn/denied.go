@@ -5,6 +5,7 @@ import (
 
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 )
@@ -21,7 +22,7 @@ type denied struct {
 func (l *loop) denied() denied { return denied{l.req, l.journal} }
 
 func (d denied) note(by rule.Rule, call plan.Step) {
-	d.journal.note(d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", plan.Line(by.Reason), "called", toolcall.OneLine(call.Called())))
+	d.journal.note(d.req.note(conversation.NoteRuleDenied, "note.rule_denied", "rule", by.ID, "reason", clip.Line(by.Reason), "called", toolcall.OneLine(call.Called())))
 }
 
 // step notes a call that was to be proposed or made. A plan may do without an undo or a check.

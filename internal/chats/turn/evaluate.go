@@ -13,7 +13,7 @@ import (
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -50,7 +50,7 @@ func verdictFormat() *llm.Format {
 // answer again: it was told what is missing. An evaluation that fails leaves the answer as it is.
 func (d *dialog) corrects(ctx context.Context, text string) bool {
 	evaluates := d.loop.agent.Eval == agent.EvalBasic || d.loop.agent.Eval == agent.EvalFull
-	if !evaluates || ref.Blank(text) || d.loop.reconsiders(ctx, text) {
+	if !evaluates || visible.Blank(text) || d.loop.reconsiders(ctx, text) {
 		return false
 	}
 	d.verdict = verdict{}

@@ -15,8 +15,8 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
+	"piloto/internal/ground/visible"
 )
 
 // jobRows are a job and its rounds, as they are stored.
@@ -41,7 +41,7 @@ func (jr *jobRows) isBack() bool {
 // evaluates reports whether a text is judged before the job ends with it.
 func (jr *jobRows) evaluates(text string) bool {
 	eval := jr.job.Loop.Eval
-	return (eval == agent.EvalBasic || eval == agent.EvalFull) && !ref.Blank(text)
+	return (eval == agent.EvalBasic || eval == agent.EvalFull) && !visible.Blank(text)
 }
 
 // toJudge reports whether the next call judges the last answer.
@@ -71,7 +71,7 @@ func (jr *jobRows) lastAnswer() (answer *job.Round, v verdict) {
 	for i, r := range jr.rounds {
 		switch {
 		case r.Answered.IsZero():
-		case r.IsText() && !ref.Blank(r.Text):
+		case r.IsText() && !visible.Blank(r.Text):
 			answer, v = &jr.rounds[i], verdict{}
 		case r.Eval:
 			v, _ = readVerdict(r.Text) // one that cannot be read says nothing

@@ -12,8 +12,8 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
+	"piloto/internal/ground/visible"
 	"piloto/internal/models/llm"
 	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
@@ -82,7 +82,7 @@ func (w *work) lastText(ctx context.Context) (string, error) {
 	}
 	if job.Graceful(w.job.StopReason) {
 		text, err := w.askLastText(ctx)
-		if err == nil && !ref.Blank(text) {
+		if err == nil && !visible.Blank(text) {
 			return text, nil
 		}
 		w.service.Log.WarnContext(ctx, "job.no_last_text", "job_id", w.job.ID, "stop_reason", w.job.StopReason, "error", err)
@@ -217,7 +217,7 @@ func (w *work) beginEnd(ctx context.Context) error {
 // finalStatus returns the status of a job that ends for a reason.
 func (w *work) finalStatus(reason conversation.StopReason) job.Status {
 	acted := slices.ContainsFunc(w.rows.rounds, func(r job.Round) bool {
-		return len(r.Looks) > 0 || r.RunID != "" || r.IsText() && !ref.Blank(r.Text)
+		return len(r.Looks) > 0 || r.RunID != "" || r.IsText() && !visible.Blank(r.Text)
 	})
 	switch {
 	case reason == "" && !w.verdict.partial():

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/window"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
 	"piloto/internal/models/credit"
@@ -124,10 +125,7 @@ func (s *summariser) write(ctx context.Context) (string, error) {
 
 // usableSummary returns a summary as a prompt may have it, at most summaryWords words; "" of one that poses as a plan.
 func usableSummary(text string) string {
-	text = strings.TrimSpace(redact.Text(text))
-	if len(text) > summaryBytes {
-		text = strings.ToValidUTF8(text[:summaryBytes], "") + "…"
-	}
+	text = clip.Bytes(strings.TrimSpace(redact.Text(text)), summaryBytes)
 	count := 0
 	for i := range text {
 		if end := i > 0 && isSpace(text[i]) && !isSpace(text[i-1]); end {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/redact"
 )
 
@@ -36,14 +36,7 @@ func TaskFailure(err error) messages.InvokeResponse_Error {
 		name = named.TaskErrorName()
 	}
 	message := redact.Text(strings.ToValidUTF8(err.Error(), "\uFFFD"))
-	if len(message) > maxFailure {
-		cut := maxFailure
-		for !utf8.RuneStart(message[cut]) {
-			cut--
-		}
-		message = message[:cut] + "…"
-	}
-	return messages.InvokeResponse_Error{Type: name, Message: message}
+	return messages.InvokeResponse_Error{Type: name, Message: clip.Bytes(message, maxFailure)}
 }
 
 // InvokedHandler is an HTTP handler that is also invoked: on a schedule, or by another function.

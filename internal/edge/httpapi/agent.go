@@ -18,7 +18,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 )
 
 // agentPath is the route of the router's contract (document 001).
@@ -40,7 +40,7 @@ type AgentRequest struct {
 
 // Resolve checks the rules that a schema cannot express.
 func (r *AgentRequest) Resolve(huma.Context) (errs []error) {
-	if r.SessionID != "" && (!isPrintable(r.SessionID) || ref.Blank(r.SessionID)) {
+	if r.SessionID != "" && (!isPrintable(r.SessionID) || visible.Blank(r.SessionID)) {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
 	}
 	for _, f := range r.Config.faults {

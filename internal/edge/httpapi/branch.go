@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 )
 
 // branches adds the routes of one message: a new chat up to it, and what a person thinks of it.
@@ -99,9 +100,7 @@ func (s chatRecords) branchTitle(ctx context.Context, account, title string, tag
 			break
 		}
 	}
-	if room := mostTitle - utf8.RuneCountInString(named("", mostNames)) - 1; utf8.RuneCountInString(title) > room {
-		title = string([]rune(title)[:room-1]) + "…"
-	}
+	title = clip.Runes(title, mostTitle-utf8.RuneCountInString(named("", mostNames))-1)
 	n := 1
 	for slices.ContainsFunc(chats, func(c conversation.Chat) bool { return c.Title == named(title, n) }) {
 		n++
@@ -134,7 +133,7 @@ func (s chatRecords) setFeedback(ctx context.Context, in *struct {
 	}
 	var feedback *conversation.Feedback
 	note := strings.TrimSpace(in.Body.Note)
-	if ref.Blank(note) {
+	if visible.Blank(note) {
 		note = ""
 	}
 	switch {

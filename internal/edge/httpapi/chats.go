@@ -12,7 +12,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
 
@@ -145,7 +145,7 @@ func (s chatRecords) createChat(ctx context.Context, in *struct {
 		}
 		at := t.At.UTC()
 		c = conversation.Chat{ID: t.ID, Title: strings.TrimSpace(in.Body.Title), ProjectID: in.Body.ProjectID, CreatedAt: at, UpdatedAt: at}
-		if ref.Blank(c.Title) {
+		if visible.Blank(c.Title) {
 			c.Title = ""
 		}
 		return c, s.chats.CreateChat(ctx, account, c)

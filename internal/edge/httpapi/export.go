@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 )
@@ -133,7 +134,7 @@ func (s chatRecords) exported(ctx context.Context, chatID string, as ExportForma
 
 // title returns the title of the chat in one line.
 func (e ChatExport) title() string {
-	if title := oneLine(e.Chat.Title); title != "" {
+	if title := clip.Line(e.Chat.Title); title != "" {
 		return title
 	}
 	return e.Chat.ID
@@ -158,16 +159,16 @@ func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 		}
 		fmt.Fprintf(&b, "\n%s\n", inert(strings.TrimSpace(m.Content)))
 		if m.Action != "" {
-			fmt.Fprintf(&b, "\n_%s_\n", inertLines(oneLine(m.Action)))
+			fmt.Fprintf(&b, "\n_%s_\n", inertLines(clip.Line(m.Action)))
 		}
 		for _, n := range below {
-			fmt.Fprintf(&b, "\n_%s_\n", inertLines(oneLine(n.Text)))
+			fmt.Fprintf(&b, "\n_%s_\n", inertLines(clip.Line(n.Text)))
 		}
 		if f := m.Feedback; f != nil {
 			fmt.Fprintf(&b, "\n%s\n", inertLines(rated(*f, tag)))
 		}
 		for _, s := range m.Sources {
-			fmt.Fprintf(&b, "\n- %s: %s (%d)", inertLines(oneLine(s.Service)), inertLines("`"+strings.ReplaceAll(oneLine(s.Called()), "`", "'")+"`"), s.Status)
+			fmt.Fprintf(&b, "\n- %s: %s (%d)", inertLines(clip.Line(s.Service)), inertLines("`"+strings.ReplaceAll(clip.Line(s.Called()), "`", "'")+"`"), s.Status)
 		}
 		if len(m.Sources) > 0 {
 			b.WriteByte('\n')
@@ -176,8 +177,6 @@ func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 	return b.Bytes()
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // clock returns a time as a file shows it.
 func clock(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format(time.DateTime + " MST")
@@ -185,5 +184,5 @@ func clock(at time.Time, zone *time.Location) string {
 
 // rated returns a feedback in one line.
 func rated(f conversation.Feedback, tag locale.Tag) string {
-	return strings.TrimSpace(locale.Text(tag, "run.export.rated_"+string(f.Rating)) + " " + oneLine(f.Note))
+	return strings.TrimSpace(locale.Text(tag, "run.export.rated_"+string(f.Rating)) + " " + clip.Line(f.Note))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -165,16 +166,12 @@ func typeOf(message string) string {
 // shortName shortens a client's name before it is repeated in a response.
 func shortName(name string) string {
 	const most = 64
-	name = strings.Map(func(r rune) rune {
+	return clip.Runes(strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {
 			return '\uFFFD'
 		}
 		return r
-	}, name)
-	if runes := []rune(name); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return name
+	}, name), most)
 }
 
 // planMessage returns the message for a fault in a plan. In English it is the domain's own text, which is written

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/ids"
-	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
 
@@ -179,7 +179,7 @@ func (r serverHandler) list(ctx context.Context, _ *nothing) (*reply[ServerList]
 func (r serverHandler) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
 	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
 		URL: in.Body.URL, Document: in.Body.DocumentURL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
-		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
+		About: clip.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
 		Key: in.Body.Key.credential(), Reads: in.Body.Reads.wanted(), Errors: in.Body.Errors,
 		Takes: func(bytes int) error { return r.config.takeBytes(ctx, bytes) },
 	}, r.config.Now())
@@ -193,7 +193,7 @@ func (r serverHandler) register(ctx context.Context, in *struct{ Body RegisterRe
 func keywords(list []string) []string {
 	var some []string
 	for _, word := range list {
-		if word = plan.Line(word); word != "" && len(word) <= maxKeyword && !slices.Contains(some, word) {
+		if word = clip.Line(word); word != "" && len(word) <= maxKeyword && !slices.Contains(some, word) {
 			some = append(some, word)
 		}
 	}

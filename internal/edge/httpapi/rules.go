@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"piloto/internal/runs/plan"
+	"piloto/internal/ground/clip"
 	"piloto/internal/runs/rule"
 )
 
@@ -80,7 +80,7 @@ func (r ruleHandler) set(ctx context.Context, in *struct{ Body RulesRequest }) (
 		if one.ID == "" {
 			one.ID = r.config.NewID(now)
 		}
-		one.Reason = plan.Line(one.Reason)
+		one.Reason = clip.Line(one.Reason)
 		set.Rules = append(set.Rules, rule.Rule(one))
 	}
 	if wrong := set.Check(); len(wrong) > 0 {

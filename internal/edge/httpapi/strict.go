@@ -13,7 +13,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 )
 
 // Limits of a body.
@@ -103,7 +103,7 @@ func (c *checker) next() error {
 		if in := c.inside(); in != nil && in.names != nil && !in.value {
 			c.member(in, text)
 			return nil
-		} else if len(c.open) == 1 && text != "" && c.members[in.name] && ref.Blank(text) {
+		} else if len(c.open) == 1 && text != "" && c.members[in.name] && visible.Blank(text) {
 			c.blank = append(c.blank, [2]int{before + bytes.IndexByte(c.body[before:], '"'), int(c.in.InputOffset())})
 		}
 	case '0':

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/access/rate"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/redact"
@@ -102,10 +103,7 @@ func (m *refusals) count(at time.Time) int {
 
 // method shortens a method, because a client chooses its length.
 func method(m string) string {
-	if len(m) > 16 {
-		return m[:16] + "…"
-	}
-	return m
+	return clip.Bytes(m, 16)
 }
 
 // response records the status.

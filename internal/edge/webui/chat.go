@@ -3,7 +3,6 @@ package webui
 import (
 	"context"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -282,15 +281,6 @@ func usedByCall(c plan.Call) map[string]bool {
 		}
 	}
 	return uses
-}
-
-// originOf returns the scheme, host and port of a base URL.
-func originOf(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return base
-	}
-	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
 // answerBody shows JSON as JSON, and a text, which is stored as a JSON string, as text.

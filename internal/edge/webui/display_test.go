@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 )
 
 func TestDisplayMarksInvisibleCharacters(t *testing.T) {
@@ -86,14 +86,14 @@ func TestDisplayShowsEveryTextCompletely(t *testing.T) {
 		}
 		shown := stripTags(out)
 		for _, r := range mark.ReplaceAllString(shown, "") {
-			if r != ' ' && !unicode.IsGraphic(r) || ref.Invisible(r) {
+			if r != ' ' && !unicode.IsGraphic(r) || visible.Invisible(r) {
 				t.Fatalf("%U is still invisible in %q", r, shown)
 			}
 		}
 		visible := func(s string) string { // the letters without a mark, in order
 			var b strings.Builder
 			for _, r := range mark.ReplaceAllString(s, "") {
-				if !ref.Invisible(r) && r != ' ' && !unicode.Is(unicode.M, r) && r != unicode.ReplacementChar {
+				if !visible.Invisible(r) && r != ' ' && !unicode.Is(unicode.M, r) && r != unicode.ReplacementChar {
 					b.WriteRune(r)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -89,7 +90,7 @@ func fieldOf(name string, schema json.RawMessage, defs map[string]json.RawMessag
 			s.Description = description
 		}
 	}
-	f := schemaField{name: name, label: plan.Shorten(s.Title, 80), help: plan.Shorten(s.Description, 200)}
+	f := schemaField{name: name, label: clip.Runes(clip.Line(s.Title), 80), help: clip.Runes(clip.Line(s.Description), 200)}
 	types := string(s.Type)
 	only := func(kind string) bool { return strings.Contains(types, `"`+kind+`"`) }
 	switch {

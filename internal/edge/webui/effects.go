@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/origin"
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
@@ -116,7 +117,7 @@ func valuesOf(known []plan.Target) func(reference string) (string, bool) {
 func (a cardBuilder) crossings(uses map[string]bool, to plan.Binding) (list []crossing) {
 	for _, other := range a.run.Plan.Steps {
 		from, ok := a.run.Plan.Binding(other.ID)
-		if ok && uses[other.ID.Step()] && originOf(from.BaseURL) != originOf(to.BaseURL) {
+		if ok && uses[other.ID.Step()] && !origin.Same(from.BaseURL, to.BaseURL) {
 			list = append(list, crossing{From: targetOf(from.BaseURL).Origin, To: targetOf(to.BaseURL).Origin})
 		}
 	}

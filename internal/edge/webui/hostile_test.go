@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 )
@@ -46,7 +47,7 @@ func checkUnharmed(t *testing.T, page, end string) {
 		shown += html.UnescapeString(attribute[1])
 	}
 	for _, r := range shown {
-		if r != '\n' && r != ' ' && r != '\ufe0f' && (!unicode.IsGraphic(r) || ref.Invisible(r)) { // the page's own emoji have U+FE0F
+		if r != '\n' && r != ' ' && r != '\ufe0f' && (!unicode.IsGraphic(r) || visible.Invisible(r)) { // the page's own emoji have U+FE0F
 			t.Errorf("%U is invisible", r)
 			break
 		}

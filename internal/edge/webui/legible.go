@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
@@ -59,7 +60,7 @@ const (
 	mostFields   = 40
 	mostColumns  = 12
 	rowsShown    = 50
-	longestCell  = 160       // characters
+	longestCell  = 161       // characters, with the ellipsis of a longer text
 	largestRead  = 256 << 10 // bytes of a value that is read
 	deepestField = 3         // objects within each other
 )
@@ -216,14 +217,16 @@ func (r *reader) single(raw json.RawMessage, name string) readValue {
 			r.room -= len(image)
 			return readValue{Image: image}
 		}
-		if runes := []rune(text); len(runes) > longestCell {
-			if len(text) > r.room {
-				r.Cut = true
-				return readValue{Text: display(string(runes[:longestCell])) + "…", Sort: string(runes[:longestCell])}
-			}
-			return readValue{Text: display(string(runes[:longestCell])) + "…", Rest: prose(text), Sort: string(runes[:longestCell])}
+		short := clip.Runes(text, longestCell)
+		value := readValue{Text: display(short), Sort: short}
+		switch {
+		case short == text:
+		case len(text) > r.room:
+			r.Cut = true
+		default:
+			value.Rest = prose(text)
 		}
-		return readValue{Text: display(text), Sort: text}
+		return value
 	case 't':
 		return readValue{Text: r.word("page.says.yes"), Sort: "1"}
 	case 'f':

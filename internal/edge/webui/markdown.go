@@ -18,7 +18,6 @@ import (
 	reading "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/ground/visible"
 )
@@ -166,7 +165,7 @@ func escapeInvisible(s string) string {
 	var last rune
 	for _, r := range s {
 		joiner := (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, last)
-		if joiner || r == '\n' || r == '\t' || r == '\u00a0' || !ref.Invisible(r) {
+		if joiner || r == '\n' || r == '\t' || r == '\u00a0' || !visible.Invisible(r) {
 			b.WriteRune(r)
 		} else {
 			b.WriteString("⟦" + visible.Name(r) + "⟧")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 )
@@ -98,6 +99,9 @@ func (w *blockWriter) add(raw, structured json.RawMessage) {
 	}
 }
 
+// longestName is the size in bytes of a name of hidden content.
+const longestName = 500
+
 // placeholder returns a block for hidden content.
 func placeholder(kind string, c content) block {
 	name := c.URI
@@ -108,16 +112,7 @@ func placeholder(kind string, c content) block {
 	if size == 0 {
 		size = (len(c.Data) + len(c.Blob)) / 4 * 3 // base64
 	}
-	return block{Kind: kind, Name: display(clip(name)), Media: display(clip(c.MIMEType)), Bytes: size}
-}
-
-// clip shortens a name.
-func clip(s string) string {
-	const most = 500
-	if len(s) <= most {
-		return s
-	}
-	return string([]rune(s[:most])) + "…"
+	return block{Kind: kind, Name: display(clip.Bytes(name, longestName)), Media: display(clip.Bytes(c.MIMEType, longestName)), Bytes: size}
 }
 
 func (w *blockWriter) text(s string) *code {

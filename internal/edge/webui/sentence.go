@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
@@ -52,10 +53,10 @@ func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
 		return sentence{Whole: true}
 	}
 	w := sentenceWriter{card: a, step: s, names: b.Names, sentence: sentence{Whole: true}}
-	if title := plan.Line(b.Summary); !strings.EqualFold(title, plan.Line(s.Title)) {
+	if title := clip.Line(b.Summary); !strings.EqualFold(title, clip.Line(s.Title)) {
 		w.What = a.pen.show(title)
 	}
-	if about := plan.Line(b.About); about != "" && about != plan.Line(b.Summary) {
+	if about := clip.Line(b.About); about != "" && about != clip.Line(b.Summary) {
 		w.About, w.By = a.pen.show(about), plain(b.ServerName)
 	}
 	values, fits := pathValues(b.Template, s.Path)
@@ -290,12 +291,9 @@ func (w *sentenceWriter) put(v saidValue) {
 
 // clip shortens a text that is too long for a sentence.
 func (w *sentenceWriter) clip(text string) string {
-	runes := []rune(text)
-	if len(runes) <= longestSaid {
-		return text
-	}
-	w.Whole = false
-	return string(runes[:longestSaid-1]) + "…"
+	short := clip.Runes(text, longestSaid)
+	w.Whole = w.Whole && short == text
+	return short
 }
 
 func (w *sentenceWriter) word(key string) render.HTML {

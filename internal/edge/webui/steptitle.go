@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -14,7 +15,7 @@ import (
 // its call as its title ("POST /rooms"), which the digest has too. In place of it, a title is made from the method and the path.
 func stepTitle(p plan.Plan, s plan.Step, tag locale.Tag) string {
 	b, _ := p.Binding(s.ID)
-	title := plan.Line(s.Title)
+	title := clip.Line(s.Title)
 	if s.Tool != "" || title != s.Called() && title != s.Method+" "+b.Template {
 		return s.Title
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"strings"
 	"time"
 
 	"piloto/internal/access/auth"
@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/origin"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -146,8 +147,8 @@ func New(deps Deps) http.Handler {
 // and to the socket's.
 func policy(realtime string) string {
 	connect := "'self'"
-	if u, err := url.Parse(realtime); err == nil && (u.Scheme == "wss" || u.Scheme == "ws") && u.Host != "" {
-		connect += " " + u.Scheme + "://" + u.Host
+	if at := origin.Of(realtime); strings.HasPrefix(at, "wss://") || strings.HasPrefix(at, "ws://") {
+		connect += " " + at
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 		"connect-src " + connect + "; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/order"
 )
@@ -80,7 +81,7 @@ func Facts(object json.RawMessage, itself string) (list []Fact) {
 	members, _ := jcs.Members(object)
 	for _, m := range members {
 		text, err := scalarText(m.Value)
-		if err == nil && Line(text) != "" && len(m.Value) <= longestFact && len(m.Name) <= longestFact && m.Name != itself && !isSecretName(m.Name) && len(list) < mostFacts {
+		if err == nil && clip.Line(text) != "" && len(m.Value) <= longestFact && len(m.Name) <= longestFact && m.Name != itself && !isSecretName(m.Name) && len(list) < mostFacts {
 			list = append(list, Fact(m))
 		}
 	}
@@ -103,8 +104,8 @@ func NameIn(facts []Fact) string {
 func NameOf(object map[string]any) string {
 	for _, like := range nameLike {
 		for name, v := range object {
-			if text, ok := v.(string); ok && strings.EqualFold(name, like) && Line(text) != "" {
-				return Line(text)
+			if text, ok := v.(string); ok && strings.EqualFold(name, like) && clip.Line(text) != "" {
+				return clip.Line(text)
 			}
 		}
 	}
@@ -126,11 +127,7 @@ func label(holder json.RawMessage, itself string) string {
 	for _, m := range members[:min(mostParts, len(members))] {
 		said = append(said, m.text)
 	}
-	line := Line(strings.Join(said, ", "))
-	if runes := []rune(line); len(runes) > maxLabel {
-		return string(runes[:maxLabel-1]) + "…"
-	}
-	return line
+	return clip.Runes(clip.Line(strings.Join(said, ", ")), maxLabel)
 }
 
 func isSecretMember(m member) bool { return isSecretName(m.name) }
@@ -196,7 +193,7 @@ func scalars(raw json.RawMessage) []member {
 	var members []member
 	all, _ := jcs.Members(raw)
 	for _, m := range all {
-		if s, err := scalarText(m.Value); err == nil && Line(s) != "" {
+		if s, err := scalarText(m.Value); err == nil && clip.Line(s) != "" {
 			members = append(members, member{m.Name, s})
 		}
 	}

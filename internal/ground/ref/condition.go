@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"piloto/internal/ground/clip"
 )
 
 // Condition is a small boolean expression over results: one comparison, or All, Any or Not of conditions.
@@ -209,12 +211,12 @@ func (c Condition) Text() string {
 	}
 	said := strings.TrimSuffix(strings.TrimPrefix(c.Value, "${"), "}") + " " + symbols[c.Is]
 	if len(c.To) == 0 {
-		return Line(said)
+		return clip.Line(said)
 	}
 	if to, err := c.operand(); err == nil && to.ref != nil {
-		return Line(said + " " + to.ref.String())
+		return clip.Line(said + " " + to.ref.String())
 	}
-	return Line(said + " " + string(bytes.TrimSpace(c.To)))
+	return clip.Line(said + " " + string(bytes.TrimSpace(c.To)))
 }
 
 func joinConditions(list []Condition, by string) string {

@@ -25,7 +25,6 @@ func TestReferenceParsingIsLinear(t *testing.T) {
 		"ResolveText": func(s string) { _, _ = ref.ResolveText(s, look, nil, nil) },
 		"InJSON":      func(s string) { _, _ = ref.InJSON(quoteJSON(s)) },
 		"ResolveJSON": func(s string) { _, _ = ref.ResolveJSON(quoteJSON(s), look) },
-		"Line":        func(s string) { _ = ref.Line(s) },
 		"Next": func(s string) {
 			for s != "" {
 				_, to := ref.Next(s)

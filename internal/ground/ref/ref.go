@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"piloto/internal/ground/clip"
 )
 
 // Limits of a reference.
@@ -225,11 +227,7 @@ func parse(text string) (Reference, int, error) {
 	p := parser{text: text, at: 2}
 	r, err := p.reference()
 	if err != nil {
-		shown := text
-		if len(shown) > 60 {
-			shown = shown[:60] + "…"
-		}
-		return Reference{}, 0, fmt.Errorf("%q: %w", shown, err)
+		return Reference{}, 0, fmt.Errorf("%q: %w", clip.Bytes(text, 60), err)
 	}
 	return r, p.at, nil
 }

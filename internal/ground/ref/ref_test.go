@@ -17,16 +17,6 @@ var finished = map[string]Result{
 
 func look(step string) (Result, bool) { r, ok := finished[step]; return r, ok }
 
-func TestALineThatShowsNothingIsEmpty(t *testing.T) {
-	for in, want := range map[string]string{
-		" a\n\tb\u202e ": "a b", "<b>a</b>": "<b>a</b>", "a\u200b": "a\u200b", "\u200b\u2060 \ufeff": "", "\u2800\u3164": "", "\ufffc": "\ufffc",
-	} {
-		if got := Line(in); got != want {
-			t.Errorf("%+q: %+q, want %+q", in, got, want)
-		}
-	}
-}
-
 func TestResolveJSONKeepsTypesAndDigits(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"id":"${s1.body.id}"}`:               `{"id":12345678901234567890}`,

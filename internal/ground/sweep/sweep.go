@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Row is one entry of a list.
@@ -131,18 +133,17 @@ func (l List[K]) pass() *pass[K] {
 
 // over works through rows.
 func (s *pass[K]) over(ctx context.Context, rows []Row[K]) {
-	slots := make(chan struct{}, max(1, s.AtOnce))
-	var workers sync.WaitGroup
+	var workers errgroup.Group
+	workers.SetLimit(max(1, s.AtOnce))
 	for _, group := range s.groups(rows) {
-		slots <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-slots }()
+		workers.Go(func() error {
 			for _, r := range group {
 				s.work(ctx, r)
 			}
+			return nil // s.problems has the errors
 		})
 	}
-	workers.Wait()
+	_ = workers.Wait()
 }
 
 // isOver reports whether no more rows are begun.

@@ -6,8 +6,6 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"piloto/internal/ground/ref"
 )
 
 // Screen returns a text as it may go to a terminal: line breaks (CR LF as LF), tabs and the joiners of emoji stay, and everything else that
@@ -31,7 +29,7 @@ func screen(s string, lines bool) string {
 		case lines && strings.HasPrefix(s, "\r\n"): // the LF alone is written
 		case r == utf8.RuneError && n == 1:
 			t.Mark(fmt.Sprintf("0x%02X", s[0]))
-		case joins || lines && (r == '\n' || r == '\t') || r == '\u00a0' || !ref.Invisible(r):
+		case joins || lines && (r == '\n' || r == '\t') || r == '\u00a0' || !Invisible(r):
 			t.Put(r)
 		default:
 			t.Mark(Name(r))
@@ -63,7 +61,7 @@ func Escaped(json string) string {
 	var b strings.Builder
 	for _, r := range json {
 		switch {
-		case r == '\n' || !ref.Invisible(r):
+		case r == '\n' || !Invisible(r):
 			b.WriteRune(r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

@@ -8,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/visible"
 )
 
@@ -37,7 +36,7 @@ func TestScreenHasNoCharacterThatActs(t *testing.T) {
 		s := odd.Draw(t, "text")
 		shown := visible.Screen(s)
 		for _, r := range strings.NewReplacer("\u200d", "", "\ufe0f", "", "\n", "", "\t", "", "\u00a0", "").Replace(shown) {
-			if ref.Invisible(r) {
+			if visible.Invisible(r) {
 				t.Fatalf("%U is in %q", r, shown)
 			}
 		}
@@ -61,7 +60,7 @@ func TestEscapedIsTheSameValue(t *testing.T) {
 			t.Fatalf("%q is %q: %v", text, got, err)
 		}
 		for _, r := range text {
-			if r != '\n' && ref.Invisible(r) {
+			if r != '\n' && visible.Invisible(r) {
 				t.Fatalf("%U is in %q", r, text)
 			}
 		}

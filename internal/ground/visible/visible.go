@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"piloto/internal/ground/ref"
 )
 
 // A Sink takes a text whose characters are all visible.
@@ -56,7 +54,7 @@ func write(to Sink, s string, prose bool) {
 			}
 		case prose && (r == '\n' || r == '\t' || r == '\u00a0'):
 			to.Put(r)
-		case ref.Invisible(r):
+		case Invisible(r):
 			to.Mark(Name(r))
 		default:
 			to.Put(r)
@@ -73,13 +71,13 @@ func word(to Sink, s string, genuine map[*unicode.RangeTable]bool) {
 	for _, r := range s {
 		switch {
 		case unicode.Is(unicode.M, r):
-			if accents++; accents > 2 || ref.Invisible(r) || isOverlay(r) {
+			if accents++; accents > 2 || Invisible(r) || isOverlay(r) {
 				to.Mark(Name(r))
 				continue
 			}
 			to.Put(r)
 			continue
-		case ref.Invisible(r):
+		case Invisible(r):
 			to.Mark(Name(r))
 		case isStyled(r) || fake(r):
 			to.Put(r)

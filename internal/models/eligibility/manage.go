@@ -3,7 +3,6 @@ package eligibility
 import (
 	"context"
 	"math"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/origin"
 	"piloto/internal/models/credit"
 )
 
@@ -157,7 +157,7 @@ func (m *Manager) PutProvider(ctx context.Context, account string, seen *Config,
 	if wrong = append(wrong, validPrices(c.Prices)...); len(wrong) > 0 {
 		return ProviderView{}, ErrSetting.At(wrong...)
 	}
-	c.KeySet, c.UpdatedAt = before.KeySet && origin(before.BaseURL) == origin(c.BaseURL), m.Now()
+	c.KeySet, c.UpdatedAt = before.KeySet && (before.BaseURL == c.BaseURL || origin.Same(before.BaseURL, c.BaseURL)), m.Now()
 	if err := m.Store.PutProvider(ctx, account, seen, c); err != nil {
 		return ProviderView{}, err
 	}
@@ -366,13 +366,4 @@ func (m *Manager) PutTerms(ctx context.Context, account string, t Terms) (Terms,
 	}
 	t.UpdatedAt = m.Now()
 	return t, m.Store.PutTerms(ctx, account, t)
-}
-
-// origin returns the scheme, host and port of an address; "" for an empty address.
-func origin(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return base
-	}
-	return strings.ToLower(u.Scheme + "://" + u.Host)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
+	"piloto/internal/ground/visible"
 )
 
 // MaxRetryAfter is the longest wait that a provider's request to wait can cause. A longer one is shortened to it.
@@ -93,7 +93,7 @@ func (p Retry) Complete(ctx context.Context, m Model, r Request, watch func(Atte
 	for n := 1; ; n++ {
 		began := p.Now()
 		reply, err := m.Complete(ctx, r)
-		if ref.Blank(reply.Text) {
+		if visible.Blank(reply.Text) {
 			reply.Text = ""
 		}
 		if watch != nil {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/models/llm"
@@ -35,17 +35,7 @@ func (e *refusal) Error() string {
 			parts = append(parts, p)
 		}
 	}
-	return shorten(strings.Join(parts, ": "), maxCause)
-}
-
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
+	return clip.Bytes(strings.Join(parts, ": "), maxCause)
 }
 
 // readRefusal reads a response with an error status.
@@ -54,7 +44,7 @@ func (c *Client) readRefusal(res *http.Response) *refusal {
 	e := &refusal{status: res.StatusCode}
 	e.explain(body, c.key)
 	if to := res.Header.Get("Location"); to != "" && meaning.Redirects(res.StatusCode) {
-		e.message = "redirected, which is not followed, to " + withoutKey(shorten(to, 200), c.key)
+		e.message = "redirected, which is not followed, to " + withoutKey(clip.Bytes(to, 200), c.key)
 	}
 	e.after, e.wait = meaning.Wait(res.Header.Get, c.now())
 	return e

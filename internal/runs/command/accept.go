@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"piloto/internal/ground/clip"
 )
 
 // maxCommand is the greatest size, in bytes, of a command that a model proposes.
@@ -78,18 +80,5 @@ func Line(text string) string { return oneLine(text, 500) }
 // oneLine returns text on one line, without invisible characters, and with at most the given number
 // of characters.
 func oneLine(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case isUnprintable(r), r == utf8.RuneError:
-			return -1
-		}
-		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
+	return clip.Runes(clip.LineWithout(s, func(r rune) bool { return isUnprintable(r) || r == utf8.RuneError }), most)
 }

@@ -2,9 +2,11 @@ package command
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/lazy"
 )
 
@@ -47,12 +49,13 @@ type Result struct {
 // Limits of the analysis. Text beyond them is sensitive, or destructive when one of its words is
 // destructive.
 const (
-	maxText     = 16 << 10 // bytes
-	maxNesting  = 200      // opening brackets, and words that nest
-	maxDepth    = 8        // texts within texts
-	perByte     = 64       // bytes of all texts and words that are read, for each byte of the text
-	maxFindings = 40
-	maxPending  = 1000
+	maxText        = 16 << 10 // bytes
+	maxNesting     = 200      // opening brackets, and words that nest
+	maxDepth       = 8        // texts within texts
+	perByte        = 64       // bytes of all texts and words that are read, for each byte of the text
+	maxFindings    = 40
+	maxPending     = 1000
+	longestFinding = 120 // characters
 )
 
 // Classify returns the danger of a shell command. It reads at most 16 KB, in linear time, and never
@@ -123,17 +126,8 @@ func (j *analysis) addFinding(what, why string, c Class) {
 	}
 	j.result.Class = max(j.result.Class, c)
 	if len(j.result.Findings) < maxFindings {
-		j.result.Findings = append(j.result.Findings, Finding{What: clip(what), Why: why, Class: c})
+		j.result.Findings = append(j.result.Findings, Finding{What: clip.Runes(clip.LineWithout(what, func(r rune) bool { return r == utf8.RuneError }), longestFinding), Why: why, Class: c})
 	}
-}
-
-func clip(s string) string {
-	const most = 120
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "")
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
 }
 
 // unknownClass returns the class of a part whose meaning is unknown: Sensitive, or Destructive when any

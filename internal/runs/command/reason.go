@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
@@ -330,11 +331,7 @@ func position(p plan.Plan, id plan.EffectID) string {
 
 // excerpt returns the beginning and the end of a text.
 func excerpt(s string) string {
-	runes := []rune(strings.ToValidUTF8(s, ""))
-	if len(runes) <= outputHead+outputTail {
-		return string(runes)
-	}
-	return string(runes[:outputHead]) + "\n…\n" + string(runes[len(runes)-outputTail:])
+	return clip.Middle(strings.ToValidUTF8(s, ""), outputHead, func(int) string { return "\n…\n" }, outputTail)
 }
 
 // outputOf returns the part of a command's output that the model receives.

@@ -1,5 +1,7 @@
 package plan
 
+import "piloto/internal/ground/clip"
+
 import "piloto/internal/ground/jcs"
 
 // Bounds of what is said of a plan that another one replaced.
@@ -28,7 +30,7 @@ func DroppedFor(old *Run, next Plan) *Dropped {
 	if old == nil {
 		return nil
 	}
-	d := &Dropped{RunID: old.ID, Goal: Line(old.Plan.Goal)}
+	d := &Dropped{RunID: old.ID, Goal: clip.Line(old.Plan.Goal)}
 	kept := map[string]int{} // how many steps make the same call
 	for _, s := range next.Steps {
 		kept[sentOf(s)]++
@@ -50,7 +52,8 @@ func DroppedFor(old *Run, next Plan) *Dropped {
 // named returns the names of a step.
 func (p Plan) named(s Step) DroppedStep {
 	b, _ := p.Binding(s.ID)
-	return DroppedStep{Title: Shorten(s.Title, droppedName), Called: Shorten(s.Called(), droppedName), Server: Shorten(b.ServerName, droppedName)}
+	short := func(name string) string { return clip.Runes(clip.Line(name), droppedName) }
+	return DroppedStep{Title: short(s.Title), Called: short(s.Called()), Server: short(b.ServerName)}
 }
 
 // sentOf returns what a step sends, and when, in canonical form, with its undo and its check.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/ref"
@@ -42,7 +43,6 @@ type ProposedStep struct {
 	Verify  *Check         `json:"verify,omitempty"`
 }
 
-var stepID = sync.OnceValue(func() *regexp.Regexp {
 // Call returns the call of the step itself.
 func (s ProposedStep) Call() Call {
 	return Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
@@ -53,6 +53,7 @@ func (s *ProposedStep) SetCall(c Call) {
 	s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Headers, s.Body = c.MCPID, c.Tool, c.Method, c.Path, c.Query, c.Headers, c.Body
 }
 
+var stepID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
 })
 
@@ -103,14 +104,14 @@ func (a *arranger) report(typ, msg string, loc ...any) {
 // completeStep returns the proposed step i with the defaults of its absent fields.
 func (a *arranger) completeStep(i int, p ProposedStep) Step {
 	s := Step{
-		ID: EffectOf(p.ID), Title: Shorten(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
+		ID: EffectOf(p.ID), Title: clip.Runes(clip.Line(p.Title), MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
 		Path: p.Path, Query: p.Query, Headers: p.Headers, Body: p.Body, When: p.When, ForEach: p.ForEach,
 	}
 	if p.ID == "" {
 		s.ID = EffectOf("s" + strconv.Itoa(i+1))
 	}
 	if s.Title == "" {
-		s.Title = Shorten(s.Called(), MaxTitle)
+		s.Title = clip.Runes(clip.Line(s.Called()), MaxTitle)
 	}
 	s.Risk = RiskOf(s.Method)
 	switch {
@@ -268,16 +269,4 @@ func (a *arranger) checkJSON(raw json.RawMessage, loc []any) {
 	if err := jcs.Check(raw); err != nil {
 		a.report("invalid", err.Error(), loc...)
 	}
-}
-
-// Line returns a text on one line; see ref.Line.
-func Line(s string) string { return ref.Line(s) }
-
-// Shorten returns a text on one line, of at most so many characters.
-func Shorten(s string, most int) string {
-	s = Line(s)
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return s
 }

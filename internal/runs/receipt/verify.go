@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/runs/plan"
 )
@@ -48,7 +49,7 @@ type verifier struct {
 }
 
 func (v *verifier) report(where, format string, args ...any) {
-	v.problems = append(v.problems, Problem{plan.Line(where), plan.Line(fmt.Sprintf(format, args...))})
+	v.problems = append(v.problems, Problem{clip.Line(where), clip.Line(fmt.Sprintf(format, args...))})
 }
 
 func eventPlace(e plan.Event) string { return fmt.Sprintf("event %d", e.Seq) }

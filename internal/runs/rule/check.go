@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
-	"piloto/internal/runs/plan"
 )
 
 // Check lists all faults of the rules, each with its place in {"rules": […]}. The caller creates
@@ -61,7 +61,7 @@ func (r Rule) check(add func(typ string, place ...any)) {
 	} else if r.Minutes < 0 || r.Minutes > MaxMinutes {
 		add("out_of_range", "minutes")
 	}
-	switch reason := plan.Line(r.Reason); {
+	switch reason := clip.Line(r.Reason); {
 	case reason == "":
 		add("missing", "reason")
 	case reason != r.Reason:

@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -37,7 +38,7 @@ func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
 	if a.Request == "" {
 		return Decision{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "request_digest"}, Type: "missing", Msg: "name the request that was shown"})
 	}
-	a.Note = shorten(a.Note)
+	a.Note = clip.Runes(clip.Line(a.Note), maxNote)
 	d, err := s.approve(ctx, &a, false)
 	if err != nil && fault.KindOf(err) == fault.Internal {
 		// The write may have succeeded although its response was lost: read again.
@@ -126,7 +127,7 @@ func (a Approval) text(step plan.Step) locale.Phrase {
 	if a.Refuse {
 		key = "run.refused"
 	}
-	return withNote(locale.Say(key, "by", plan.Line(a.User), "title", step.Title), a.Note)
+	return withNote(locale.Say(key, "by", clip.Line(a.User), "title", step.Title), a.Note)
 }
 
 // withNote appends a person's note to a sentence.

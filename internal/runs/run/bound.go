@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/origin"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -49,7 +50,7 @@ func Bound(ctx context.Context, c Catalogue, call plan.Bound) (tool.Server, tool
 		return none(err)
 	case !server.Active:
 		return none(ErrServerInactive)
-	case !tool.SameOrigin(server.BaseURL, b.BaseURL), slices.Contains(server.Frozen, step.Tool), server.IsAgent():
+	case !origin.Same(server.BaseURL, b.BaseURL), slices.Contains(server.Frozen, step.Tool), server.IsAgent():
 		return none(changed)
 	}
 	if call.ProjectID != "" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -17,7 +18,7 @@ const maxNote = 500
 // run that waits is resumed at once, so that it ends. A second request has no further effect, and a
 // run that is already undoing continues to do so.
 func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) {
-	c.Reason = shorten(c.Reason)
+	c.Reason = clip.Runes(clip.Line(c.Reason), maxNote)
 	var d Decision
 	asked := false
 	err := s.decide(ctx, Key{c.Account, c.RunID}, func(r plan.Run, chat conversation.Chat) error {
@@ -117,6 +118,3 @@ func releaseChat(chat conversation.Chat, r plan.Run) conversation.Chat {
 	}
 	return chat
 }
-
-// shorten returns a note on one line, with at most maxNote characters.
-func shorten(text string) string { return plan.Shorten(text, maxNote) }

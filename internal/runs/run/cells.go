@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/locale"
 )
@@ -35,17 +36,7 @@ func cellOf(value json.RawMessage) locale.Phrase {
 
 // oneLine returns a text on one line, without control characters, cut to summaryText characters.
 func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if isControl(r) {
-			return -1
-		}
-		return r
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) > summaryText {
-		return string([]rune(text)[:summaryText]) + "…"
-	}
-	return text
+	return clip.Runes(clip.LineWithout(text, isControl), summaryText)
 }
 
 // escaped returns a text whose characters mean nothing in Markdown.

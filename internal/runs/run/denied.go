@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -27,8 +28,8 @@ const mostBetween = 50
 // noteDenied leaves a note in the chat of a draft that cannot be confirmed: which rule denies it, once. Two requests at the same time
 // read the same last message, so that theirs is one.
 func (s *Service) noteDenied(ctx context.Context, r plan.Run, denied *deniedError, tag locale.Tag) {
-	called := plan.Shorten(denied.call.Called(), 200)
-	text := locale.Say("note.rule_denied", "rule", denied.by.ID, "reason", plan.Line(denied.by.Reason), "called", called)
+	called := clip.Runes(clip.Line(denied.call.Called()), 200)
+	text := locale.Say("note.rule_denied", "rule", denied.by.ID, "reason", clip.Line(denied.by.Reason), "called", called)
 	note := conversation.Note{Code: conversation.NoteRuleDenied, Text: text.In(tag)}
 	last, _, err := s.Chats.Messages(ctx, r.Account, r.ChatID, "", mostBetween)
 	has := func(m conversation.Message) bool { return m.RunID == r.ID && slices.Contains(m.Notes, note) }

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 	"piloto/internal/workspace/overlay"
@@ -86,10 +87,10 @@ func (d Replaced) In(tag locale.Tag) string {
 
 // Quotable returns a name that a model wrote so that a sentence of ours can quote it: on one line, without quotation marks
 // and invisible characters, and cut to 120 characters.
-func Quotable(name string) string { return plan.Shorten(quoted(name), 120) }
+func Quotable(name string) string { return clip.Runes(quoted(name), 120) }
 
 // quoted is Quotable without a bound.
-func quoted(text string) string { return escapeInvisible(quotes.Replace(plan.Line(text)), jsonEscape) }
+func quoted(text string) string { return escapeInvisible(quotes.Replace(clip.Line(text)), jsonEscape) }
 
 var quotes = strings.NewReplacer("«", "‹", "»", "›", "“", "'", "”", "'", "„", "'", `"`, "'")
 
@@ -136,7 +137,7 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 		if s.Ask.Maybe {
 			key = "run.plan_ask_maybe"
 		}
-		lines = append(lines, locale.Text(tag, key, "reason", plan.Line(s.Ask.Reason)))
+		lines = append(lines, locale.Text(tag, key, "reason", clip.Line(s.Ask.Reason)))
 	}
 	if p.Reuse != nil && slices.Contains(p.Reuse.Steps, s.ID) {
 		lines = append(lines, locale.Text(tag, "run.plan_done"))
@@ -199,7 +200,7 @@ func readableJSON(raw json.RawMessage) string {
 func escapeInvisible(text string, escape func(string) string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if ref.Invisible(r) {
+		if visible.Invisible(r) {
 			b.WriteString(escape(string(r)))
 		} else {
 			b.WriteRune(r)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -33,7 +34,7 @@ type Resolution struct {
 // active, plan.ErrNotInDoubt (also when the step is already resolved), plan.ErrInvalid for an
 // unknown outcome or for retry of an undo, and the errors of Retry.
 func (s *Service) Resolve(ctx context.Context, c Resolution) (Decision, error) {
-	c.Note = shorten(c.Note)
+	c.Note = clip.Runes(clip.Line(c.Note), maxNote)
 	if !slices.Contains([]plan.Outcome{plan.OutcomeDone, plan.OutcomeNotDone, plan.OutcomeRetry}, c.Outcome) {
 		return Decision{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "outcome"}, Type: "enum", Msg: "is done, not_done or retry"})
 	}
@@ -93,7 +94,7 @@ func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation
 	at := s.Now()
 	step, _ := r.Plan.Step(st.StepID)
 	st.Resolved = &plan.Resolution{Outcome: c.Outcome, By: c.User, Note: c.Note, At: at}
-	text := withNote(locale.Say("run.resolved_"+string(c.Outcome), "by", plan.Line(c.User), "title", step.Title), c.Note)
+	text := withNote(locale.Say("run.resolved_"+string(c.Outcome), "by", clip.Line(c.User), "title", step.Title), c.Note)
 	answer := s.message(r, conversation.KindProgress, at, text)
 	rec := Record{
 		At: at, Type: plan.EventStepResolved, StepID: st.StepID,

@@ -15,7 +15,7 @@ import (
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/order"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 )
 
 // field is one value of a thing: its name as a person reads it, and what its name says it is.
@@ -277,7 +277,7 @@ func says(value json.RawMessage) bool {
 			isName = inObject()
 			continue
 		case string:
-			if !isName && !ref.Blank(t) {
+			if !isName && !visible.Blank(t) {
 				return true
 			}
 			isName = inObject() && !isName

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -23,7 +24,7 @@ type reversal struct {
 // plan returns the plan of undos of the run.
 func (v reversal) plan(ctx context.Context, undos []plan.EffectID, tag locale.Tag) (plan.Plan, error) {
 	r := v.run
-	p := plan.Plan{Goal: plan.Shorten(locale.Text(tag, "run.reversal", "goal", r.Plan.Goal), plan.MaxGoal), Undoes: r.ID}
+	p := plan.Plan{Goal: clip.Runes(clip.Line(locale.Text(tag, "run.reversal", "goal", r.Plan.Goal)), plan.MaxGoal), Undoes: r.ID}
 	rules, err := v.catalogue.Rules.Rules(ctx, r.Account)
 	if err != nil {
 		return p, err
@@ -39,7 +40,7 @@ func (v reversal) plan(ctx context.Context, undos []plan.EffectID, tag locale.Ta
 			return p, fmt.Errorf("run %s: %s has no binding", r.ID, id)
 		}
 		step := plan.Step{
-			ID: plan.ReversalStep(len(p.Steps)), Title: plan.Shorten(locale.Text(tag, "run.reversal_step", "title", undo.Title), plan.MaxTitle),
+			ID: plan.ReversalStep(len(p.Steps)), Title: clip.Runes(clip.Line(locale.Text(tag, "run.reversal_step", "title", undo.Title)), plan.MaxTitle),
 			MCPID: call.MCPID, Tool: call.Tool, Method: call.Method, Path: call.Path, Query: call.Query, Headers: call.Headers, Body: call.Body,
 			Needs: []string{}, Risk: undo.Risk, NoUndo: true,
 		}

@@ -1,15 +1,16 @@
 package step
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/meaning"
+	"piloto/internal/ground/origin"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -65,7 +66,7 @@ func (a attempt) ofError(err error) ending {
 	case errors.Is(err, tool.ErrUnauthorized):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: unsent(r, st, "step.unauthorized", err)}
 	case errors.Is(err, tool.ErrSignIn):
-		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.oauth_required", "target", origin(st.Last.URL))}
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.oauth_required", "target", targetOf(st))}
 	case errors.Is(err, tool.ErrRequest):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: unsendable(r, err)}
 	case plan.Idempotent(step.Method):
@@ -89,7 +90,7 @@ func unsent(r plan.Run, st plan.StepState, code string, err error) *plan.Failure
 	case code == "step.unreachable" && status != "":
 		key = "step.no_token"
 	}
-	return r.Failure(code, locale.Say(key, "target", origin(st.Last.URL), "token", from, "status", status))
+	return r.Failure(code, locale.Say(key, "target", targetOf(st), "token", from, "status", status))
 }
 
 // codeInDoubt is the code of a step whose outcome is unknown.
@@ -97,7 +98,7 @@ const codeInDoubt = "step.in_doubt"
 
 // strangeDoubt returns the failure of an attempt to which something came that is no answer of the operation.
 func strangeDoubt(r plan.Run, st plan.StepState, came string) *plan.Failure {
-	return r.Failure(codeInDoubt, locale.Say("step.in_doubt_strange", "target", origin(st.Last.URL), "came", locale.Say("step.came."+came)))
+	return r.Failure(codeInDoubt, locale.Say("step.in_doubt_strange", "target", targetOf(st), "came", locale.Say("step.came."+came)))
 }
 
 // namesOther reports whether a 404 speaks of something else than the thing of a call: of a project, of a key.
@@ -188,7 +189,7 @@ func (a attempt) retryOrFail(limit int, name string, result *plan.Result, why *p
 // there was one.
 func (a attempt) doubt(result *plan.Result) ending {
 	r, st := a.run, a.state
-	key, args := codeInDoubt, []any{"target", origin(st.Last.URL)}
+	key, args := codeInDoubt, []any{"target", targetOf(st)}
 	if result != nil && isPage(result) {
 		return ending{status: plan.StepInDoubt, kind: plan.EventStepDoubt, result: result, failure: strangeDoubt(r, st, tool.CamePage)}
 	}
@@ -236,7 +237,7 @@ func (a attempt) rejection(answer tool.Answer, m meaning.Meaning, result *plan.R
 	case answer.Code != "":
 		return toolFailure(r, result)
 	case m == meaning.Unknown && meaning.Of(answer.Status, false) == meaning.Done:
-		return failure(r, "step.page", "target", origin(st.Last.URL))
+		return failure(r, "step.page", "target", targetOf(st))
 	case meaning.Moved(answer.Status):
 		to := tool.RedirectOrigin(st.Last.URL, answer.Headers["Location"])
 		if to == "" {
@@ -252,10 +253,5 @@ func (a attempt) rejection(answer tool.Answer, m meaning.Meaning, result *plan.R
 	return failure(r, "step.rejected", "status", status)
 }
 
-func origin(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil || u.Host == "" {
-		return rawURL
-	}
-	return u.Scheme + "://" + u.Host
-}
+// targetOf names the place to which the last request of a step went.
+func targetOf(st plan.StepState) string { return cmp.Or(origin.Of(st.Last.URL), st.Last.URL) }

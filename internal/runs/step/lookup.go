@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/command"
@@ -236,12 +237,9 @@ var (
 // displayName returns the label of a value, or the value itself, shortened for a person.
 func displayName(label string, value json.RawMessage) string {
 	const most = 120
-	text := ref.Line(string(value))
+	text := clip.Line(string(value))
 	if label != "" {
 		text = label
 	}
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
+	return clip.Runes(text, most)
 }

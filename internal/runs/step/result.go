@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -30,10 +31,7 @@ func detail(body json.RawMessage) string {
 	if strings.HasPrefix(text, "<") { // an HTML page
 		return ""
 	}
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return text
+	return clip.Runes(text, most)
 }
 
 // explanation returns the member of an error object that explains it.

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/chats"
@@ -123,18 +124,16 @@ func keyOf(w plan.Wait) string {
 
 // readPlaces reads what the rows of places stand for, several at once.
 func readPlaces[T any](places []kv.Place, read func(kv.Place) (*T, error)) ([]*T, error) {
-	found, errs := make([]*T, len(places)), make([]error, len(places))
-	turns := make(chan struct{}, listReads)
-	var reads sync.WaitGroup
+	found := make([]*T, len(places))
+	var reads errgroup.Group
+	reads.SetLimit(listReads)
 	for i, p := range places {
-		turns <- struct{}{}
-		reads.Go(func() {
-			defer func() { <-turns }()
-			found[i], errs[i] = read(p)
+		reads.Go(func() (err error) {
+			found[i], err = read(p)
+			return err
 		})
 	}
-	reads.Wait()
-	return found, errors.Join(errs...)
+	return found, reads.Wait()
 }
 
 // headAt reads the run of a place, nil when it is gone or cannot be read.

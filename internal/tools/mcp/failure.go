@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/neterr"
 	"piloto/internal/ground/redact"
@@ -46,10 +47,7 @@ func (e *exchanges) clean(err error) error {
 		err = inURL.Err
 	}
 	text := redact.Text(redactSecrets(strings.ToValidUTF8(err.Error(), "?"), e.keys.Secrets()))
-	if len(text) > maxCause {
-		text = strings.ToValidUTF8(text[:maxCause], "")
-	}
-	c := cleanedError{text: text}
+	c := cleanedError{text: clip.Bytes(text, maxCause)}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			c.cause = cause

@@ -10,7 +10,8 @@ import (
 	"sync"
 	"unicode"
 
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/clip"
+	"piloto/internal/ground/visible"
 	"piloto/internal/tools/schema"
 	"piloto/internal/tools/tool"
 )
@@ -60,7 +61,7 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 			continue
 		}
 		if !toolName().MatchString(d.Name) {
-			l.warn("a tool has the name %q, which is none: left out", truncateRunes(d.Name, 60))
+			l.warn("a tool has the name %q, which is none: left out", clip.Runes(d.Name, 60))
 			continue
 		}
 		if found[d.Name] == nil {
@@ -87,9 +88,9 @@ func (d definition) operation() (tool.Operation, error) {
 	op := tool.Operation{
 		Entry: tool.Entry{
 			Name: d.Name, Summary: d.summary(), Hints: d.hints(),
-			About: truncateRunes(strings.Join(strings.Fields(plainText(d.Description, false)), " "), tool.MaxAbout),
+			About: clip.Runes(strings.Join(strings.Fields(plainText(d.Description, false)), " "), tool.MaxAbout),
 		},
-		Description: truncateBytes(plainText(d.Description, true), maxDescription),
+		Description: clip.Bytes(plainText(d.Description, true), maxDescription),
 	}
 	if op.About == op.Summary {
 		op.About = ""
@@ -138,7 +139,7 @@ func (d definition) summary() string {
 	for _, text := range []string{d.Title, d.Annotations.Title, d.Description} {
 		for line := range strings.Lines(text) {
 			if line = plainText(line, false); line != "" {
-				return truncateRunes(line, maxSummary)
+				return clip.Runes(line, maxSummary)
 			}
 		}
 	}
@@ -254,26 +255,10 @@ func plainText(text string, lines bool) string {
 			return r
 		case unicode.IsSpace(r):
 			return ' '
-		case ref.Invisible(r):
+		case visible.Invisible(r):
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(text, ""))
 	return strings.TrimSpace(text)
-}
-
-// truncateRunes cuts a text to most characters.
-func truncateRunes(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return strings.TrimSpace(string(runes[:most-1])) + "…"
-	}
-	return text
-}
-
-// truncateBytes cuts a text to most bytes.
-func truncateBytes(text string, most int) string {
-	if len(text) > most {
-		return strings.TrimSpace(strings.ToValidUTF8(text[:most-len("…")], "")) + "…"
-	}
-	return text
 }

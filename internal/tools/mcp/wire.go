@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/meaning"
+	"piloto/internal/ground/origin"
 	"piloto/internal/tools/tool"
 )
 
@@ -114,7 +115,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	e := exchangesOf(req.Context())
-	if e == nil || !tool.SameOrigin(e.base, req.URL.String()) || req.URL.User != nil {
+	if e == nil || !origin.Same(e.base, req.URL.String()) || req.URL.User != nil {
 		return nil, errForeign
 	}
 	switch req.Method {

@@ -18,6 +18,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/neterr"
+	"piloto/internal/ground/origin"
 	"piloto/internal/tools/tool"
 )
 
@@ -65,7 +66,7 @@ func (d Discoverer) find(ctx context.Context, t tool.Target) (tool.Found, error)
 	if err != nil || u.Host == "" {
 		return tool.Found{}, tool.ErrURL.With("reason", "form")
 	}
-	q := search{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, keys: t.Keys, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
+	q := search{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, keys: t.Keys, origin: origin.Of(t.Base), why: tool.ErrNoDocument}
 	if t.Given != "" {
 		return q.readSaid(ctx, t.Given)
 	}
@@ -92,10 +93,10 @@ func (d Discoverer) find(ctx context.Context, t tool.Target) (tool.Found, error)
 // readSaid reads the document at the address that a person gave. Relative servers in the document are below base,
 // and the prefix of base is kept.
 func (q *search) readSaid(ctx context.Context, at string) (tool.Found, error) {
-	if !tool.SameOrigin(at, q.origin) {
+	if !origin.Same(at, q.origin) {
 		q.keys = nil // they belong to the service
 	}
-	q.origin, q.said = originOf(at), true
+	q.origin, q.said = origin.Of(at), true
 	raw, err := q.fetch(ctx, at, maxDocument)
 	switch {
 	case err != nil:
@@ -113,14 +114,6 @@ func (q *search) readSaid(ctx context.Context, at string) (tool.Found, error) {
 		found.BaseURL = q.base
 	}
 	return found, nil
-}
-
-func originOf(at string) string {
-	u, err := url.Parse(at)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
 }
 
 func looksLikeDocument(p string) bool {
@@ -151,7 +144,7 @@ func (q *search) candidates(known string) []string {
 			list = append(list, at)
 		}
 	}
-	if known != "" && tool.SameOrigin(known, q.origin) {
+	if known != "" && origin.Same(known, q.origin) {
 		add(known)
 	}
 	for _, p := range places {
@@ -167,7 +160,7 @@ func (q *search) candidates(known string) []string {
 
 // try reads one address. done means that the search ends.
 func (q *search) try(ctx context.Context, at string) (found tool.Found, done bool, err error) {
-	if slices.Contains(q.tried, at) || !tool.SameOrigin(at, q.origin) {
+	if slices.Contains(q.tried, at) || !origin.Same(at, q.origin) {
 		return tool.Found{}, false, nil
 	}
 	q.tried = append(q.tried, at)
@@ -252,8 +245,8 @@ func (q *search) fetch(ctx context.Context, at string, most int64) (string, erro
 		q.why = tool.ErrNoDocument
 	}
 	q.answered = true
-	if to, err := res.Location(); err == nil && !tool.SameOrigin(to.String(), q.origin) && errors.Is(q.why, tool.ErrNoDocument) {
-		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // reported, never followed
+	if to, err := res.Location(); err == nil && !origin.Same(to.String(), q.origin) && errors.Is(q.why, tool.ErrNoDocument) {
+		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", origin.Of(to.String())) // reported, never followed
 	}
 	if meaning.WantsKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
 		q.why = tool.ErrNoDocument.With("reason", "locked").With("at", at).With("status", strconv.Itoa(res.StatusCode)) // above the address
@@ -312,7 +305,7 @@ func (q *search) linkedFrom(ctx context.Context, page string) []string {
 	}
 	var list []string
 	for _, m := range links().FindAllStringSubmatch(raw, 5) {
-		if u, err := at.Parse(m[1]); err == nil && u.User == nil && tool.SameOrigin(u.String(), q.origin) {
+		if u, err := at.Parse(m[1]); err == nil && u.User == nil && origin.Same(u.String(), q.origin) {
 			u.Fragment = ""
 			list = append(list, u.String())
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	cut "piloto/internal/ground/clip"
 )
 
 // version is the specification that a document follows.
@@ -101,9 +103,4 @@ func (d *document) resolve(n *node) (target *node, broken string) {
 	return nil, broken
 }
 
-func clip(s string, most int) string {
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return strings.ToValidUTF8(s, "")
-}
+func clip(s string, most int) string { return cut.Bytes(strings.ToValidUTF8(s, ""), most) }

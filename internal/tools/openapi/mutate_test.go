@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/origin"
 	"piloto/internal/tools/schema"
 	"piloto/internal/tools/tool"
 )
@@ -110,7 +111,7 @@ func TestParseSurvivesBrokenParts(t *testing.T) {
 
 func checkFound(t rapid.TB, found tool.Found) {
 	t.Helper()
-	if !tool.SameOrigin(found.BaseURL, "https://a.example") {
+	if !origin.Same(found.BaseURL, "https://a.example") {
 		t.Fatalf("base %q", found.BaseURL)
 	}
 	for _, op := range found.Operations {

@@ -17,6 +17,7 @@ import (
 
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/meaning"
+	"piloto/internal/ground/origin"
 	"piloto/internal/ground/redact"
 	"piloto/internal/tools/tool"
 )
@@ -132,7 +133,7 @@ func watch(ctx context.Context, handed *atomic.Bool) context.Context {
 
 func request(ctx context.Context, r tool.Request, keys tool.Keys) (*http.Request, error) {
 	target, err := url.Parse(r.URL)
-	if err != nil || target.User != nil || target.Host == "" || !tool.SameOrigin(r.Origin, r.URL) {
+	if err != nil || target.User != nil || target.Host == "" || !origin.Same(r.Origin, r.URL) {
 		return nil, tool.ErrRequest.With("reason", "origin")
 	}
 	var body io.Reader

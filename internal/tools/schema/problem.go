@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/tools/tool"
 )
@@ -113,9 +114,4 @@ func inDecimals(l *limit) string {
 	return strings.TrimRight(r.FloatString(12), "0")
 }
 
-func short(s string) string {
-	if len(s) > 120 {
-		return strings.ToValidUTF8(s[:120], "") + "…"
-	}
-	return s
-}
+func short(s string) string { return clip.Bytes(s, 120) }

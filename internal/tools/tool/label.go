@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/ref"
 )
@@ -68,7 +69,7 @@ func labelOf(schema json.RawMessage) string {
 		if i := strings.Index(text, ". "); i >= 0 {
 			text = text[:i]
 		}
-		if text = strings.TrimRight(ref.Line(text), ". "); text != "" && utf8.RuneCountInString(text) <= longestLabel {
+		if text = strings.TrimRight(clip.Line(text), ". "); text != "" && utf8.RuneCountInString(text) <= longestLabel {
 			return text
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/order"
 	"piloto/internal/ground/ref"
 )
@@ -186,11 +187,7 @@ func notAllowedError(entries []Entry, method, path string) error {
 	for _, s := range list[:min(5, len(list))] {
 		names = append(names, s.entry.Method+" "+s.entry.Path)
 	}
-	shown := path
-	if len(shown) > 200 {
-		shown = strings.ToValidUTF8(shown[:200], "") + "…"
-	}
-	return ErrNotAllowed.With("method", method).With("path", shown).With("nearest", strings.Join(names, "; "))
+	return ErrNotAllowed.With("method", method).With("path", clip.Bytes(path, 200)).With("nearest", strings.Join(names, "; "))
 }
 
 // closeness scores the segments that an entry shares with a path that matched nothing.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fold"
+	"piloto/internal/ground/origin"
 	"piloto/internal/ground/ref"
 )
 
@@ -35,7 +36,7 @@ func URL(s Server, op Operation, a Arguments) (string, error) {
 		return "", err
 	}
 	base := s.At(op)
-	if !SameOrigin(s.BaseURL, base) {
+	if !origin.Same(s.BaseURL, base) {
 		return "", ErrRequest.With("reason", "origin")
 	}
 	raw := base + path

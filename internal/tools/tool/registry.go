@@ -14,10 +14,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/origin"
 	"piloto/internal/ground/sweep"
+	"piloto/internal/ground/visible"
 )
 
 // Limits of a registration.
@@ -241,17 +243,10 @@ func (r Registry) discover(ctx context.Context, account string, s Server, keys K
 	if err != nil {
 		return Found{}, err
 	}
-	if !SameOrigin(s.BaseURL, found.BaseURL) {
+	if !origin.Same(s.BaseURL, found.BaseURL) {
 		return Found{}, ErrDocument.Because(fmt.Errorf("discovery of %s led to %s", s.BaseURL, found.BaseURL))
 	}
 	return found, nil
-}
-
-// SameOrigin reports whether two URLs have the same scheme, host and port.
-func SameOrigin(a, b string) bool {
-	x, errX := url.Parse(a)
-	y, errY := url.Parse(b)
-	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host) && x.Host != ""
 }
 
 // apply copies the discovered data to the server, and builds the allowlist.
@@ -420,7 +415,7 @@ func (r Registry) Get(ctx context.Context, account, id string) (Server, []Entry,
 
 // cleanName returns a name without blanks around it; "" of one that shows nothing.
 func cleanName(name string) (string, error) {
-	if name = strings.TrimSpace(name); ref.Blank(name) {
+	if name = strings.TrimSpace(name); visible.Blank(name) {
 		return "", nil
 	}
 	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, isControl) {
@@ -431,15 +426,12 @@ func cleanName(name string) (string, error) {
 
 func defaultName(title, base string) string {
 	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, ""), func(r rune) bool { return isControl(r) || r == ' ' }), " ")
-	if ref.Blank(title) {
+	if visible.Blank(title) {
 		u, err := url.Parse(base)
 		if err != nil {
 			return "server"
 		}
 		title = u.Host
 	}
-	if runes := []rune(title); len(runes) > maxName {
-		title = strings.TrimSpace(string(runes[:maxName-1])) + "…"
-	}
-	return title
+	return clip.Runes(title, maxName)
 }

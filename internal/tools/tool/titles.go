@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/ref"
 )
@@ -19,7 +20,7 @@ const mostTitles = 24
 
 // Note notes the title of a member; one that is empty or long is no title.
 func (t Titles) Note(name, title string) {
-	title = ref.Line(title)
+	title = clip.Line(title)
 	if title == "" || len(name) > 2*longestLabel || utf8.RuneCountInString(title) > longestLabel {
 		return
 	}

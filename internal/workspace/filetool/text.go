@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"piloto/internal/ground/clip"
 )
 
 const bom = "\xEF\xBB\xBF"
@@ -86,10 +88,7 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	at := most
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
+	at := clip.Boundary(text, most)
 	return fmt.Sprintf("%s… (+%d bytes)", text[:at], len(text)-at)
 }
 
@@ -98,10 +97,7 @@ func window(line string, at, most int) string {
 	if len(line) <= most {
 		return line
 	}
-	from := max(0, min(at-most/3, len(line)-most))
-	for from > 0 && !utf8.RuneStart(line[from]) {
-		from--
-	}
+	from := clip.Boundary(line, max(0, min(at-most/3, len(line)-most)))
 	text := cut(line[from:], most)
 	if from > 0 {
 		text = fmt.Sprintf("(%d bytes+) …%s", from, text)

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/visible"
 )
 
@@ -98,12 +99,7 @@ func Money(micros int64) string { return fmt.Sprintf("$%.6f", float64(micros)/1e
 
 // Cut shortens a text of a list. Whoever decides is shown it whole.
 func Cut(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
+	return clip.Runes(clip.Line(text), most)
 }
 
 // CopyTo writes text of a model or a service to a terminal or a pipe. A terminal gets no control character, because it

@@ -13,13 +13,13 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/agent"
 	"piloto/internal/edge/httpapi"
-	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
 )
 
 // check refuses bounds that no job has, and names each by its origin. A bound that is given is not 0: that stands for the agent's.
 func (w work) check(prompt string, origin func(flag string) string, given func(flag string) bool) error {
 	switch {
-	case ref.Blank(prompt):
+	case visible.Blank(prompt):
 		return ending.Miswritten(ending.Refusal("cli.wrong.prompt"))
 	case w.steps < 0 || w.steps > 200 || w.steps == 0 && given("max-steps"):
 		return ending.Miswritten(ending.Refusal("cli.wrong.steps", "name", origin("max-steps"), "value", strconv.Itoa(w.steps)))

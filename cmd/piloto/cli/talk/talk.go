@@ -22,7 +22,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
@@ -59,7 +58,7 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 				}
 				message = string(text)
 			}
-			if ref.Blank(message) {
+			if visible.Blank(message) {
 				return ending.Miswritten(ending.Refusal("cli.wrong.message"))
 			}
 			return g.Deployment.Connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {

@@ -1,28 +1,9 @@
-package ref
+package visible
 
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
-
-// Line puts a text on one line; one that shows nothing is empty. A text in the description of a plan must not look like
-// another line of it, nor change the writing direction of the text after it.
-func Line(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError:
-			return -1
-		}
-		return r
-	}, s)
-	if Blank(s) {
-		return ""
-	}
-	return strings.Join(strings.Fields(s), " ")
-}
 
 // Blank reports whether a text shows nothing: it is empty, or all of it is white space and invisible characters.
 func Blank(s string) bool {
