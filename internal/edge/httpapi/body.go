@@ -10,7 +10,21 @@ import (
 	"strings"
 )
 
-// admitBody reads the body of a route, checks it, restores it for the decoder, and returns it. An absent body reads
+// received is a body that was read. Who reads it once more gets the same bytes.
+type received struct {
+	*bytes.Reader
+	bytes []byte
+}
+
+// Close implements io.Closer.
+func (received) Close() error { return nil }
+
+// receive gives a request a body that was read, in the place of its own.
+func receive(r *http.Request, body []byte) {
+	r.Body, r.ContentLength = received{bytes.NewReader(body), body}, int64(len(body))
+}
+
+// admitBody reads the body of a route, checks it, leaves it for the decoder, and returns it. An absent body reads
 // as an empty object, so that its missing members are named. Where no member is required, the absent body itself is
 // the fault, because a body that was lost on the way must not reset settings. A media type, if present, must be
 // JSON.
@@ -40,8 +54,7 @@ func admitBody(w http.ResponseWriter, r *http.Request, to boundRoute) ([]byte, e
 		body = slices.Concat(body[:at[0]], []byte(`""`), body[at[1]:])
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.ContentLength = int64(len(body))
+	receive(r, body)
 	return body, nil
 }
 
@@ -57,11 +70,14 @@ func admitBytes(w http.ResponseWriter, r *http.Request, most int64) ([]byte, err
 	return body, err
 }
 
-// readBody reads a body to its end, up to a limit. It does not wait for a body whose declared length exceeds the
+// readBody reads a body to its end, up to a limit, once: the signature of a request covers its body, so that it may be read before. It does not wait for a body whose declared length exceeds the
 // limit.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, errTooLarge
+	}
+	if was, ok := r.Body.(received); ok {
+		return was.bytes, nil
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var tooLarge *http.MaxBytesError

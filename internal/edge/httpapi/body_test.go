@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -116,5 +117,19 @@ func TestALostBodyLeavesTheRouterUnchanged(t *testing.T) {
 		if after := read(boss); after != before || !strings.Contains(before, "Un spa.") {
 			t.Errorf("%s: was %s, is %s", path, before, after)
 		}
+	}
+}
+
+// TestABodyIsReadOnce: a signature covers the body, so that it is read before the request is admitted.
+func TestABodyIsReadOnce(t *testing.T) {
+	r, body := httptest.NewRequest(http.MethodPost, "/", nil), []byte(`{"message":"hola"}`)
+	receive(r, body)
+	for range 2 {
+		if got, err := readBody(httptest.NewRecorder(), r, MaxBody); err != nil || &got[0] != &body[0] || r.ContentLength != int64(len(body)) {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if text, err := io.ReadAll(r.Body); err != nil || string(text) != string(body) {
+		t.Errorf("the decoder reads %q, %v", text, err)
 	}
 }

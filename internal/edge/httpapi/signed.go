@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -67,7 +66,7 @@ func (c Config) authenticateSigned(w http.ResponseWriter, r *http.Request) (*htt
 		return nil, err
 	}
 	r = r.WithContext(context.WithValue(auth.NewContext(r.Context(), p), deliveryKey{}, delivery{d.Webhook, d.ID}))
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	receive(r, body)
 	return r, nil
 }
 
