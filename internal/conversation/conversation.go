@@ -136,47 +136,47 @@ const (
 
 // Message is one entry of a chat. At also gives its position, because IDs sort by time.
 type Message struct {
-	ID      string    `json:"id"`
-	Role    Role      `json:"role"`
-	Kind    Kind      `json:"kind"`
-	Content string    `json:"content"`
-	RunID   string    `json:"run_id,omitempty"`
-	JobID   string    `json:"job_id,omitempty"` // the job that it began (then it has its id), asks for, answers or ends
-	Code    string    `json:"code,omitempty"`
-	Action  string    `json:"action,omitempty"` // of a block: the next step for the user
-	At      time.Time `json:"at"`
+	ID      string
+	Role    Role
+	Kind    Kind
+	Content string
+	RunID   string
+	JobID   string // the job that it began (then it has its id), asks for, answers or ends
+	Code    string
+	Action  string // of a block: the next step for the user
+	At      time.Time
 	// By is the model that wrote the message, if any.
-	By *By `json:"answered_by,omitempty"`
+	By *By
 	// Notes are the system's lines beside the message. SplitNotes tells which stand above it.
-	Notes []Note `json:"notes,omitempty"`
+	Notes []Note
 	// Sources are the reads that were made for the message.
-	Sources []Source `json:"sources,omitempty"`
+	Sources []Source
 	// Writers are the users who wrote it: who sent it, the person for whom a session did, and the writers of the message in
 	// whose place it came. None wrote what the assistant and the system say.
-	Writers []string `json:"-"`
+	Writers []string
 	// ReadFrom are the ids of the services whose data the model's prompt had, so that the text may have it, too.
-	ReadFrom []string `json:"-"`
+	ReadFrom []string
 	// Status is how an answer ended, and StopReason why it ended early. Absent means success.
-	Status     Status     `json:"status,omitempty" enum:"success,partial,failed"`
-	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired,client_gone,throttled,plans_refused"`
+	Status     Status
+	StopReason StopReason
 
 	// Asks says that a model asked it with its tool: the person's next message answers it, whatever it says, and confirms nothing.
 	// Options are the answers to choose from, which its text has as numbered lines.
-	Asks    bool     `json:"asks,omitempty" doc:"a question of the model: the next message of a person answers it, and confirms and refuses nothing"`
-	Options []Option `json:"options,omitempty" doc:"of a question: answers to choose from, at most 10. The content has them as numbered lines; a person may answer with an id, with a title, or otherwise"`
+	Asks    bool
+	Options []Option
 
 	// FromRunID is, in a branch, the run of the chat that it came from. Nothing in the branch decides on it.
-	FromRunID string `json:"from_run_id,omitempty"`
+	FromRunID string
 	// Feedback is what a person says of it, if anything.
-	Feedback *Feedback `json:"feedback,omitempty"`
+	Feedback *Feedback
 
 	// ReplacedBy is the id of the message, or of the answer, that came in the place of this one. A prompt, a summary and
 	// a search leave it out.
-	ReplacedBy string `json:"replaced_by,omitempty"`
+	ReplacedBy string
 
 	// Seq is the position of the message in its chat: a ULID, also for messages with a derived
 	// ID (run_id#final). It is the page cursor.
-	Seq string `json:"-"`
+	Seq string
 }
 
 // Status is how an answer ended.

@@ -14,6 +14,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/fault"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
@@ -281,7 +282,7 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	for _, h := range e.all {
 		switch data, _ := h.Data.(map[string]any); h.Type {
 		case realtime.TypeMessage:
-			messages = append(messages, data["message"].(conversation.Message))
+			messages = append(messages, conversation.Message(data["message"].(wire.Message)))
 		case realtime.TypeRun:
 			event := data["event"].(plan.Event)
 			event.After = "" // it is not stored

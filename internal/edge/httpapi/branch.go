@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
@@ -119,7 +120,7 @@ func (s chatRecords) setFeedback(ctx context.Context, in *struct {
 	ChatID string `query:"chat_id" doc:"of the message. Without it, the message is looked for in the 1,000 chats that changed last"`
 	Body   FeedbackRequest
 },
-) (*reply[conversation.Message], error) {
+) (*reply[wire.Message], error) {
 	account := caller(ctx).Account
 	chatID := in.ChatID
 	if base, _, _ := strings.Cut(in.ID, "#"); !ids.Valid(base) {
@@ -146,7 +147,7 @@ func (s chatRecords) setFeedback(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(m), nil
+	return answer(wire.Message(m)), nil
 }
 
 // chatOfMessage returns the chat of a message. The id of a message about the end of a run begins with that of the run.

@@ -7,6 +7,7 @@ import (
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -65,12 +66,12 @@ type SendRequest struct {
 type SendAnswer struct {
 	Kind turn.Kind `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
 	Ending
-	Before  []conversation.Message `json:"before,omitempty" doc:"what stands before the message: a line of a draft that the model withdrew, and what it said before the plan's card. They are messages of the chat as well"`
-	Message conversation.Message   `json:"message"`
-	Chat    conversation.Chat      `json:"chat"`
-	Run     *Run                   `json:"run,omitempty"`
-	Pending *Run                   `json:"pending_run,omitempty" doc:"beside a text, the plan that waits in the chat: its digest confirms it"`
-	Block   *Block                 `json:"block,omitempty"`
+	Before  []wire.Message    `json:"before,omitempty" doc:"what stands before the message: a line of a draft that the model withdrew, and what it said before the plan's card. They are messages of the chat as well"`
+	Message wire.Message      `json:"message"`
+	Chat    conversation.Chat `json:"chat"`
+	Run     *Run              `json:"run,omitempty"`
+	Pending *Run              `json:"pending_run,omitempty" doc:"beside a text, the plan that waits in the chat: its digest confirms it"`
+	Block   *Block            `json:"block,omitempty"`
 }
 
 // Ending is how a turn ended.
@@ -113,7 +114,7 @@ func (s messageHandler) send(ctx context.Context, in *struct {
 }
 
 func showTurn(got turn.Reply, lang locale.Tag) SendAnswer {
-	v := SendAnswer{Kind: got.Kind, Ending: showEnding(got), Before: got.Before, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block, lang)}
+	v := SendAnswer{Kind: got.Kind, Ending: showEnding(got), Before: wire.Messages(got.Before), Message: wire.Message(got.Message), Chat: got.Chat, Block: showBlock(got.Block, lang)}
 	if got.Run != nil {
 		run := showRun(*got.Run)
 		v.Run = &run

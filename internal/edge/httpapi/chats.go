@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
@@ -79,8 +80,8 @@ type ChatList struct {
 
 // MessageList is a page of a chat's messages.
 type MessageList struct {
-	Messages []conversation.Message `json:"messages" nullable:"false"`
-	Cursor   string                 `json:"cursor,omitempty" doc:"of the messages before these, when there are some"`
+	Messages []wire.Message `json:"messages" nullable:"false"`
+	Cursor   string         `json:"cursor,omitempty" doc:"of the messages before these, when there are some"`
 }
 
 type chatInput struct {
@@ -285,7 +286,7 @@ func (s chatRecords) messages(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	return answer(MessageList{list(messages), cursor}), nil
+	return answer(MessageList{wire.Messages(messages), cursor}), nil
 }
 
 // projectOf returns an error for a project that is not the account's; "" means none.

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -43,9 +44,9 @@ func describeExport(h huma.API, op *huma.Operation) {
 
 // ChatExport is a chat with its messages in ascending order.
 type ChatExport struct {
-	Chat      conversation.Chat      `json:"chat"`
-	Messages  []conversation.Message `json:"messages" nullable:"false"`
-	Truncated bool                   `json:"truncated,omitempty" doc:"older messages are left out: the newest 4 MB are there"`
+	Chat      conversation.Chat `json:"chat"`
+	Messages  []wire.Message    `json:"messages" nullable:"false"`
+	Truncated bool              `json:"truncated,omitempty" doc:"older messages are left out: the newest 4 MB are there"`
 }
 
 // exportReply is an export as a file.
@@ -93,7 +94,7 @@ func (s chatRecords) exported(ctx context.Context, chatID string, as ExportForma
 	if err != nil {
 		return nil, err
 	}
-	all := ChatExport{Chat: chat, Messages: []conversation.Message{}}
+	all := ChatExport{Chat: chat, Messages: []wire.Message{}}
 	for cursor, size := "", 0; ; {
 		page, next, err := s.chats.Messages(ctx, account, chatID, cursor, exportPage)
 		if err != nil {
@@ -101,7 +102,7 @@ func (s chatRecords) exported(ctx context.Context, chatID string, as ExportForma
 		}
 		keep := len(page)
 		for keep > 0 && size < mostExported {
-			raw, err := json.Marshal(page[keep-1])
+			raw, err := json.Marshal(wire.Message(page[keep-1]))
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +110,7 @@ func (s chatRecords) exported(ctx context.Context, chatID string, as ExportForma
 				keep--
 			}
 		}
-		all.Messages = append(append([]conversation.Message{}, page[keep:]...), all.Messages...)
+		all.Messages = append(wire.Messages(page[keep:]), all.Messages...)
 		if all.Truncated = keep > 0 || next != "" && size >= mostExported; next == "" || all.Truncated {
 			break
 		}
@@ -148,7 +149,7 @@ func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 	if e.Truncated {
 		fmt.Fprintf(&b, "\n_%s_\n", locale.Text(tag, "run.export.truncated"))
 	}
-	for _, m := range e.Messages {
+	for _, m := range wire.Read(e.Messages) {
 		if m.ReplacedBy != "" {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/locale"
 )
 
@@ -63,7 +64,7 @@ func TestAnExportHasTheNewestInOrder(t *testing.T) {
 }
 
 func TestAnExportInMarkdownIsForPeople(t *testing.T) {
-	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []conversation.Message{
+	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []wire.Message{
 		{Role: conversation.RoleUser, Content: "¿Cuál?"},
 		{Role: conversation.RoleUser, Content: "gone", ReplacedBy: "x"},
 		{Role: conversation.RoleAssistant, Content: "- Norte\n", Notes: []conversation.Note{{Code: conversation.NoteCost, Text: "Ha costado."}, {Code: conversation.NoteNothingDone, Text: "Nada\nhecho."}, {Code: conversation.NoteInDoubt, Text: "No se sabe."}}, Sources: []conversation.Source{{Service: "Salas", Method: "GET", URL: "https://a/`b`", Status: 200}}},
@@ -100,7 +101,7 @@ func TestAPaperIsForPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []conversation.Message{
+	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []wire.Message{
 		{Role: conversation.RoleUser, Kind: conversation.KindText, Content: "**¿Cuál?**", At: noon},
 		{Role: conversation.RoleUser, Kind: conversation.KindText, Content: "gone", ReplacedBy: "x"},
 		{Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "- Norte", At: noon.AddDate(0, 4, 0), Notes: []conversation.Note{{Code: conversation.NoteNotInResults, Text: "no consta"}, {Code: conversation.NotePartial, Text: "falta algo"}}, Sources: []conversation.Source{{Service: "Salas", Tool: "rooms"}}, Feedback: &conversation.Feedback{Rating: conversation.Down, Note: "sin\nprecio"}},

@@ -9,6 +9,7 @@ import (
 	"github.com/yuin/goldmark"
 
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/locale"
 )
 
@@ -19,7 +20,7 @@ func TestNoTextHidesItsNotes(t *testing.T) {
 		"```", "```sh\nls", "hecho\n~~~~\nls\n~~~", "````\n```\n", "   ```js\nx", "```\na\n```\n```b", "- uno\n- dos", "> cita", "| a |\n|---|\n| b |",
 		"`", "**", "```\nls\n```", "~~~ `a`\nls", "``` `a`\nls", "    ```\n    ls", "[a]: b", "- ```\n  ls", "a\\",
 	} {
-		e := ChatExport{Messages: []conversation.Message{
+		e := ChatExport{Messages: []wire.Message{
 			{Role: conversation.RoleAssistant, Content: content, Notes: []conversation.Note{{Code: conversation.NoteCost, Text: "Ha costado."}, {Code: conversation.NoteNothingDone, Text: "Nada hecho."}}},
 			{Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Content: "Faltan créditos.", Action: "Añade créditos."},
 		}}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/locale"
 )
 
@@ -50,7 +51,7 @@ func TestAnExportHasNothingLive(t *testing.T) {
 	exported := func(texts ...string) string {
 		e := ChatExport{Chat: conversation.Chat{Title: texts[0]}}
 		for _, text := range texts {
-			e.Messages = append(e.Messages, conversation.Message{
+			e.Messages = append(e.Messages, wire.Message{
 				Role: conversation.RoleAssistant, Content: text, Notes: []conversation.Note{{Code: conversation.NoteNothingDone, Text: text}, {Code: conversation.NoteCost, Text: text}},
 				Sources: []conversation.Source{{Service: text, Tool: text}}, Feedback: &conversation.Feedback{Note: text},
 			})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/locale"
 )
 
@@ -18,7 +19,7 @@ func (e ChatExport) paper(tag locale.Tag, zone *time.Location, now time.Time) co
 	if e.Truncated {
 		p.Notes = append(p.Notes, locale.Text(tag, "run.export.truncated"))
 	}
-	for _, m := range e.Messages {
+	for _, m := range wire.Read(e.Messages) {
 		if m.ReplacedBy != "" {
 			continue
 		}

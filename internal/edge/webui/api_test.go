@@ -13,6 +13,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
+	jsonform "piloto/internal/conversation/wire"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -334,7 +335,7 @@ func (w *world) send(rw http.ResponseWriter, r *http.Request, body map[string]an
 	}
 	if mode == "manual" {
 		m := w.say(chatID, conversation.RoleAssistant, conversation.KindNotice, "", "Guardado.")
-		tell(rw, 200, map[string]any{"kind": "notice", "message": m, "chat": w.chats[chatID]})
+		tell(rw, 200, map[string]any{"kind": "notice", "message": jsonform.Message(m), "chat": w.chats[chatID]})
 		return
 	}
 	w.reply(rw, r, chatID, text)
@@ -394,13 +395,13 @@ func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text stri
 		m := w.say(chatID, conversation.RoleSystem, conversation.KindBlocked, "", "⚠️ "+block.Message().In(locale.Spanish))
 		list := w.messages[chatID]
 		list[len(list)-1].Code = string(block.Reason)
-		answer["kind"], answer["message"], answer["block"] = "blocked", m, blockOf(block)
+		answer["kind"], answer["message"], answer["block"] = "blocked", jsonform.Message(m), blockOf(block)
 		w.hub.push("ai:execution_blocked", map[string]any{"conversationId": chatID, "reason": block.Reason})
 	case planOf(text, w.now()) != nil:
 		r := w.propose(chatID, *planOf(text, w.now()))
 		answer["kind"], answer["message"] = "plan", map[string]any{"content": r.Plan.Goal}
 	case strings.Contains(text, "cuento"):
-		answer["message"] = w.narrate(chatID)
+		answer["message"] = jsonform.Message(w.narrate(chatID))
 	default:
 		said := w.say(chatID, conversation.RoleAssistant, conversation.KindText, "", "Hay **tres** salas: [plano](https://example.org/plano) ![x](https://evil.example/x.png)")
 		by := &conversation.By{Provider: plan.Provider, Model: plan.Model}
@@ -409,7 +410,7 @@ func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text stri
 		}
 		w.signed(chatID, by)
 		w.noted(chatID)
-		answer["message"] = said
+		answer["message"] = jsonform.Message(said)
 	}
 	answer["chat"] = w.chats[chatID]
 	tell(rw, 200, answer)

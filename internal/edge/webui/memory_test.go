@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	jsonform "piloto/internal/conversation/wire"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
@@ -306,7 +307,7 @@ func (m *memory) say(chatID string, role conversation.Role, kind conversation.Ki
 		c.Title = conversation.Title(content)
 	}
 	m.chats[chatID] = c
-	m.tell("message", map[string]any{"conversationId": chatID, "message": msg})
+	m.tell("message", map[string]any{"conversationId": chatID, "message": jsonform.Message(msg)})
 	return msg
 }
 

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/runs/plan"
 )
 
@@ -35,7 +36,7 @@ type fields = map[string]any
 // Message returns the event of a new message, in the form of GET.
 func Message(chatID string, m conversation.Message) Event {
 	return Event{
-		Type: TypeMessage, ChatID: chatID, RunID: m.RunID, Data: fields{"message": m}, hint: fields{"message_id": m.ID},
+		Type: TypeMessage, ChatID: chatID, RunID: m.RunID, Data: fields{"message": wire.Message(m)}, hint: fields{"message_id": m.ID},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/meaning"
@@ -120,10 +120,10 @@ type StepState struct {
 
 // LooseEvent is an event that has no number yet, with the messages that its run posts when it gets one.
 type LooseEvent struct {
-	At       time.Time              `json:"at"`
-	Type     string                 `json:"type"`
-	Data     map[string]any         `json:"data"`
-	Messages []conversation.Message `json:"messages,omitempty"`
+	At       time.Time      `json:"at"`
+	Type     string         `json:"type"`
+	Data     map[string]any `json:"data"`
+	Messages []wire.Message `json:"messages,omitempty"`
 }
 
 // Approval is a step's request for an approval, and the decision on it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
@@ -52,7 +53,7 @@ func TakenBack(ids *ids.Source, r plan.Run, at time.Time) []Move {
 			if e.At.After(last) {
 				last = e.At
 			}
-			m := Move{Record: Record{At: e.At, Type: e.Type, StepID: st.StepID, Data: e.Data, Messages: e.Messages}}
+			m := Move{Record: Record{At: e.At, Type: e.Type, StepID: st.StepID, Data: e.Data, Messages: wire.Read(e.Messages)}}
 			if i == len(loose)-1 {
 				m.State = &st
 			}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
@@ -235,7 +236,7 @@ func copied(b conversation.Branch, row messageRow, to string) (w kv.Write, bytes
 		if !along {
 			continue
 		}
-		raw, err := json.Marshal(m)
+		raw, err := json.Marshal(wire.Message(m))
 		if err != nil {
 			return w, 0, err
 		}

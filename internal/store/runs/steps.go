@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/order"
@@ -172,7 +173,7 @@ func (s *Store) MoveEffect(ctx context.Context, r plan.Run, m run.Move) (plan.Ru
 		return r, fault.ErrMoved
 	}
 	if m.Type != "" {
-		st.Loose = append(slices.Clone(was.Loose), plan.LooseEvent{At: m.At, Type: m.Type, Data: m.Data, Messages: m.Messages})
+		st.Loose = append(slices.Clone(was.Loose), plan.LooseEvent{At: m.At, Type: m.Type, Data: m.Data, Messages: wire.Messages(m.Messages)})
 	}
 	found, done, err := s.table.Try(ctx, putStep(r, st, m.Decided))
 	failpoint.At("runs", "handed."+m.Type, "after")

@@ -22,6 +22,7 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
@@ -226,7 +227,7 @@ func (g *Group) printOutcome(ctx context.Context, c *client.Client, j httpapi.Jo
 		err = g.Con.PrintJSON(o)
 	} else {
 		if o.Output != "" {
-			err = g.Talk.PrintText(conversation.Message{Content: o.Output, Notes: o.Notes})
+			err = g.Talk.PrintText(wire.Message{Content: o.Output, Notes: o.Notes})
 		}
 		err = errors.Join(err, g.printRecord(g.Con.Out, j, t))
 	}

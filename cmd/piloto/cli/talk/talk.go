@@ -20,6 +20,7 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/visible"
@@ -176,7 +177,7 @@ func (g *Group) printAnswer(got httpapi.SendAnswer) error {
 }
 
 // PrintText prints a text of the assistant, after the lines that contradict it. Its other notes go to stderr.
-func (g *Group) PrintText(m conversation.Message) error {
+func (g *Group) PrintText(m wire.Message) error {
 	if err := g.printWarnings(m); err != nil {
 		return err
 	}
@@ -195,17 +196,17 @@ func (g *Group) PrintText(m conversation.Message) error {
 	return nil
 }
 
-func (g *Group) printWarnings(m conversation.Message) error {
+func (g *Group) printWarnings(m wire.Message) error {
 	w := g.Con.Writer(g.Con.IsTerm && g.Con.Colour)
-	above, _ := m.SplitNotes()
+	above, _ := conversation.Message(m).SplitNotes()
 	for _, n := range above {
 		w.Warning(n.Warning().In(g.Con.Tag))
 	}
 	return g.Con.Show(g.Con.Out, w)
 }
 
-func (g *Group) sayNotes(m conversation.Message) {
-	_, below := m.SplitNotes()
+func (g *Group) sayNotes(m wire.Message) {
+	_, below := conversation.Message(m).SplitNotes()
 	for _, n := range below {
 		g.Con.Say("! " + visible.Line(n.Text))
 	}

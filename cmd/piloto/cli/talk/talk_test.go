@@ -16,6 +16,7 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/conversation/wire"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
@@ -25,8 +26,8 @@ import (
 func TestWhatContradictsATextIsPrintedBeforeIt(t *testing.T) {
 	answer := httpapi.SendAnswer{
 		Kind:   turn.KindMessage,
-		Before: []conversation.Message{{Content: "Primero.", Notes: []conversation.Note{{Code: conversation.NoteNothingDone, Text: "Nada\nhecho.\x1b[2J"}}}},
-		Message: conversation.Message{Content: "Después\n\x1b[2J\r\u202e.", Notes: []conversation.Note{
+		Before: []wire.Message{{Content: "Primero.", Notes: []conversation.Note{{Code: conversation.NoteNothingDone, Text: "Nada\nhecho.\x1b[2J"}}}},
+		Message: wire.Message{Content: "Después\n\x1b[2J\r\u202e.", Notes: []conversation.Note{
 			{Code: conversation.NoteCost, Text: "Ha costado."}, {Code: conversation.NoteNotInResults, Text: "No está: 7."}, {Code: conversation.NoteInDoubt, Text: "No se sabe."},
 		}},
 	}
@@ -71,7 +72,7 @@ func TestThePlanThatWaitsIsOfferedAfterAText(t *testing.T) {
 	other := draft
 	other.Digest = plan.Digest(strings.Repeat("cd", 32))
 	said := func(kind turn.Kind, r *httpapi.Run) httpapi.SendAnswer {
-		v := httpapi.SendAnswer{Kind: kind, Chat: conversation.Chat{ID: "01C"}, Message: conversation.Message{Content: "Bien."}, Run: r}
+		v := httpapi.SendAnswer{Kind: kind, Chat: conversation.Chat{ID: "01C"}, Message: wire.Message{Content: "Bien."}, Run: r}
 		if kind == turn.KindMessage {
 			v.Run, v.Pending = nil, r
 		}
