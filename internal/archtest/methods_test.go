@@ -92,7 +92,7 @@ var (
 		"internal/workspace/bucket":         3,
 		"internal/workspace/files":          2,
 		"internal/workspace/folder":         3,
-		"internal/workspace/memory":         3,
+		"infra/local/fixture/memory":        3,
 		"internal/workspace/overlay":        3,
 	}
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"piloto/cmd/piloto/cli/ending"
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/workspace"
-	"piloto/internal/workspace/memory"
 )
 
 // TestOnlyAPlainFileIsPut: a FIFO would never answer, and a device never end.

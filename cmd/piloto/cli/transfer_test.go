@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"piloto/cmd/piloto/cli/ending"
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
-	"piloto/internal/workspace/memory"
 	"piloto/internal/workspace/serve"
 )
 

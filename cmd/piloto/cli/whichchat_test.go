@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"piloto/cmd/piloto/cli/ending"
-	"piloto/internal/workspace/memory"
+	"piloto/infra/local/fixture/memory"
 )
 
 // recorder is a deployment that answers each request, METHOD /path, with a JSON, and with 404 where there is none. It notes them.

@@ -15,9 +15,9 @@ import (
 	"piloto/cmd/piloto/cli/console"
 	"piloto/cmd/piloto/cli/ending"
 	"piloto/cmd/piloto/client"
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
-	"piloto/internal/workspace/memory"
 )
 
 // TestErrorsAreInTheLanguageOfTheReader, also those of the system and of a wrong command.

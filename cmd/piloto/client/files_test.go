@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"piloto/infra/local/fixture/memory"
+	"piloto/infra/local/fixture/storetest"
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
-	"piloto/internal/workspace/memory"
 	served "piloto/internal/workspace/serve"
-	"piloto/internal/workspace/storetest"
 )
 
 // owned has every chat and project.

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"piloto/cmd/piloto/mirror"
+	"piloto/infra/local/fixture/memory"
+	"piloto/infra/local/fixture/storetest"
 	"piloto/internal/workspace"
-	"piloto/internal/workspace/memory"
-	"piloto/internal/workspace/storetest"
 )
 
 // set writes a file of any version; "-" deletes it.

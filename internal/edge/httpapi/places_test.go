@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
-	"piloto/internal/workspace/memory"
 	"piloto/internal/workspace/serve"
 )
 

@@ -23,12 +23,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"piloto/infra/local/fixture/storetest"
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/bucket"
 	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/filetool"
-	"piloto/internal/workspace/storetest"
 )
 
 const name = "files-of-tests"

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/workspace/filetool"
-	"piloto/internal/workspace/memory"
 	"piloto/internal/workspace/overlay"
 )
 

@@ -9,10 +9,10 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"pgregory.net/rapid"
 
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filetool"
-	"piloto/internal/workspace/memory"
 )
 
 func TestPatchOfOneFile(t *testing.T) {

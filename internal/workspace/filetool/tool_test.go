@@ -13,12 +13,12 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/filetool"
-	"piloto/internal/workspace/memory"
 )
 
 // args are the arguments of a call.

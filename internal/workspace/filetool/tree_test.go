@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filetool"
-	"piloto/internal/workspace/memory"
 )
 
 // counting is a store that counts what is read. version, if it is not "", is that of all its listings.

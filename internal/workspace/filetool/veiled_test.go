@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filetool"
 	"piloto/internal/workspace/mask"
-	"piloto/internal/workspace/memory"
 )
 
 // veiledFiles have a secret that a model does not see, in the place of @.

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/filetool"
-	"piloto/internal/workspace/memory"
 )
 
 const mark = "\xEF\xBB\xBF"

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"piloto/infra/local/fixture/storetest"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/folder"
-	"piloto/internal/workspace/storetest"
 )
 
 // in opens a folder.

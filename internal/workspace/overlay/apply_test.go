@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"piloto/infra/local/fixture/memory"
+	"piloto/infra/local/fixture/storetest"
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
-	"piloto/internal/workspace/memory"
 	"piloto/internal/workspace/overlay"
-	"piloto/internal/workspace/storetest"
 )
 
 // breaking is a store whose process dies at one change: before it, or after it when its answer is lost.

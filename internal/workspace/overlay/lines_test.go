@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piloto/internal/workspace/memory"
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/workspace/overlay"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"piloto/infra/local/fixture/memory"
+	"piloto/infra/local/fixture/storetest"
 	"piloto/internal/ground/locale"
 	"piloto/internal/workspace"
-	"piloto/internal/workspace/memory"
 	"piloto/internal/workspace/overlay"
-	"piloto/internal/workspace/storetest"
 )
 
 var noon = overlay.Options{Now: func() time.Time { return time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC) }}

@@ -27,11 +27,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"pgregory.net/rapid"
 
+	"piloto/infra/local/fixture/memory"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/bucket"
 	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/filetool"
-	"piloto/internal/workspace/memory"
 	"piloto/internal/workspace/serve"
 )
 
