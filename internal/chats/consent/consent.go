@@ -157,8 +157,14 @@ func MayAgree(message string) bool {
 	if len(words) > mostWords || !intent.IsPlain(message) {
 		return false
 	}
-	text := " " + strings.Join(words, " ") + " "
-	return slices.ContainsFunc(agreeing(), func(phrase string) bool { return strings.Contains(text, " "+phrase+" ") })
+	for i := range words {
+		for end := min(i+longestPhrase, len(words)); end > i; end-- {
+			if phrases()[strings.Join(words[i:end], " ")].agrees() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Lists holds the lists by which a page finds messages that may be yeses.

@@ -199,3 +199,22 @@ func FuzzRead(f *testing.F) {
 		Read(message, Card{})
 	})
 }
+
+// A page holds a message to the lists, and the server looks its words up.
+func TestAMessageMayAgreeWhenItHasAPhraseOfTheList(t *testing.T) {
+	for _, phrase := range agreeing() {
+		if n := len(strings.Fields(phrase)); n > longestPhrase || phrase != strings.Join(strings.Fields(phrase), " ") {
+			t.Errorf("%q has %d words", phrase, n)
+		}
+	}
+	words := strings.Fields(strings.Join(agreeing(), " ") + " order pedido cinta tomorrow")
+	rapid.Check(t, func(t *rapid.T) {
+		said := rapid.SliceOfN(rapid.SampledFrom(words), 0, mostWords+1).Draw(t, "words")
+		text := strings.Join(said, " ")
+		has := slices.ContainsFunc(agreeing(), func(phrase string) bool { return strings.Contains(" "+text+" ", " "+phrase+" ") })
+		want := intent.Classify(text).Agrees() || has && len(said) <= mostWords && intent.IsPlain(text)
+		if MayAgree(text) != want {
+			t.Fatalf("%q: %v", text, !want)
+		}
+	})
+}

@@ -95,6 +95,11 @@ const itAccepted = "lo apruebo, lo acepto, lo autorizo, la autorizo, i authorize
 
 const longestPhrase = 8
 
+// agrees reports whether phrases of a sort are in agreeing.
+func (s sort) agrees() bool {
+	return s == yes || s == goes || s == confirms || s == nod || s == praise
+}
+
 // phraseAt returns the longest phrase with which some words begin, and its length.
 func phraseAt(words []string) (sort, int) {
 	for n := min(longestPhrase, len(words)); n > 0; n-- {
@@ -141,7 +146,7 @@ var (
 	// order behind it.
 	agreeing = sync.OnceValue(func() (out []string) {
 		for text, s := range phrases() {
-			if s == yes || s == goes || s == confirms || s == nod || s == praise {
+			if s.agrees() {
 				out = append(out, text)
 			}
 		}
