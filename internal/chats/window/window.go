@@ -16,8 +16,11 @@ import (
 // drops what was said before the message at index answered first, the oldest exchange first, then the rounds after it, the
 // oldest first. It reports false, and returns only what must stay, when that alone is too large.
 func Fit(r llm.Request, tokens, answered int) ([]llm.Message, bool) {
-	room := tokens - r.MaxTokens - r.Estimate()
-	if room >= 0 {
+	room := tokens - r.MaxTokens
+	if room >= r.MostTokens() {
+		return r.Messages, true
+	}
+	if room -= r.Estimate(); room >= 0 {
 		return r.Messages, true
 	}
 	var kept []llm.Message

@@ -100,38 +100,46 @@ func (k kind) tokens(n, bytes int, id bool, after kind) int {
 
 // Estimate returns an upper bound of the prompt's tokens: every message, tool call and tool, each with its frame. A
 // Format counts as a tool, because some models get it as one; the other tools are not sent with it.
-func (r Request) Estimate() int {
+func (r Request) Estimate() int { return r.sum(EstimateText) }
+
+// MostTokens returns a number that Estimate does not exceed. It reads no text, only their lengths.
+func (r Request) MostTokens() int { return r.sum(func(s string) int { return len(s) + 1 }) }
+
+// sum adds what a measure tells of each text, and the frames.
+func (r Request) sum(of func(string) int) int {
 	total := perRequest
 	for _, m := range r.Messages {
-		total += m.Estimate()
+		total += m.sum(of)
 	}
 	if f := r.Format; f != nil {
-		return total + perTool + EstimateText(f.Name) + EstimateText(string(f.Schema))
+		return total + perTool + of(f.Name) + of(string(f.Schema))
 	}
 	for _, t := range r.Tools {
-		total += perTool + EstimateText(t.Name) + EstimateText(t.Description) + EstimateText(string(t.Parameters))
+		total += perTool + of(t.Name) + of(t.Description) + of(string(t.Parameters))
 	}
 	return total
 }
 
 // Estimate returns an upper bound of the message's tokens, with its frame.
-func (m Message) Estimate() int {
-	total := perMessage + EstimateText(m.Content) + EstimateText(m.CallID)
+func (m Message) Estimate() int { return m.sum(EstimateText) }
+
+func (m Message) sum(of func(string) int) int {
+	total := perMessage + of(m.Content) + of(m.CallID)
 	for _, c := range m.Calls {
-		total += c.estimate()
+		total += c.sum(of)
 	}
 	return total
 }
 
-func (c Call) estimate() int {
-	return perCall + EstimateText(c.ID) + EstimateText(c.Name) + EstimateText(c.Arguments)
+func (c Call) sum(of func(string) int) int {
+	return perCall + of(c.ID) + of(c.Name) + of(c.Arguments)
 }
 
 // Estimate returns an upper bound of the answer's tokens.
 func (r Reply) Estimate() int {
 	total := EstimateText(r.Text)
 	for _, c := range r.Calls {
-		total += c.estimate()
+		total += c.sum(EstimateText)
 	}
 	return total
 }
