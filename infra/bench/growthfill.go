@@ -93,6 +93,15 @@ func (s *system) page(cursor string, limit int) (next string, n int, err error) 
 	return page.Cursor, len(page.Chats), err
 }
 
+// fillRuns has n runs of five steps confirmed and done, each in a chat of its own.
+func fillRuns(s *system, n int) error {
+	if err := s.model.script(ranFive, s.mcp); err != nil {
+		return err
+	}
+	r := newRuns(s, ranFive)
+	return errors.Join(r.prepare(n), runParallel(mostClients, n, r.operate))
+}
+
 // fillChats makes n chats of one turn, and lists all of them.
 func fillChats(s *system, n int) error {
 	if err := s.model.script(text, s.mcp); err != nil {

@@ -82,8 +82,8 @@ func (r growthReport) table(out io.Writer) error {
 	for _, p := range r.Processes {
 		a, b := p.Of[0], p.Of[1]
 		aim := ""
-		if p.Name == "chats" {
-			aim = fmt.Sprintf("≤ %s MB: %s", megabytes(mostResident), aimText(b.Resident <= mostResident))
+		if most := mostResident[p.Name]; most > 0 {
+			aim = fmt.Sprintf("≤ %s MB: %s", megabytes(most), aimText(b.Resident <= most))
 		}
 		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\t\n", p.Name, a.Ready, b.Ready, a.Took, b.Took,
 			megabytes(a.Resident), megabytes(b.Resident), megabytes(a.Peak), megabytes(b.Peak), aim)
