@@ -29,11 +29,16 @@ type baseBucket struct {
 	found *bolt.Cursor // finds the value that a write replaces
 }
 
+// fullPages is how full a page of the file becomes before it is split. Most new keys follow others of their time, so a page
+// that is split in the middle, as bbolt does, would stay half empty.
+const fullPages = 0.9
+
 func (t *baseTx) wrap(around *baseBucket, name []byte, b *bolt.Bucket) *baseBucket {
 	at := place{}
 	if around != nil {
 		at = around.at
 	}
+	b.FillPercent = fullPages
 	return &baseBucket{b: b, at: t.digest.within(at, name), found: b.Cursor()}
 }
 
