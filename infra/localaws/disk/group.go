@@ -38,6 +38,8 @@ type writer struct {
 	at     position // of the log, or where it would begin
 	logged int64    // bytes of the log before the newest segment, and of the records that Open read
 
+	released int64 // parts of releaseAfter bytes of the log when pages were let go last
+
 	syncing bool // a record is being written
 	ended   bool // by Close
 	freezes uint64
@@ -232,7 +234,24 @@ func (s *Store) commit(group []*call) error {
 		return s.endLog()
 	}
 	s.freezeWhenLarge()
+	s.w.release(s.db)
 	return nil
+}
+
+// releaseAfter is the number of bytes of the log after which the pages of the file that were read meanwhile are let go.
+const releaseAfter = 2 << 20
+
+// release lets go of pages of the file now and then, so that what was read once is not a part of the process for ever. The
+// caller leads.
+func (w *writer) release(db *bolt.DB) {
+	w.mu.Lock()
+	part := w.size() / releaseAfter
+	due := part != w.released
+	w.released = part
+	w.mu.Unlock()
+	if due { // the transaction keeps the map where it is
+		_ = db.View(func(tx *bolt.Tx) error { return releasePages(db.Info().Data, tx.Size()) })
+	}
 }
 
 // run runs functions over the working layer, and makes room for their record. Its error concerns all
