@@ -9,13 +9,13 @@ import (
 
 // Between two collections of garbage the heap grows within these bounds (ADR 35).
 const (
-	headroom     = 32 << 20 // bytes
-	mostPercent  = 400      // of what is live
+	headroom     = 28 << 20 // bytes
+	mostPercent  = 400      // of what is scanned
 	leastPercent = 100
 )
 
 // PaceGC sets how much the heap grows between two collections, until ctx ends: headroom, at least leastPercent and at most
-// mostPercent of the live bytes. The first collection comes at 16 MB, after the first answer of a function. Go's default
+// mostPercent of what is scanned. The first collection comes at 16 MB, after the first answer of a function. Go's default
 // is 4 MB.
 func PaceGC(ctx context.Context) {
 	debug.SetGCPercent(mostPercent)
@@ -23,9 +23,7 @@ func PaceGC(ctx context.Context) {
 		if ctx.Err() != nil {
 			return false
 		}
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		debug.SetGCPercent(gcPercent(live[0].Value.Uint64()))
+		debug.SetGCPercent(gcPercent(scanned()))
 		return true
 	})
 }
@@ -37,9 +35,19 @@ func (e Environment) paceGC() {
 	}
 }
 
-// gcPercent returns the growth between two collections, in percent of the bytes that are live.
-func gcPercent(live uint64) int {
-	return int(min(max(100*headroom/max(1, live), leastPercent), mostPercent))
+// scanned returns what Go takes the percentage of: the live bytes of the heap, of stacks and of globals.
+func scanned() (bytes uint64) {
+	parts := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(parts)
+	for _, part := range parts {
+		bytes += part.Value.Uint64()
+	}
+	return bytes
+}
+
+// gcPercent returns the growth between two collections, in percent of the bytes that are scanned.
+func gcPercent(scanned uint64) int {
+	return int(min(max(100*headroom/max(1, scanned), leastPercent), mostPercent))
 }
 
 // afterGC calls f after each collection, as long as it returns true.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestHeapGrowsByABoundedAmount(t *testing.T) {
-	for live, want := range map[uint64]int{0: mostPercent, 1 << 20: mostPercent, 8 << 20: 400, 16 << 20: 200, 32 << 20: 100, 1 << 30: 100} {
+	for live, want := range map[uint64]int{0: mostPercent, 1 << 20: mostPercent, 7 << 20: 400, 14 << 20: 200, 28 << 20: 100, 1 << 30: 100} {
 		if got := gcPercent(live); got != want {
 			t.Errorf("%d %% for %d live bytes, want %d", got, live, want)
 		}
