@@ -196,14 +196,12 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
 // hold at the same time, because nothing more is used.
-func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
+func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (Reply, error) {
 	by := d.loop.by()
 	notes = slices.Concat(notes, d.notes, d.verdict.note(d.loop.req), d.loop.agent.costNote(d.loop.req, d.loop.calls.Turn.Micros+d.loop.calls.Beside))
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
-	writes.Go(func() {
-		reply, err = d.service.thread().text(ctx, d.loop.req, d.loop.chat, kind, text, told{by, notes, d.loop.sources, d.loop.dataFrom(), d.ending, d.failed(), d.question})
-	})
 	writes.Go(func() { d.service.settle(ctx, d.loop.calls, d.loop.count, Reply{Kind: replyOf(kind), By: by}, nil) })
+	reply, err := d.service.thread().text(ctx, d.loop.req, d.loop.chat, kind, text, told{by, notes, d.loop.sources, d.loop.dataFrom(), d.ending, d.failed(), d.question})
 	writes.Wait()
 	return reply, err
 }

@@ -77,11 +77,9 @@ func (s *Service) settle(ctx context.Context, calls *paid.Calls, count counter, 
 	if count != nil {
 		writes.Go(func() { count(ctx, reply, err) })
 	}
-	writes.Go(func() {
-		if err := calls.Settle(ctx); err != nil {
-			s.Log.ErrorContext(ctx, "turn.unsettled", "turn_id", t.ID, "micros", t.Micros, "tokens", t.Charged, "error", err)
-		}
-	})
+	if err := calls.Settle(ctx); err != nil {
+		s.Log.ErrorContext(ctx, "turn.unsettled", "turn_id", t.ID, "micros", t.Micros, "tokens", t.Charged, "error", err)
+	}
 	writes.Wait()
 }
 

@@ -157,8 +157,8 @@ func (d drafting) propose(ctx context.Context, p plan.Plan) (reply Reply, err er
 		return Reply{}, err
 	}
 	var writes sync.WaitGroup // the hold is settled although the draft is not stored
-	writes.Go(func() { reply, err = d.store(ctx, r) })
 	writes.Go(func() { d.service.settle(ctx, d.calls, d.count, Reply{Kind: KindPlan, By: d.by, Run: &r}, nil) })
+	reply, err = d.store(ctx, r)
 	writes.Wait()
 	return reply, err
 }
