@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/sashabaranov/go-openai"
-
 	"piloto/internal/models/llm"
 )
 
@@ -24,22 +22,19 @@ const (
 )
 
 // apply adds the Format to a request.
-func (w strategy) apply(out *sdk.ChatCompletionRequest, f llm.Format) {
+func (w strategy) apply(out *body, f llm.Format) {
 	switch w {
 	case bySchema:
-		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{
-			Type:       sdk.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &sdk.ChatCompletionResponseFormatJSONSchema{Name: f.Name, Schema: f.Schema, Strict: true},
-		}
+		out.ResponseFormat = &responseFormat{"json_schema", responseSchema{f.Name, f.Schema, true}}
 		return
 	case byWords:
 		return
 	case byTool:
-		out.ToolChoice = sdk.ToolChoice{Type: sdk.ToolTypeFunction, Function: sdk.ToolFunction{Name: f.Name}}
+		out.ToolChoice = newTool(f.Name, "", nil)
 	case byAnyTool:
 		out.ToolChoice = "required"
 	}
-	out.Tools = []sdk.Tool{{Type: sdk.ToolTypeFunction, Function: &sdk.FunctionDefinition{Name: f.Name, Parameters: f.Schema}}}
+	out.Tools = []sentTool{newTool(f.Name, "", f.Schema)}
 }
 
 // Marks by which a provider's error text shows which member it refuses: OpenAI, Groq, DeepSeek, Mistral, xAI,

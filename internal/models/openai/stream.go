@@ -3,14 +3,11 @@ package openai
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
-
-	sdk "github.com/sashabaranov/go-openai"
 )
 
 const (
@@ -23,19 +20,13 @@ const (
 	longest = 15 * time.Minute
 )
 
-// stream reads a streamed answer until the server ends it, or until linger has passed after the finish reason. An
+// readInto reads a streamed answer until the server ends it, or until linger has passed after the finish reason. An
 // error after the finish reason is ignored.
-func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest, b *replyBuilder) error {
-	in, err := api.CreateChatCompletionStream(ctx, body)
-	if err != nil {
-		return err
-	}
-	leave := func() { _ = in.Close() }
-	defer leave()
-	over := time.AfterFunc(longest, leave)
+func (e *events) readInto(b *replyBuilder) error {
+	over := time.AfterFunc(longest, func() { _ = e.body.Close() })
 	defer over.Stop()
 	for {
-		chunk, err := in.Recv()
+		chunk, err := e.next()
 		switch {
 		case err != nil && b.finish != "":
 			return nil
@@ -55,7 +46,7 @@ func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest
 }
 
 // addChunk adds one chunk.
-func (s *replyBuilder) addChunk(chunk sdk.ChatCompletionStreamResponse) error {
+func (s *replyBuilder) addChunk(chunk answer) error {
 	if chunk.Model != "" {
 		s.model = chunk.Model
 	}
@@ -65,21 +56,18 @@ func (s *replyBuilder) addChunk(chunk sdk.ChatCompletionStreamResponse) error {
 		if choice.Index != 0 {
 			continue
 		}
-		s.addText(choice.Delta.Content + choice.Delta.Refusal)
-		for _, call := range choice.Delta.ToolCalls {
-			if err := s.addCall(call); err != nil {
-				return err
-			}
+		if err := s.addContent(choice.Delta); err != nil {
+			return err
 		}
-		if choice.FinishReason != "" {
-			s.finish = choice.FinishReason
+		if choice.Finish != "" {
+			s.finish = choice.Finish
 		}
 	}
 	return nil
 }
 
-// events reads a stream of server-sent events and passes only the chunks to the SDK, each complete, normalized and
-// on one line. It drops comments, names, ids and blank lines. An error event, or too much data, ends the stream.
+// events reads the chunks of a stream of server-sent events, each complete and normalized. It drops comments, names, ids and
+// blank lines. An error event, or too much data, ends the stream.
 type events struct {
 	body  io.Closer
 	limit *io.LimitedReader
@@ -91,7 +79,7 @@ type events struct {
 	name  string // name of the current event
 	data  []byte
 	lines int
-	out   bytes.Buffer
+	chunk *answer // that was read; nil: none yet
 	err   error
 }
 
@@ -100,12 +88,9 @@ func newEvents(body io.ReadCloser, key string) *events {
 	return &events{body: body, limit: limit, in: bufio.NewReader(limit), key: key, carry: carry{}}
 }
 
-// Close implements io.Closer. It may be called during Read.
-func (e *events) Close() error { return e.body.Close() }
-
-// Read implements io.Reader.
-func (e *events) Read(p []byte) (int, error) {
-	for e.out.Len() == 0 && e.err == nil {
+// next returns the next chunk; io.EOF when there is none.
+func (e *events) next() (answer, error) {
+	for e.chunk == nil && e.err == nil {
 		if !e.began {
 			e.began = true
 			e.err = e.begin()
@@ -113,10 +98,12 @@ func (e *events) Read(p []byte) (int, error) {
 		}
 		e.err = e.line()
 	}
-	if e.out.Len() > 0 {
-		return e.out.Read(p)
+	if e.chunk == nil {
+		return answer{}, e.err
 	}
-	return 0, e.err
+	chunk := *e.chunk
+	e.chunk = nil
+	return chunk, nil
 }
 
 // begin skips the bytes before the first event. A server that does not stream sends one JSON value, which is read
@@ -157,9 +144,7 @@ func (e *events) whole() error {
 			c.Delta, c.Message = c.Message, nil
 		}
 	}
-	if err := e.write(a); err != nil {
-		return err
-	}
+	e.chunk = &a
 	return io.EOF
 }
 
@@ -230,7 +215,6 @@ func (e *events) dispatch(data []byte) error {
 	e.name, e.data, e.lines = "", nil, 0
 	switch {
 	case string(data) == "[DONE]":
-		e.out.WriteString("data: [DONE]\n\n")
 		return io.EOF
 	case name == "error":
 		return embeddedError(data, e.key)
@@ -244,16 +228,6 @@ func (e *events) dispatch(data []byte) error {
 			e.carry.complete(b)
 		}
 	}
-	return e.write(a)
-}
-
-func (e *events) write(a answer) error {
-	line, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	e.out.WriteString("data: ")
-	e.out.Write(line)
-	e.out.WriteString("\n\n")
+	e.chunk = &a
 	return nil
 }
