@@ -45,11 +45,15 @@ func (u *update) apply(old item) (item, error) {
 		out = item{}
 	}
 	for _, a := range actions {
-		whole, err := change(value{kind: kindM, m: out}, a.path, a.change)
-		if err != nil {
+		made, keep, _, err := changeChild(value{kind: kindM, m: out}, a.path, a.change)
+		switch {
+		case err != nil:
 			return nil, err
+		case keep:
+			out[a.path[0].name] = made
+		default:
+			delete(out, a.path[0].name)
 		}
-		out = whole.m
 	}
 	return out, nil
 }
@@ -66,22 +70,8 @@ func (p path) compare(o path) int {
 // change replaces the value at the path by the result of f, copying the containers on the way. f
 // may remove the value.
 func change(v value, at path, f func(old value, present bool) (value, bool, error)) (value, error) {
-	s, rest := at[0], at[1:]
-	if s.index < 0 && v.kind != kindM || s.index >= 0 && v.kind != kindL {
-		return value{}, invalid(badPath)
-	}
-	old, present := v.child(s)
-	var made value
-	var keep bool
-	var err error
-	if len(rest) == 0 {
-		made, keep, err = f(old, present)
-	} else if !present {
-		err = invalid(badPath)
-	} else {
-		keep = true
-		made, err = change(old, rest, f)
-	}
+	s := at[0]
+	made, keep, present, err := changeChild(v, at, f)
 	if err != nil || !keep && !present {
 		return v, err
 	}
@@ -104,6 +94,25 @@ func change(v value, at path, f func(old value, present bool) (value, bool, erro
 		v.list = append(v.list, made)
 	}
 	return v, nil
+}
+
+// changeChild returns what becomes of the child of a container on a path, whether it stays, and whether it was present.
+func changeChild(v value, at path, f func(old value, present bool) (value, bool, error)) (made value, keep, present bool, err error) {
+	s, rest := at[0], at[1:]
+	if s.index < 0 && v.kind != kindM || s.index >= 0 && v.kind != kindL {
+		return value{}, false, false, invalid(badPath)
+	}
+	old, present := v.child(s)
+	switch {
+	case len(rest) == 0:
+		made, keep, err = f(old, present)
+	case !present:
+		err = invalid(badPath)
+	default:
+		made, err = change(old, rest, f)
+		keep = true
+	}
+	return made, keep, present, err
 }
 
 // change applies one action to the value at its path.
