@@ -8,8 +8,11 @@ import (
 	"sync"
 )
 
-// zips are writers to use again, because each has 0.8 MB of tables.
-var zips = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+// zips are writers to use again, because each has 0.8 MB of tables; unzips are readers, each with a window of 32 KB.
+var (
+	zips   = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+	unzips = sync.Pool{New: func() any { return new(gzip.Reader) }}
+)
 
 // Zip compresses bytes with gzip when that makes them shorter.
 func Zip(raw []byte) ([]byte, error) {
@@ -40,8 +43,9 @@ func Unzip(raw []byte) ([]byte, error) {
 	if len(raw) < 2 || raw[0] != 0x1f || raw[1] != 0x8b {
 		return raw, nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
+	z, _ := unzips.Get().(*gzip.Reader)
+	defer unzips.Put(z)
+	if err := z.Reset(bytes.NewReader(raw)); err != nil {
 		return nil, err
 	}
 	out, err := io.ReadAll(io.LimitReader(z, maxUnzipped+1))
