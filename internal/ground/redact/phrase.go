@@ -26,12 +26,15 @@ var (
 	noPhrase = []string{"idtoken", "signature", "secrets", "tokens", "passwords", "credential", "claves", "license"}
 )
 
+// unjoined takes what joins the words of a name out of it.
+var unjoined = strings.NewReplacer("-", "", "_", "")
+
 // wordKind returns the kind of the name from i to to if a secret of words may be its value, and none if not.
 func (s *judge) wordKind(i, to int, k kind) kind {
 	if !s.rules.settings || k != password && k != token && k != short || to-i > maxName || !s.isKey(i, to) {
 		return none
 	}
-	name := strings.NewReplacer("-", "", "_", "").Replace(s.v.lower(i, to))
+	name := unjoined.Replace(s.v.lower(i, to))
 	if k == short && !strings.HasSuffix(name, "pass") && !strings.HasSuffix(name, "pw") {
 		return none
 	}

@@ -255,5 +255,8 @@ func (q requests) sum(r request, at int) (string, error) {
 			names = append(names, name, "${#"+q.named[i]+next)
 		}
 	}
-	return jcs.Sum(json.RawMessage(strings.NewReplacer(names...).Replace(string(raw))))
+	if len(names) > 0 {
+		raw = []byte(strings.NewReplacer(names...).Replace(string(raw)))
+	}
+	return jcs.Sum(json.RawMessage(raw))
 }
