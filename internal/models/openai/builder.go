@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	sdk "github.com/sashabaranov/go-openai"
+
 	"piloto/internal/ground/jcs"
 	"piloto/internal/models/llm"
 )
@@ -34,7 +36,7 @@ type replyBuilder struct {
 	calls   []*partialCall
 	at      map[int]*partialCall // by the provider's index: its newest call
 	earlier int                  // the number of calls that earlier chunks of a stream began
-	finish  string
+	finish  sdk.FinishReason
 	model   string
 	usage   llm.Usage
 }
@@ -71,18 +73,6 @@ func (c *partialCall) addArguments(part string) {
 	}
 }
 
-// callPart is a tool call, or a part of one.
-type callPart struct {
-	index               *int // the provider's
-	id, name, arguments string
-}
-
-// Finish reasons of an answer that is not whole.
-const (
-	finishLength   = "length"
-	finishFiltered = "content_filter"
-)
-
 func (s *replyBuilder) empty() bool { return s.text.Len() == 0 && len(s.calls) == 0 }
 
 func (s *replyBuilder) addText(delta string) {
@@ -101,41 +91,8 @@ func (s *replyBuilder) addText(delta string) {
 	s.pending = append(s.pending, delta[len(visible):]...)
 }
 
-// addWhole adds an answer that is not streamed.
-func (s *replyBuilder) addWhole(a answer) error {
-	s.model = a.Model
-	s.setUsage(a.Usage)
-	if len(a.Choices) == 0 {
-		return errors.New("an answer without choices")
-	}
-	s.finish = a.Choices[0].Finish
-	return s.addContent(a.Choices[0].Message)
-}
-
-// addContent adds a message, or a part of one; nil: none.
-func (s *replyBuilder) addContent(c *content) error {
-	if c == nil {
-		return nil
-	}
-	text, err := unquoted(c.Text)
-	if err != nil {
-		return err
-	}
-	s.addText(text + c.Refusal)
-	for _, one := range c.Calls {
-		part := callPart{index: one.Index, id: string(one.ID), name: one.Function.Name}
-		if part.arguments, err = unquoted(one.Function.Arguments); err != nil {
-			return err
-		}
-		if err := s.addCall(part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // addCall adds a tool call, or a part of one.
-func (s *replyBuilder) addCall(part callPart) error {
+func (s *replyBuilder) addCall(part sdk.ToolCall) error {
 	if s.repeats(part) {
 		return nil
 	}
@@ -144,47 +101,47 @@ func (s *replyBuilder) addCall(part callPart) error {
 		if len(s.calls) == mostCalls {
 			return fmt.Errorf("an answer with more than %d tool calls", mostCalls)
 		}
-		c = &partialCall{index: part.index}
+		c = &partialCall{index: part.Index}
 		s.calls = append(s.calls, c)
-		if part.index != nil {
+		if part.Index != nil {
 			if s.at == nil {
 				s.at = map[int]*partialCall{}
 			}
-			s.at[*part.index] = c
+			s.at[*part.Index] = c
 		}
 	}
 	if c.id == "" {
-		c.id = part.id
+		c.id = part.ID
 	}
-	if c.name != part.name { // some servers repeat it in every part
-		if len(c.name)+len(part.name) > mostName {
+	if c.name != part.Function.Name { // some servers repeat it in every part
+		if len(c.name)+len(part.Function.Name) > mostName {
 			return fmt.Errorf("a tool call whose name is longer than %d bytes", mostName)
 		}
-		c.name += part.name
+		c.name += part.Function.Name
 	}
-	c.addArguments(part.arguments)
+	c.addArguments(part.Function.Arguments)
 	return nil
 }
 
 // repeats reports whether a part is a call that an earlier chunk has, said once more with all of its arguments. Some servers
 // end a stream so.
-func (s *replyBuilder) repeats(part callPart) bool {
+func (s *replyBuilder) repeats(part sdk.ToolCall) bool {
 	return slices.ContainsFunc(s.calls[:s.earlier], func(c *partialCall) bool {
-		return c.whole && s.names(part, c) && sameJSON(part.arguments, c.arguments.String())
+		return c.whole && s.names(part, c) && sameJSON(part.Function.Arguments, c.arguments.String())
 	})
 }
 
 // names reports whether a part has the name, the index and the id of a call, as far as it has any. Of a call without ids only
 // an index tells, where the server counts its calls: others send 0 for all.
-func (s *replyBuilder) names(part callPart, c *partialCall) bool {
-	sameIndex := part.index != nil && c.index != nil && *part.index == *c.index
+func (s *replyBuilder) names(part sdk.ToolCall, c *partialCall) bool {
+	sameIndex := part.Index != nil && c.index != nil && *part.Index == *c.index
 	switch {
-	case part.name != "" && part.name != c.name, part.index != nil && c.index != nil && !sameIndex, part.id != "" && part.id != c.id:
+	case part.Function.Name != "" && part.Function.Name != c.name, part.Index != nil && c.index != nil && !sameIndex, part.ID != "" && part.ID != c.id:
 		return false
-	case part.id != "":
+	case part.ID != "":
 		return true
 	}
-	return sameIndex && (part.name == "" || len(s.at) > 1)
+	return sameIndex && (part.Function.Name == "" || len(s.at) > 1)
 }
 
 // sameJSON reports whether two texts are one JSON object, however it is written.
@@ -204,9 +161,9 @@ func sameJSON(a, b string) bool {
 }
 
 // continued returns the call that a part continues; nil when the part begins one.
-func (s *replyBuilder) continued(part callPart) *partialCall {
+func (s *replyBuilder) continued(part sdk.ToolCall) *partialCall {
 	c := s.find(part)
-	if c == nil || part.name != "" && s.beginsAfter(c, part) {
+	if c == nil || part.Function.Name != "" && s.beginsAfter(c, part) {
 		return nil
 	}
 	return c
@@ -214,21 +171,21 @@ func (s *replyBuilder) continued(part callPart) *partialCall {
 
 // find returns the call to which the index or the id of a part belongs. When servers send no index, or the same index for
 // all, a new id with a name begins a new call. A part without any of these belongs to the last call.
-func (s *replyBuilder) find(part callPart) *partialCall {
-	begins := part.name != ""
-	if part.index != nil {
-		c := s.at[*part.index]
-		if c != nil && begins && part.id != "" && c.id != "" && part.id != c.id {
+func (s *replyBuilder) find(part sdk.ToolCall) *partialCall {
+	begins := part.Function.Name != ""
+	if part.Index != nil {
+		c := s.at[*part.Index]
+		if c != nil && begins && part.ID != "" && c.id != "" && part.ID != c.id {
 			return nil
 		}
 		return c
 	}
-	if len(s.calls) == 0 || begins && part.id == "" {
+	if len(s.calls) == 0 || begins && part.ID == "" {
 		return nil
 	}
-	if part.id != "" {
+	if part.ID != "" {
 		for _, c := range slices.Backward(s.calls) {
-			if c.id == part.id {
+			if c.id == part.ID {
 				return c
 			}
 		}
@@ -241,11 +198,11 @@ func (s *replyBuilder) find(part callPart) *partialCall {
 
 // beginsAfter reports whether a part with a name begins a call of its own, although it has the index or the id of c. Servers
 // repeat these for several calls, and others repeat the name in every part of one call.
-func (s *replyBuilder) beginsAfter(c *partialCall, part callPart) bool {
-	if part.name == c.name {
-		return c.whole && strings.TrimSpace(part.arguments) != ""
+func (s *replyBuilder) beginsAfter(c *partialCall, part sdk.ToolCall) bool {
+	if part.Function.Name == c.name {
+		return c.whole && strings.TrimSpace(part.Function.Arguments) != ""
 	}
-	return c.arguments.Len() > 0 || s.isTool(c.name) && s.isTool(part.name)
+	return c.arguments.Len() > 0 || s.isTool(c.name) && s.isTool(part.Function.Name)
 }
 
 func (s *replyBuilder) isTool(name string) bool {
@@ -253,14 +210,14 @@ func (s *replyBuilder) isTool(name string) bool {
 }
 
 // setUsage keeps the newest counts of the provider, unless they are 0 or impossible.
-func (s *replyBuilder) setUsage(u *tokens) {
-	if u == nil || u.Input > mostCounted || u.Output > mostCounted {
+func (s *replyBuilder) setUsage(u *sdk.Usage) {
+	if u == nil || u.PromptTokens > mostCounted || u.CompletionTokens > mostCounted {
 		return // impossible counts: the tokens are estimated instead
 	}
-	if u.Input > 0 || u.Output > 0 {
-		s.usage = llm.Usage{Input: u.Input, Output: u.Output}
-		if d := u.Prompt; d != nil {
-			s.usage.Cached = min(max(d.Cached, 0), max(u.Input, 0))
+	if u.PromptTokens > 0 || u.CompletionTokens > 0 {
+		s.usage = llm.Usage{Input: u.PromptTokens, Output: u.CompletionTokens}
+		if d := u.PromptTokensDetails; d != nil {
+			s.usage.Cached = min(max(d.CachedTokens, 0), max(u.PromptTokens, 0))
 		}
 	}
 }
@@ -270,9 +227,9 @@ func (s *replyBuilder) check() error {
 	switch {
 	case s.finish == "error":
 		return errors.New("the provider ended the answer with an error")
-	case s.empty() && (s.finish == finishFiltered || s.finish == finishLength):
+	case s.empty() && (s.finish == sdk.FinishReasonContentFilter || s.finish == sdk.FinishReasonLength):
 		return fmt.Errorf("%w: %s", errFiltered, s.finish)
-	case s.finish == "" || s.finish == "null":
+	case s.finish == "" || s.finish == sdk.FinishReasonNull:
 		return errors.New("an answer without a finish reason")
 	} // an answer without text and with the reason stop is complete
 	return nil
@@ -290,8 +247,8 @@ func (c *partialCall) isOld() bool { return c.index != nil && *c.index == oldInd
 // fill writes the answer into a reply to r.
 func (s *replyBuilder) fill(reply *llm.Reply, r llm.Request) {
 	reply.Text = s.text.String()
-	reply.Length = s.finish == finishLength
-	reply.Cut = reply.Length || s.finish == finishFiltered
+	reply.Length = s.finish == sdk.FinishReasonLength
+	reply.Cut = reply.Length || s.finish == sdk.FinishReasonContentFilter
 	for _, c := range s.calls {
 		if s.isSaidAsOld(c) {
 			continue

@@ -2,11 +2,11 @@ package openai
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 
 	"piloto/internal/ground/meaning"
 )
@@ -19,50 +19,48 @@ const (
 
 var errTooLong = errors.New("the answer is longer than 8 MiB")
 
-// exchange sends a request and reads its answer into b. It reports whether the provider may have the request. Its error is a
-// *refusal when the provider answered with an error.
-func (c *Client) exchange(ctx context.Context, r body, b *replyBuilder) (sent bool, err error) {
-	if err := r.check(); err != nil {
-		return false, err
+// exchange is one HTTP request of the SDK and its response. It reads and normalizes the response before the SDK
+// sees it, because the SDK drops the headers and bodies of error responses, and the end of streams.
+type exchange struct {
+	client   *Client
+	streamed bool
+	sent     bool
+}
+
+// Do implements the SDK's HTTPDoer. Its error is a *refusal when the provider answered with an error.
+func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+	if err := zeroTemperature(req); err != nil {
+		return nil, err
 	}
-	raw, err := json.Marshal(r)
+	x.sent = true
+	res, err := x.client.http.Do(req)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/chat/completions", bytes.NewReader(raw))
-	if err != nil {
-		return false, err
+	if meaning.Of(res.StatusCode, false) != meaning.Done {
+		defer func() { _ = res.Body.Close() }()
+		return nil, x.client.readRefusal(res)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	if r.Stream {
-		req.Header.Set("Accept", "text/event-stream")
-		req.Header.Set("Cache-Control", "no-cache")
-	}
-	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return true, err
+	if x.streamed {
+		res.Body = newEvents(res.Body, x.client.key)
+		return res, nil
 	}
 	defer func() { _ = res.Body.Close() }()
-	switch {
-	case meaning.Of(res.StatusCode, false) != meaning.Done:
-		return true, c.readRefusal(res)
-	case r.Stream:
-		return true, newEvents(res.Body, c.key).readInto(b)
-	}
-	whole, err := readWhole(res.Body)
+	body, err := readWhole(res.Body)
 	if err != nil {
-		return true, err
+		return nil, err
 	}
-	a, err := normalize(whole, c.key)
+	a, err := normalize(body, x.client.key)
 	if err != nil {
-		return true, err
+		return nil, err
 	}
 	a.finish()
-	return true, b.addWhole(a)
+	if body, err = json.Marshal(a); err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	res.ContentLength = int64(len(body))
+	return res, nil
 }
 
 // readWhole reads a response to its end, up to maxAnswer bytes.
@@ -72,4 +70,34 @@ func readWhole(r io.Reader) ([]byte, error) {
 		err = errTooLong
 	}
 	return body, err
+}
+
+// tiny is the smallest temperature that the SDK does not omit, in the SDK's notation.
+const tiny = "1e-45"
+
+// zeroTemperature writes a temperature of 0 where the SDK could only write a tiny one, because some servers raise
+// the tiny one to 0.01.
+func zeroTemperature(req *http.Request) error {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return err
+	}
+	_ = req.Body.Close()
+	if bytes.Contains(body, []byte(tiny)) {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(body, &members); err != nil {
+			return err
+		}
+		if string(members["temperature"]) == tiny {
+			members["temperature"] = json.RawMessage("0")
+			if body, err = json.Marshal(members); err != nil {
+				return err
+			}
+		}
+	}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, _ = req.GetBody()
+	req.ContentLength = int64(len(body))
+	req.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return nil
 }

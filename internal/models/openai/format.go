@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/sashabaranov/go-openai"
+
 	"piloto/internal/models/llm"
 )
 
@@ -22,19 +24,22 @@ const (
 )
 
 // apply adds the Format to a request.
-func (w strategy) apply(out *body, f llm.Format) {
+func (w strategy) apply(out *sdk.ChatCompletionRequest, f llm.Format) {
 	switch w {
 	case bySchema:
-		out.ResponseFormat = &responseFormat{"json_schema", responseSchema{f.Name, f.Schema, true}}
+		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{
+			Type:       sdk.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &sdk.ChatCompletionResponseFormatJSONSchema{Name: f.Name, Schema: f.Schema, Strict: true},
+		}
 		return
 	case byWords:
 		return
 	case byTool:
-		out.ToolChoice = newTool(f.Name, "", nil)
+		out.ToolChoice = sdk.ToolChoice{Type: sdk.ToolTypeFunction, Function: sdk.ToolFunction{Name: f.Name}}
 	case byAnyTool:
 		out.ToolChoice = "required"
 	}
-	out.Tools = []sentTool{newTool(f.Name, "", f.Schema)}
+	out.Tools = []sdk.Tool{{Type: sdk.ToolTypeFunction, Function: &sdk.FunctionDefinition{Name: f.Name, Parameters: f.Schema}}}
 }
 
 // Marks by which a provider's error text shows which member it refuses: OpenAI, Groq, DeepSeek, Mistral, xAI,

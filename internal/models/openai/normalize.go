@@ -10,18 +10,18 @@ import (
 )
 
 // answer is the used part of a response, or of one chunk of a stream. It is decoded loosely, because compatible
-// servers differ in their extra members and types.
+// servers differ in their extra members and types, and encoded as the protocol defines it.
 type answer struct {
-	Model   string          `json:"model"`
+	Model   string          `json:"model,omitempty"`
 	Choices []choice        `json:"choices"`
-	Usage   *tokens         `json:"usage"`
-	Error   json.RawMessage `json:"error"`
+	Usage   *tokens         `json:"usage,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"`
 }
 
 type tokens struct {
 	Input  int           `json:"prompt_tokens"`
 	Output int           `json:"completion_tokens"`
-	Prompt *promptTokens `json:"prompt_tokens_details"`
+	Prompt *promptTokens `json:"prompt_tokens_details,omitempty"`
 }
 
 type promptTokens struct {
@@ -30,31 +30,32 @@ type promptTokens struct {
 
 type choice struct {
 	Index   int             `json:"index"`
-	Message *content        `json:"message"`
-	Delta   *content        `json:"delta"`
-	Finish  string          `json:"finish_reason"`
-	Error   json.RawMessage `json:"error"`
+	Message *content        `json:"message,omitempty"`
+	Delta   *content        `json:"delta,omitempty"`
+	Finish  string          `json:"finish_reason,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"`
 }
 
 type content struct {
-	Text    json.RawMessage `json:"content"`
-	Refusal string          `json:"refusal"`
-	Calls   []call          `json:"tool_calls"`
-	Old     *function       `json:"function_call"` // a call, in the form that tool_calls replaced
+	Text    json.RawMessage `json:"content,omitempty"`
+	Refusal string          `json:"refusal,omitempty"`
+	Calls   []call          `json:"tool_calls,omitempty"`
+	Old     *function       `json:"function_call,omitempty"` // a call, in the form that tool_calls replaced
 }
 
 // oldIndex is the index of a call in the old form, of which an answer has one.
 const oldIndex = math.MaxInt32
 
 type call struct {
-	Index    *int     `json:"index"`
-	ID       label    `json:"id"`
+	Index    *int     `json:"index,omitempty"`
+	ID       label    `json:"id,omitempty"`
+	Type     string   `json:"type"`
 	Function function `json:"function"`
 }
 
 type function struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 // label is an id. Some servers send a number; anything else is no id.
@@ -146,7 +147,7 @@ func (c call) isOld() bool { return c.Index != nil && *c.Index == oldIndex }
 func (c *content) takeOld() {
 	if c.Old != nil && (c.Old.Name != "" || !isBlank(c.Old.Arguments)) {
 		at := oldIndex
-		c.Calls = append(c.Calls, call{Index: &at, Function: *c.Old})
+		c.Calls = append(c.Calls, call{Index: &at, Type: "function", Function: *c.Old})
 	}
 	c.Old = nil
 }
@@ -186,12 +187,4 @@ func text(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return out
-}
-
-// unquoted returns the text of a JSON string; "" of nothing.
-func unquoted(raw json.RawMessage) (text string, err error) {
-	if len(raw) > 0 {
-		err = json.Unmarshal(raw, &text)
-	}
-	return text, err
 }

@@ -16,11 +16,11 @@
 package openai
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -84,9 +84,22 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 
 // ask sends one request and returns its reply, or the fault of its failure.
 func (c *Client) ask(ctx context.Context, r llm.Request, h quirks) (llm.Reply, error) {
+	x := &exchange{client: c, streamed: r.Sink != nil}
+	config := sdk.DefaultConfig(c.key)
+	config.BaseURL, config.HTTPClient = c.base, x
+	api := sdk.NewClientWithConfig(config)
+
 	b := &replyBuilder{sink: r.Sink, tools: r.Tools}
-	sent, err := c.exchange(ctx, request(r, h), b)
-	reply := llm.Reply{Provider: c.Provider, Model: cmp.Or(b.model, r.Model)}
+	var err error
+	if x.streamed {
+		err = stream(ctx, api, request(r, h), b)
+	} else {
+		err = plain(ctx, api, request(r, h), b)
+	}
+	reply := llm.Reply{Provider: c.Provider, Model: b.model}
+	if reply.Model == "" {
+		reply.Model = r.Model
+	}
 	if err == nil {
 		err = b.check()
 	}
@@ -109,26 +122,50 @@ func (c *Client) ask(ctx context.Context, r llm.Request, h quirks) (llm.Reply, e
 		}
 		return reply, ended
 	}
-	return reply, faultOf(err, sent)
+	return reply, x.faultOf(err)
+}
+
+// plain reads an answer that is not streamed.
+func plain(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest, b *replyBuilder) error {
+	out, err := api.CreateChatCompletion(ctx, body)
+	if err != nil {
+		return err
+	}
+	b.model = out.Model
+	b.setUsage(&out.Usage)
+	if len(out.Choices) == 0 {
+		return errors.New("an answer without choices")
+	}
+	choice := out.Choices[0]
+	b.addText(choice.Message.Content + choice.Message.Refusal)
+	for _, call := range choice.Message.ToolCalls {
+		if err := b.addCall(call); err != nil {
+			return err
+		}
+	}
+	b.finish = choice.FinishReason
+	return nil
 }
 
 // request returns the API request for r, without the members that the model refuses (h).
-func request(r llm.Request, h quirks) body {
-	out := body{Model: r.Model, Stream: r.Sink != nil}
-	if !h.noTemperature {
-		temperature := float32(r.Temperature)
-		out.Temperature = &temperature
+func request(r llm.Request, h quirks) sdk.ChatCompletionRequest {
+	out := sdk.ChatCompletionRequest{Model: r.Model, Temperature: float32(r.Temperature)}
+	switch {
+	case h.noTemperature:
+		out.Temperature = 0 // 0 is omitted by the SDK
+	case out.Temperature == 0:
+		out.Temperature = math.SmallestNonzeroFloat32 // the exchange replaces it by 0
 	}
 	if h.completionTokens {
 		out.MaxCompletionTokens = r.MaxTokens
 	} else {
-		out.MaxTokens = r.MaxTokens // most servers support only this member
+		out.MaxTokens = r.MaxTokens //nolint:staticcheck // most servers support only this member
 	}
 	if h.noReasoning {
 		out.ReasoningEffort = sdk.ReasoningEffortNone
 	}
 	if r.Sink != nil && !h.noOptions {
-		out.StreamOptions = &streamOptions{IncludeUsage: true}
+		out.StreamOptions = &sdk.StreamOptions{IncludeUsage: true}
 	}
 	messages := r.Messages
 	if h.systemFirst && systemLater(messages) {
@@ -138,7 +175,9 @@ func request(r llm.Request, h quirks) body {
 		out.Messages = append(out.Messages, message(m))
 	}
 	for _, t := range r.Tools {
-		out.Tools = append(out.Tools, newTool(t.Name, t.Description, t.Parameters))
+		out.Tools = append(out.Tools, sdk.Tool{Type: sdk.ToolTypeFunction, Function: &sdk.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: t.Parameters,
+		}})
 	}
 	if r.Format != nil {
 		h.format.apply(&out, *r.Format)
@@ -146,13 +185,16 @@ func request(r llm.Request, h quirks) body {
 	return out
 }
 
-func message(m llm.Message) sentMessage {
-	msg := sentMessage{Role: m.Role, Content: m.Content, CallID: m.CallID}
+func message(m llm.Message) sdk.ChatCompletionMessage {
+	msg := sdk.ChatCompletionMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.CallID}
 	if m.Role == llm.ToolRole && m.Content == "" {
-		msg.Content = "{}" // providers refuse a result without content
+		msg.Content = "{}" // the SDK omits an empty content, which providers refuse
 	}
 	for _, call := range m.Calls {
-		msg.Calls = append(msg.Calls, sentCall{call.ID, functionType, sentFunction{call.Name, arguments(call.Arguments)}})
+		msg.ToolCalls = append(msg.ToolCalls, sdk.ToolCall{
+			ID: call.ID, Type: sdk.ToolTypeFunction,
+			Function: sdk.FunctionCall{Name: call.Name, Arguments: arguments(call.Arguments)},
+		})
 	}
 	return msg
 }
@@ -162,7 +204,7 @@ func message(m llm.Message) sentMessage {
 func arguments(written string) string {
 	written = strings.TrimSpace(written)
 	if written == "" {
-		return "{}"
+		return "{}" // the SDK would omit it
 	}
 	if strings.HasPrefix(written, "{") && json.Valid([]byte(written)) {
 		return written
@@ -174,14 +216,14 @@ func arguments(written string) string {
 	return string(quoted)
 }
 
-// faultOf returns the fault of a failed exchange; sent reports whether the provider may have the request. It must be called
-// while the context is active. The provider's text is the cause, for the log; clients never see it.
-func faultOf(err error, sent bool) *fault.Error {
+// faultOf returns the fault of a failed exchange. It must be called while the context is active. The provider's
+// text is the cause, for the log; clients never see it.
+func (x *exchange) faultOf(err error) *fault.Error {
 	var no *refusal
 	switch {
 	case errors.As(err, &no):
 		return no.fault()
-	case !sent:
+	case !x.sent: // the SDK refused to send it
 		return llm.ErrRefused.Because(fmt.Errorf("not sent: %w", err))
 	case errors.Is(err, errFiltered):
 		return llm.ErrRefused.Because(err)

@@ -329,7 +329,7 @@ func TestTheKeyNeverFollowsARedirect(t *testing.T) {
 	}
 }
 
-// TestTheProvidersWaitIsReturned: also for a stream.
+// TestTheProvidersWaitIsReturned: also for a stream, whose error headers the SDK drops.
 func TestTheProvidersWaitIsReturned(t *testing.T) {
 	const date = "Sat, 21 Nov 2026 02:00:00 GMT"
 	for name, c := range map[string]struct {

@@ -3,11 +3,14 @@ package openai
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	sdk "github.com/sashabaranov/go-openai"
 )
 
 const (
@@ -20,13 +23,19 @@ const (
 	longest = 15 * time.Minute
 )
 
-// readInto reads a streamed answer until the server ends it, or until linger has passed after the finish reason. An
+// stream reads a streamed answer until the server ends it, or until linger has passed after the finish reason. An
 // error after the finish reason is ignored.
-func (e *events) readInto(b *replyBuilder) error {
-	over := time.AfterFunc(longest, func() { _ = e.body.Close() })
+func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest, b *replyBuilder) error {
+	in, err := api.CreateChatCompletionStream(ctx, body)
+	if err != nil {
+		return err
+	}
+	leave := func() { _ = in.Close() }
+	defer leave()
+	over := time.AfterFunc(longest, leave)
 	defer over.Stop()
 	for {
-		chunk, err := e.next()
+		chunk, err := in.Recv()
 		switch {
 		case err != nil && b.finish != "":
 			return nil
@@ -46,7 +55,7 @@ func (e *events) readInto(b *replyBuilder) error {
 }
 
 // addChunk adds one chunk.
-func (s *replyBuilder) addChunk(chunk answer) error {
+func (s *replyBuilder) addChunk(chunk sdk.ChatCompletionStreamResponse) error {
 	if chunk.Model != "" {
 		s.model = chunk.Model
 	}
@@ -56,18 +65,21 @@ func (s *replyBuilder) addChunk(chunk answer) error {
 		if choice.Index != 0 {
 			continue
 		}
-		if err := s.addContent(choice.Delta); err != nil {
-			return err
+		s.addText(choice.Delta.Content + choice.Delta.Refusal)
+		for _, call := range choice.Delta.ToolCalls {
+			if err := s.addCall(call); err != nil {
+				return err
+			}
 		}
-		if choice.Finish != "" {
-			s.finish = choice.Finish
+		if choice.FinishReason != "" {
+			s.finish = choice.FinishReason
 		}
 	}
 	return nil
 }
 
-// events reads the chunks of a stream of server-sent events, each complete and normalized. It drops comments, names, ids and
-// blank lines. An error event, or too much data, ends the stream.
+// events reads a stream of server-sent events and passes only the chunks to the SDK, each complete, normalized and
+// on one line. It drops comments, names, ids and blank lines. An error event, or too much data, ends the stream.
 type events struct {
 	body  io.Closer
 	limit *io.LimitedReader
@@ -79,7 +91,7 @@ type events struct {
 	name  string // name of the current event
 	data  []byte
 	lines int
-	chunk *answer // that was read; nil: none yet
+	out   bytes.Buffer
 	err   error
 }
 
@@ -88,9 +100,12 @@ func newEvents(body io.ReadCloser, key string) *events {
 	return &events{body: body, limit: limit, in: bufio.NewReader(limit), key: key, carry: carry{}}
 }
 
-// next returns the next chunk; io.EOF when there is none.
-func (e *events) next() (answer, error) {
-	for e.chunk == nil && e.err == nil {
+// Close implements io.Closer. It may be called during Read.
+func (e *events) Close() error { return e.body.Close() }
+
+// Read implements io.Reader.
+func (e *events) Read(p []byte) (int, error) {
+	for e.out.Len() == 0 && e.err == nil {
 		if !e.began {
 			e.began = true
 			e.err = e.begin()
@@ -98,12 +113,10 @@ func (e *events) next() (answer, error) {
 		}
 		e.err = e.line()
 	}
-	if e.chunk == nil {
-		return answer{}, e.err
+	if e.out.Len() > 0 {
+		return e.out.Read(p)
 	}
-	chunk := *e.chunk
-	e.chunk = nil
-	return chunk, nil
+	return 0, e.err
 }
 
 // begin skips the bytes before the first event. A server that does not stream sends one JSON value, which is read
@@ -144,7 +157,9 @@ func (e *events) whole() error {
 			c.Delta, c.Message = c.Message, nil
 		}
 	}
-	e.chunk = &a
+	if err := e.write(a); err != nil {
+		return err
+	}
 	return io.EOF
 }
 
@@ -215,6 +230,7 @@ func (e *events) dispatch(data []byte) error {
 	e.name, e.data, e.lines = "", nil, 0
 	switch {
 	case string(data) == "[DONE]":
+		e.out.WriteString("data: [DONE]\n\n")
 		return io.EOF
 	case name == "error":
 		return embeddedError(data, e.key)
@@ -228,6 +244,16 @@ func (e *events) dispatch(data []byte) error {
 			e.carry.complete(b)
 		}
 	}
-	e.chunk = &a
+	return e.write(a)
+}
+
+func (e *events) write(a answer) error {
+	line, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	e.out.WriteString("data: ")
+	e.out.Write(line)
+	e.out.WriteString("\n\n")
 	return nil
 }
