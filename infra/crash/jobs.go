@@ -166,7 +166,7 @@ type jobView struct {
 	Reason string `json:"stop_reason"`
 	Output string
 	Rounds int
-	Looks  int
+	Reads  int
 	Cost   int64 `json:"cost_micros"`
 	Lost   int   `json:"lost_calls"`
 	Events []struct {
@@ -193,7 +193,7 @@ func checkJob(status, reason string, rounds, lost int) func(*user) error {
 			return err
 		}
 		var wrong []error
-		if s.Status != status || s.Reason != reason || s.Rounds != rounds || s.Looks != 1 {
+		if s.Status != status || s.Reason != reason || s.Rounds != rounds || s.Reads != 1 {
 			wrong = append(wrong, fmt.Errorf("want %s %s after %d rounds and a look", status, reason, rounds))
 		}
 		wrong = append(wrong, v.checkJobEvents(s), v.checkJobCalls(s, lost), v.checkJobCost(s), v.checkJobChat(s), v.checkNothingElse())
@@ -226,7 +226,7 @@ func (v *user) checkJobEvents(s jobView) error {
 		stopped, resumed = 1, 0
 	}
 	for kind, want := range map[string]int{
-		"job.replied": count["job.asked"], "job.told": count["job.called"], "job.started": 1, "job.round": s.Rounds - count["job.judged"], "job.looked": s.Looks, "job.lost": s.Lost, "job.proposed": 1, "job.stopping": stopped, "job.resumed": resumed, "job.ended": 1,
+		"job.replied": count["job.asked"], "job.told": count["job.called"], "job.started": 1, "job.round": s.Rounds - count["job.judged"], "job.looked": s.Reads, "job.lost": s.Lost, "job.proposed": 1, "job.stopping": stopped, "job.resumed": resumed, "job.ended": 1,
 	} {
 		if count[kind] != want {
 			wrong = append(wrong, fmt.Errorf("%s happened %d times, not %d", kind, count[kind], want))

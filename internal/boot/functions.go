@@ -220,18 +220,18 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	}
 	s.http.Rules, s.http.Agents = s.stores.Runs, agent.Registry{Store: s.stores.Registry, Providers: s.settings(c.Platform), Now: w.Now}
 	servers := registrar(s.world, s.stores.Registry)
-	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Looked, error) {
-		found, err := servers.Look(ctx, w.Now, s.log)
+	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Retried, error) {
+		found, err := servers.Retry(ctx, w.Now, s.log)
 		if found > 0 {
 			s.log.InfoContext(ctx, "servers.found", "count", found)
 		}
-		return Looked{found}, err
+		return Retried{found}, err
 	})
 	return gateway.InvokedHandler{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: look}, nil
 }
 
 // Looked counts the servers that a scheduled retry reached.
-type Looked struct {
+type Retried struct {
 	Found int `json:"found"`
 }
 

@@ -40,7 +40,7 @@ func TestServerIsAbsentUntilDiscoverySucceeds(t *testing.T) {
 		t.Errorf("before it was registered: %+v", list)
 	}
 	list := absent(now)
-	if len(list) != 1 || list[0].Account != "acme" || list[0].ID != one.ID || list[0].Looks != 0 {
+	if len(list) != 1 || list[0].Account != "acme" || list[0].ID != one.ID || list[0].Tries != 0 {
 		t.Fatalf("%+v", list)
 	}
 	var won atomic.Int32
@@ -60,7 +60,7 @@ func TestServerIsAbsentUntilDiscoverySucceeds(t *testing.T) {
 		t.Errorf("%d look for it, and %+v are due", won.Load(), absent(now))
 	}
 	later := now.Add(time.Minute)
-	if list := absent(later); len(list) != 1 || list[0].Looks != 1 {
+	if list := absent(later); len(list) != 1 || list[0].Tries != 1 {
 		t.Errorf("a minute later: %+v", list)
 	}
 	for _, active := range []bool{false, true} {

@@ -125,7 +125,7 @@ func TestAHookIsToldOfADraftAndOfTheEndOfItsRun(t *testing.T) {
 	all, secret := h.make("https://all.example/x", hook.Events...)
 	ended, _ := h.make("https://ended.example/x", hook.RunFinished)
 	r := h.run()
-	if swept := h.sweep(); swept.Told != 2 || swept.Delivered != 3 || swept.Failed != 0 {
+	if swept := h.sweep(); swept.Taken != 2 || swept.Delivered != 3 || swept.Failed != 0 {
 		t.Errorf("%+v", swept)
 	}
 	var types []string

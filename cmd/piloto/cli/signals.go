@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	lastLook = 10 * time.Second       // the second signal waits so long until the files that a command left for git are moved away
+	lastPoll = 10 * time.Second       // the second signal waits so long until the files that a command left for git are moved away
 	echo     = 100 * time.Millisecond // in which a signal that comes again is the same one
 )
 
@@ -54,7 +54,7 @@ func (in *interruption) leave(with os.Signal) {
 		_ = term.Restore(int(os.Stdin.Fd()), state)
 	}
 	code := int((&ending.Signal{Signal: with}).Code())
-	time.AfterFunc(lastLook, func() { os.Exit(code) })
+	time.AfterFunc(lastPoll, func() { os.Exit(code) })
 	in.underWay.Lock() // for good: none begins
 	os.Exit(code)
 }

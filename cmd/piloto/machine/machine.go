@@ -195,8 +195,8 @@ func (m *Machine) Context(ctx context.Context) (string, error) {
 
 // Answer yields the answers to the calls of a round, which are made one after the other, in their order. A call is made when
 // its answer is asked for.
-func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) iter.Seq[job.ToldCall] {
-	return func(yield func(job.ToldCall) bool) {
+func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) iter.Seq[job.ToolResult] {
+	return func(yield func(job.ToolResult) bool) {
 		left := mostTold
 		m.room = mostAgain
 		for _, c := range calls {
@@ -206,7 +206,7 @@ func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) iter.Seq[job
 				text = "its result has no room beside those of the other calls: make fewer calls in one reply"
 			}
 			left -= len(text)
-			if !yield(job.ToldCall{ID: c.ID, Output: text, Did: m.deedsOf(c, r)}) {
+			if !yield(job.ToolResult{ID: c.ID, Output: text, Did: m.deedsOf(c, r)}) {
 				return
 			}
 		}

@@ -68,7 +68,7 @@ func jsonOf(arguments any) string {
 	return string(raw)
 }
 
-func (m *Machine) told(ctx context.Context, name, arguments string) job.ToldCall {
+func (m *Machine) told(ctx context.Context, name, arguments string) job.ToolResult {
 	return slices.Collect(m.Answer(ctx, []job.OpenCall{{ID: "1.0", Name: name, Arguments: arguments}}))[0]
 }
 

@@ -152,7 +152,7 @@ func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, 
 			return mark.write(as.URL)
 		case before:
 			kept = true
-			as.Reads, as.Errors = tool.WantedReads{Mode: s.Reads.Mode, Circle: s.Reads.Circle}, s.Errors
+			as.Reads, as.Errors = tool.WantedReads{Mode: s.Reads.Mode, Zone: s.Reads.Zone}, s.Errors
 			if err := registry.Delete(ctx, defaultAccount, s.ID); err != nil {
 				return err
 			}

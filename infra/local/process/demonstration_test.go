@@ -107,7 +107,7 @@ func TestMovedDemonstrationIsReadAsAPersonSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := registry.SetReads(t.Context(), defaultAccount, servers[0].ID, tool.WantedReads{Mode: tool.ReadsPreview, Circle: "casa"}); err != nil {
+	if _, err := registry.SetReads(t.Context(), defaultAccount, servers[0].ID, tool.WantedReads{Mode: tool.ReadsPreview, Zone: "casa"}); err != nil {
 		t.Fatal(err)
 	}
 	at, err := url.Parse(origin)
@@ -124,7 +124,7 @@ func TestMovedDemonstrationIsReadAsAPersonSaid(t *testing.T) {
 		t.Fatal(servers, err)
 	}
 	for _, s := range servers {
-		if !s.IsAgent() && (s.Reads.Mode != tool.ReadsPreview || s.Reads.Circle != "casa" || s.BaseURL != moved.URL+demoServicePath) {
+		if !s.IsAgent() && (s.Reads.Mode != tool.ReadsPreview || s.Reads.Zone != "casa" || s.BaseURL != moved.URL+demoServicePath) {
 			t.Errorf("%s is read as %+v", s.BaseURL, s.Reads)
 		}
 	}

@@ -77,30 +77,30 @@ type Class string
 
 // The classes. A tool that writes only proposes: a person confirms what it proposed.
 const (
-	ClassLook  Class = "look"
+	ClassRead  Class = "look"
 	ClassWrite Class = "write"
 	ClassAsk   Class = "ask" // it asks the person
 )
 
 // ToolClasses has the names of the tools of a turn, which Loop.Tools matches, with their classes.
 var ToolClasses = map[string]Class{
-	"look": ClassLook, "read_result": ClassLook, "search_tools": ClassLook,
+	"look": ClassRead, "read_result": ClassRead, "search_tools": ClassRead,
 	"mcp_request": ClassWrite, "propose_plan": ClassWrite, "revise_plan": ClassWrite, "withdraw_draft": ClassWrite,
 	"ask_person": ClassAsk,
-	"list_files": ClassLook, "find_files": ClassLook, "read_file": ClassLook, "grep": ClassLook, "search_code": ClassLook,
+	"list_files": ClassRead, "find_files": ClassRead, "read_file": ClassRead, "grep": ClassRead, "search_code": ClassRead,
 	"write_file": ClassWrite, "edit_file": ClassWrite, "apply_patch": ClassWrite, "delete_file": ClassWrite, "apply_changes": ClassWrite,
 }
 
 // ToolNames returns the names of ToolClasses: what looks, what writes, what asks.
 func ToolNames() []string {
-	order := []Class{ClassLook, ClassWrite, ClassAsk}
+	order := []Class{ClassRead, ClassWrite, ClassAsk}
 	return slices.SortedFunc(maps.Keys(ToolClasses), func(a, b string) int {
 		return cmp.Or(slices.Index(order, ToolClasses[a])-slices.Index(order, ToolClasses[b]), cmp.Compare(a, b))
 	})
 }
 
 // looksOnly are the tools of an agent that proposes nothing.
-var looksOnly = []string{"look", "read_result", "search_tools", "ask_person"}
+var readsOnly = []string{"look", "read_result", "search_tools", "ask_person"}
 
 // MayUse reports whether the agent has a tool.
 func (l Loop) MayUse(tool string) bool {

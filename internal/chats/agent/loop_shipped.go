@@ -20,11 +20,11 @@ func shipped(name string) (Loop, bool) {
 	l := Loop{Name: name, Mode: ConfirmSensitive, MaxSteps: usualSteps, TimeoutS: usualTimeout, Eval: EvalOff}
 	switch name {
 	case "plan", "review":
-		l.Tools = slices.Clone(looksOnly)
+		l.Tools = slices.Clone(readsOnly)
 	case "build":
 		l.MaxSteps, l.TimeoutS = 50, buildTimeout
 	case "resume":
-		l.Tools, l.MaxSteps = slices.Clone(looksOnly), 15
+		l.Tools, l.MaxSteps = slices.Clone(readsOnly), 15
 	default:
 		return l, false
 	}

@@ -88,7 +88,7 @@ func Catalogue(listed []tool.Listed) string {
 			if e.Refused != nil {
 				b.WriteString(" (cannot be called)")
 			}
-			if told := toolcall.Line(e.Told(), aboutListed); told != "" {
+			if told := toolcall.Line(e.FullDescription(), aboutListed); told != "" {
 				fmt.Fprintf(&b, " — %s", told)
 			}
 			b.WriteByte('\n')
@@ -175,7 +175,7 @@ func Search(ctx context.Context, servers tool.OperationReader, account string, l
 		}
 		f := found{
 			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
-			Summary: toolcall.Line(h.Entry.Told(), tool.MaxAbout), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
+			Summary: toolcall.Line(h.Entry.FullDescription(), tool.MaxAbout), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
 		}
 		if why := h.Entry.Refused; why != nil {
 			f.Refused = toolcall.OneLine(why.Phrase().In(locale.English))

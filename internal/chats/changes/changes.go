@@ -161,7 +161,7 @@ func (w *Work) Use(ctx context.Context, list []Call, read *reads.Set, results []
 
 // note notes what was read of the files, as a read of a service is noted: it stands under the answer.
 func (w *Work) note(c Call, read *reads.Set, answer string) {
-	if !slices.ContainsFunc(filespec.All(), func(s filespec.Spec) bool { return s.Name == c.Name && s.Class == filespec.Look }) {
+	if !slices.ContainsFunc(filespec.All(), func(s filespec.Spec) bool { return s.Name == c.Name && s.Class == filespec.Read }) {
 		return
 	}
 	s := conversation.Source{

@@ -50,7 +50,7 @@ const (
 )
 
 // settled reports whether the fate does not change any more.
-func (f fate) settled() bool { return f != fateActive && f != fate(plan.Draft) }
+func (f fate) resolved() bool { return f != fateActive && f != fate(plan.Draft) }
 
 // line returns what the prompt says of a plan with the fate; "" for nothing.
 func (f fate) line(tag locale.Tag) string {

@@ -260,7 +260,7 @@ func olderPart(tag locale.Tag, said []saidText) Older {
 	o := Older{Until: part[len(part)-1].Seq}
 	for _, m := range part {
 		o.Messages = append(o.Messages, llm.Message{Role: roleOf(m.Message), Content: m.Content})
-		if m.fate != "" && m.fate.settled() { // a summary is not written again
+		if m.fate != "" && m.fate.resolved() { // a summary is not written again
 			o.Messages = append(o.Messages, llm.Message{Role: llm.System, Content: m.line(tag)})
 		}
 	}

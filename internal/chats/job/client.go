@@ -22,11 +22,11 @@ const (
 	maxSchema     = 4 << 10  // bytes
 	MaxContext    = 24 << 10 // bytes of what a client tells about its machine
 	maxArguments  = 64 << 10 // bytes of the arguments of the calls of a round
-	maxToldOne    = 16 << 10 // bytes of the answer to a call
-	maxToldAll    = 64 << 10 // bytes of the answers to the calls of a round
+	maxResult     = 16 << 10 // bytes of the answer to a call
+	maxResults    = 64 << 10 // bytes of the answers to the calls of a round
 	clientTime    = time.Hour
 	ClientSilence = 90 * time.Second // of a client that said that it is there
-	MachineCircle = "machine"        // what was read on the client's machine, beside the services that a model has read
+	MachineZone   = "machine"        // what was read on the client's machine, beside the services that a model has read
 )
 
 // Tool is a tool of the client.
@@ -46,7 +46,7 @@ type OpenCall struct {
 
 // ToldCall is the client's answer to a call: what the model reads, and what the call came to. A client that does not tell that
 // is believed to have done what it was asked for.
-type ToldCall struct {
+type ToolResult struct {
 	ID     string `json:"call_id"`
 	Output string `json:"output" doc:"for the model"`
 	Did    []Deed `json:"did,omitempty" maxItems:"100" doc:"what it came to, for the record of the job"`
@@ -54,9 +54,9 @@ type ToldCall struct {
 
 // The failures of what a client answers.
 var (
-	ErrNoCalls = fault.New(fault.Conflict, "job.no_call") // it does not wait for these calls
-	ErrAnother = fault.New(fault.Forbidden, "job.of_another")
-	ErrTold    = fault.New(fault.Invalid, "job.told") // Fields has every problem
+	ErrNoCalls   = fault.New(fault.Conflict, "job.no_call") // it does not wait for these calls
+	ErrAnother   = fault.New(fault.Forbidden, "job.of_another")
+	ErrHasResult = fault.New(fault.Invalid, "job.told") // Fields has every problem
 )
 
 var toolName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
@@ -112,15 +112,15 @@ func (j Job) WasLeft(began time.Time) bool {
 // OpenCalls returns the calls that the client did not answer yet.
 func (j Job) OpenCalls() (list []OpenCall) {
 	for _, c := range j.Open {
-		if !isTold(j.Told, c.ID) {
+		if !hasResult(j.Results, c.ID) {
 			list = append(list, c)
 		}
 	}
 	return list
 }
 
-func isTold(told []ToldCall, id string) bool {
-	return slices.ContainsFunc(told, func(t ToldCall) bool { return t.ID == id })
+func hasResult(told []ToolResult, id string) bool {
+	return slices.ContainsFunc(told, func(t ToolResult) bool { return t.ID == id })
 }
 
 // Watch is when a client is looked for, and when the only process began that hears clients; zero: there may be others.
@@ -174,15 +174,15 @@ func (s *Service) here(ctx context.Context, account, user, id string) (Job, erro
 // said so is gone when it does not say so, or answer, for 90 seconds. Repeated with the same calls it changes nothing. What
 // a client did while the job ended is still noted in its record. It returns ErrNotFound, ErrEnded, ErrAnother for another
 // person than who started the job, ErrNoCalls and ErrTold.
-func (s *Service) Tell(ctx context.Context, account, user, id string, told []ToldCall) (Job, error) {
-	if wrong := checkTold(told); len(wrong) > 0 {
-		return Job{}, ErrTold.At(wrong...)
+func (s *Service) Tell(ctx context.Context, account, user, id string, told []ToolResult) (Job, error) {
+	if wrong := checkResult(told); len(wrong) > 0 {
+		return Job{}, ErrHasResult.At(wrong...)
 	}
 	if len(told) == 0 {
 		return s.here(ctx, account, user, id)
 	}
 	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
-		fresh := slices.DeleteFunc(slices.Clone(told), func(t ToldCall) bool { return isTold(j.Told, t.ID) })
+		fresh := slices.DeleteFunc(slices.Clone(told), func(t ToolResult) bool { return hasResult(j.Results, t.ID) })
 		switch {
 		case j.User != user:
 			return nil, ErrAnother
@@ -193,9 +193,9 @@ func (s *Service) Tell(ctx context.Context, account, user, id string, told []Tol
 		case len(fresh) == 0:
 			return nil, nil
 		}
-		all := slices.Concat(j.Told, fresh)
+		all := slices.Concat(j.Results, fresh)
 		if wrong := checkRoom(all); len(wrong) > 0 {
-			return nil, ErrTold.At(wrong...)
+			return nil, ErrHasResult.At(wrong...)
 		}
 		return j.take(s.Now(), all, fresh)
 	})
@@ -206,8 +206,8 @@ func (s *Service) Tell(ctx context.Context, account, user, id string, told []Tol
 }
 
 // take adds the answers to some calls, and what they came to.
-func (j *Job) take(at time.Time, all, fresh []ToldCall) ([]Event, error) {
-	if j.Told, j.Waited = all, at; !j.Seen.IsZero() {
+func (j *Job) take(at time.Time, all, fresh []ToolResult) ([]Event, error) {
+	if j.Results, j.Waited = all, at; !j.Seen.IsZero() {
 		j.Seen = at
 	}
 	j.Note(fresh...)
@@ -219,14 +219,14 @@ func (j *Job) take(at time.Time, all, fresh []ToldCall) ([]Event, error) {
 	if j.Status.Terminal() {
 		j.CloseRecord()
 	}
-	e, err := NewEvent(at, EventTold, map[string]any{"calls": names, "did": did})
+	e, err := NewEvent(at, EventToolResult, map[string]any{"calls": names, "did": did})
 	return []Event{e}, err
 }
 
 // checkTold returns every problem of the answers of one request.
-func checkTold(told []ToldCall) (wrong []fault.Field) {
+func checkResult(told []ToolResult) (wrong []fault.Field) {
 	for i, t := range told {
-		if len(t.Output) > maxToldOne {
+		if len(t.Output) > maxResult {
 			wrong = append(wrong, fault.Field{Loc: []any{"body", "results", i, "output"}, Type: "string_too_long"})
 		}
 		wrong = append(wrong, checkDeeds(t.Did, "body", "results", i)...)
@@ -235,19 +235,19 @@ func checkTold(told []ToldCall) (wrong []fault.Field) {
 }
 
 // checkRoom returns the problem of the answers of a round that are too long together.
-func checkRoom(told []ToldCall) []fault.Field {
+func checkRoom(told []ToolResult) []fault.Field {
 	outputs, deeds := 0, 0
 	for _, t := range told {
 		outputs, deeds = outputs+len(t.Output), deeds+sizeOf(t.Did)
 	}
-	if outputs > maxToldAll || deeds > maxToldAll {
+	if outputs > maxResults || deeds > maxResults {
 		return []fault.Field{{Loc: []any{"body", "results"}, Type: "string_too_long"}}
 	}
 	return nil
 }
 
 // isOpen reports whether each answer is to another of the job's calls.
-func (j Job) isOpen(told []ToldCall) bool {
+func (j Job) isOpen(told []ToolResult) bool {
 	seen := map[string]bool{}
 	for _, t := range told {
 		if seen[t.ID] || !slices.ContainsFunc(j.Open, func(c OpenCall) bool { return c.ID == t.ID }) {

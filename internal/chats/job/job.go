@@ -99,7 +99,7 @@ type Job struct {
 
 	Rounds   int           `json:"rounds"`             // that were answered
 	Worked   time.Duration `json:"worked"`             // of all rounds, nanoseconds; waits do not count
-	Looks    int           `json:"looks"`              // how many were made
+	Reads    int           `json:"looks"`              // how many were made
 	Events   int           `json:"events"`             // how many were written
 	Micros   int64         `json:"micros"`             // spent, with what lost calls may have cost; millionths of a US dollar
 	Lost     int           `json:"lost,omitempty"`     // calls whose answers were lost
@@ -113,7 +113,7 @@ type Job struct {
 	Open     []OpenCall    `json:"open,omitempty"`     // that it waits for its client to answer
 	Seen     time.Time     `json:"seen,omitzero"`      // when its client was there last; zero: it never said so
 	Absent   bool          `json:"absent,omitempty"`   // it waits until its client says that it is there
-	Told     []ToldCall    `json:"told,omitempty"`     // the answers so far, until the next round has them
+	Results  []ToolResult  `json:"told,omitempty"`     // the answers so far, until the next round has them
 	Record   Record        `json:"record,omitzero"`    // of what was done for it
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
@@ -178,7 +178,7 @@ type Round struct {
 
 	Handled time.Time `json:"handled,omitzero"`
 	Results []string  `json:"results,omitempty"` // of the calls, in their order
-	Looks   []Look    `json:"looks,omitempty"`
+	Reads   []Read    `json:"looks,omitempty"`
 	RunID   string    `json:"run_id,omitempty"` // the plan that it proposed
 
 	Question string                `json:"question,omitempty"` // that it asked the person, with its options
@@ -201,7 +201,7 @@ type Call struct {
 }
 
 // Look is a read that a round made. Call identifies its request among those of the job.
-type Look struct {
+type Read struct {
 	Call   string              `json:"call"`
 	Source conversation.Source `json:"source"`
 }
@@ -216,19 +216,19 @@ type Event struct {
 
 // The types of events.
 const (
-	EventStarted  = "job.started"
-	EventAnswered = "job.round"    // a model answered: round, text, calls, cost, and the calls of no tool as deeds
-	EventJudged   = "job.judged"   // an answer was judged: round, verdict, cost
-	EventLost     = "job.lost"     // the answer of a call was lost: round, what it may have cost
-	EventLooked   = "job.looked"   // a read was made: request and hashes
-	EventProposed = "job.proposed" // a plan was proposed: run_id
-	EventAsked    = "job.asked"    // the person was asked: round, question
-	EventReplied  = "job.replied"  // the person answered: message_id
-	EventCalled   = "job.called"   // its client is to answer calls: round, names, objects
-	EventTold     = "job.told"     // its client answered: names, and what it did
-	EventResumed  = "job.resumed"  // it goes on: run_id and status of the plan that ended, or message_id of the answer
-	EventStopping = "job.stopping"
-	EventEnded    = "job.ended"
+	EventStarted    = "job.started"
+	EventAnswered   = "job.round"    // a model answered: round, text, calls, cost, and the calls of no tool as deeds
+	EventJudged     = "job.judged"   // an answer was judged: round, verdict, cost
+	EventLost       = "job.lost"     // the answer of a call was lost: round, what it may have cost
+	EventRead       = "job.looked"   // a read was made: request and hashes
+	EventProposed   = "job.proposed" // a plan was proposed: run_id
+	EventAsked      = "job.asked"    // the person was asked: round, question
+	EventReplied    = "job.replied"  // the person answered: message_id
+	EventCalled     = "job.called"   // its client is to answer calls: round, names, objects
+	EventToolResult = "job.told"     // its client answered: names, and what it did
+	EventResumed    = "job.resumed"  // it goes on: run_id and status of the plan that ended, or message_id of the answer
+	EventStopping   = "job.stopping"
+	EventEnded      = "job.ended"
 )
 
 // NewEvent returns an event without a number: the store gives it.

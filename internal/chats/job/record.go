@@ -385,7 +385,7 @@ func (j Job) unknown() (list []string) {
 
 // Note adds the answers of the client to open calls to the record. A client that does not tell what it did failed if it answered with an
 // error.
-func (j *Job) Note(told ...ToldCall) {
+func (j *Job) Note(told ...ToolResult) {
 	for _, t := range told {
 		i := slices.IndexFunc(j.Open, func(c OpenCall) bool { return c.ID == t.ID })
 		if i < 0 {

@@ -260,7 +260,7 @@ func TestTheLastTextSaysNothingUnknownThatIsKnown(t *testing.T) {
 	if j.CloseRecord(); j.Output != before || len(j.Record.Unknown) != 3 {
 		t.Errorf("%q, %q", j.Output, j.Record.Unknown)
 	}
-	j.Told = []job.ToldCall{{ID: "1.0"}}
+	j.Results = []job.ToolResult{{ID: "1.0"}}
 	if j.CloseRecord(); j.Output != "Fin.\nNo se sabe si se hizo: write_file b.go\nNo se sabe si se hizo: Compra" || len(j.Record.Unknown) != 2 {
 		t.Errorf("%q, %q", j.Output, j.Record.Unknown)
 	}

@@ -401,7 +401,7 @@ func (s *Service) abandon(ctx context.Context, j Job) error {
 // EndEvent returns the event of the end of a job.
 func (j Job) EndEvent(at time.Time) (Event, error) {
 	return NewEvent(at, EventEnded, map[string]any{
-		"status": j.Status, "stop_reason": j.StopReason, "rounds": j.Rounds, "looks": j.Looks, "cost_micros": j.Micros,
+		"status": j.Status, "stop_reason": j.StopReason, "rounds": j.Rounds, "looks": j.Reads, "cost_micros": j.Micros,
 		"changes": len(j.Record.Changes), "commands": len(j.Record.Commands), "refused": len(j.Record.Refused),
 	})
 }

@@ -199,7 +199,7 @@ func (s *Set) Knows(zone string) bool { return slices.Contains(s.Zones, zone) }
 // Zones returns the trust zones of servers, each once. A server that is not listed is a zone of its own.
 func Zones(listed []tool.Listed, mcpIDs []string) (list []string) {
 	for _, id := range mcpIDs {
-		if zone := serverOf(listed, id).Circle(); !slices.Contains(list, zone) {
+		if zone := serverOf(listed, id).Zone(); !slices.Contains(list, zone) {
 			list = append(list, zone)
 		}
 	}
@@ -220,7 +220,7 @@ func serverOf(listed []tool.Listed, mcpID string) tool.Server {
 func (s *Set) asks(a Asked) bool {
 	step := a.call.Step
 	entry := tool.Entry{Name: step.Tool, Method: step.Method, Fingerprint: a.call.Binding.Fingerprint}
-	own := a.server.Circle()
+	own := a.server.Zone()
 	foreign := func(zone string) bool { return zone != own }
 	return s.AskAll || step.Ask != nil || !a.server.MayRead(entry) || slices.ContainsFunc(s.Zones, foreign)
 }
@@ -263,7 +263,7 @@ func (s *Set) Make(ctx context.Context, list []Asked, results []string) (propose
 		s.made = append(s.made, made[i])
 		results[a.At] = Text(made[i].source)
 		if made[i].source.Answer != "" {
-			s.AddZone(a.server.Circle())
+			s.AddZone(a.server.Zone())
 		}
 	}
 	return propose

@@ -108,7 +108,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	case err != nil:
 		return Reply{}, err
 	case message.ID == "":
-		return s.thread().text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.nothing_to_answer"), told{})
+		return s.thread().text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.nothing_to_answer"), answerMeta{})
 	}
 	defer func() { s.endAnswer(ctx, held) }()
 	// Another holder may have answered the message since it was read.

@@ -94,7 +94,7 @@ func (l *loop) answerCall(ctx context.Context, cut bool, call llm.Call, c toolCa
 		if result, err = spec.do(ctx, l, c); err == nil {
 			return result
 		}
-		if why = l.unread(ctx, err); spec.class == classLook {
+		if why = l.unread(ctx, err); spec.class == classRead {
 			return toolcall.Error("", why)
 		}
 	}
@@ -111,7 +111,7 @@ func (l *loop) offers(name string) bool {
 func (l *loop) panicked(ctx context.Context, c toolCall, spec *toolSpec, cause any) string {
 	l.service.Log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
 	const why = "internal error: this cannot be done now"
-	if spec == nil || spec.class != classLook {
+	if spec == nil || spec.class != classRead {
 		c.batch.proposals.Refused = why // a plan without one of its steps would be a different plan
 	}
 	return toolcall.Error("", why)

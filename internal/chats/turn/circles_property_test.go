@@ -119,15 +119,15 @@ func (x tap) judge(p *party, e tool.Entry, carries string) {
 		return
 	}
 	for _, mark := range slices.Concat(x.held, marked.FindAllString(carries, -1)) {
-		if from := x.from(mark); circleOf(from) != circleOf(p) {
+		if from := x.from(mark); zoneOf(from) != zoneOf(p) {
 			violates("data of " + from.Name + " was read")
 			return
 		}
 	}
 }
 
-func circleOf(p *party) string {
-	return cmp.Or(p.reads.Circle, "alone "+p.Name)
+func zoneOf(p *party) string {
+	return cmp.Or(p.reads.Zone, "alone "+p.Name)
 }
 
 var reference = regexp.MustCompile(`\$\{[^}]*\}`)
@@ -307,14 +307,14 @@ func drawSaying() *rapid.Generator[saying] {
 }
 
 // circleWorld is a world with four parties, three of which are APIs and one of which has tools.
-type circleWorld struct {
+type zoneWorld struct {
 	*jobWorld
 	*wire
 	puppet *puppet
 }
 
-func newCircleWorld(t *testing.T) *circleWorld {
-	w := &circleWorld{jobWorld: newJobWorld(t), wire: &wire{answers: []string{"rows"}}}
+func newZoneWorld(t *testing.T) *zoneWorld {
+	w := &zoneWorld{jobWorld: newJobWorld(t), wire: &wire{answers: []string{"rows"}}}
 	w.puppet = &puppet{wire: w.wire}
 	w.Store.Runs.Jobs = w.jobs
 	reader := func(purpose string) step.Reader {
@@ -337,7 +337,7 @@ func newCircleWorld(t *testing.T) *circleWorld {
 }
 
 // join registers the next party.
-func (w *circleWorld) join(t *testing.T, i int) {
+func (w *zoneWorld) join(t *testing.T, i int) {
 	p := &party{}
 	p.ID, p.Name, p.Kind, p.BaseURL, p.Active = w.IDs.New(w.Clock()), fmt.Sprint("service", i), tool.KindOpenAPI, fmt.Sprintf("https://s%d.example", i), true
 	object := &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}
@@ -367,7 +367,7 @@ func (w *circleWorld) join(t *testing.T, i int) {
 
 // begin gives the world another chat, and services as they were first. A tool that changed stays refused, so its server
 // is another.
-func (w *circleWorld) begin(t *testing.T, rt *rapid.T) {
+func (w *zoneWorld) begin(t *testing.T, rt *rapid.T) {
 	if err := w.Store.Registry.DeleteServer(t.Context(), fixture.Account, w.parties[3].ID); err != nil {
 		t.Fatal(err)
 	}
@@ -382,10 +382,10 @@ func (w *circleWorld) begin(t *testing.T, rt *rapid.T) {
 }
 
 // allow draws a setting: what turns may read of a service.
-func (w *circleWorld) allow(rt *rapid.T, p *party) {
+func (w *zoneWorld) allow(rt *rapid.T, p *party) {
 	p.reads = tool.Reads{
-		Mode:   rapid.SampledFrom([]tool.ReadMode{tool.ReadsOn, tool.ReadsOn, tool.ReadsOn, tool.ReadsPreview, tool.ReadsOff}).Draw(rt, "mode"),
-		Circle: rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "circle"),
+		Mode: rapid.SampledFrom([]tool.ReadMode{tool.ReadsOn, tool.ReadsOn, tool.ReadsOn, tool.ReadsPreview, tool.ReadsOff}).Draw(rt, "mode"),
+		Zone: rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "circle"),
 	}
 	if p.Kind == tool.KindMCP {
 		p.reads.Tools = rapid.SampledFrom([]map[string]string{{"find": "f1"}, {"find": "f0"}, {}}).Draw(rt, "tools")
@@ -396,7 +396,7 @@ func (w *circleWorld) allow(rt *rapid.T, p *party) {
 }
 
 // say sends a message by the contract of the page, of the Operator API or of the router.
-func (w *circleWorld) say(rt *rapid.T, way string) {
+func (w *zoneWorld) say(rt *rapid.T, way string) {
 	r := w.message("¿Qué hay? Haz lo que haga falta.")
 	var err error
 	switch way {
@@ -416,7 +416,7 @@ func (w *circleWorld) say(rt *rapid.T, way string) {
 }
 
 // confirmed confirms the draft of the chat, carries it out, and has it concluded.
-func (w *circleWorld) confirmed(rt *rapid.T, id string) {
+func (w *zoneWorld) confirmed(rt *rapid.T, id string) {
 	r := w.Read(id)
 	if err := w.Confirm(r); err != nil {
 		return // its service, or one of its tools, is another since then
@@ -430,7 +430,7 @@ func (w *circleWorld) confirmed(rt *rapid.T, id string) {
 }
 
 // works makes the rounds of a job, and confirms its plans.
-func (w *circleWorld) works(rt *rapid.T, id string, between func()) {
+func (w *zoneWorld) works(rt *rapid.T, id string, between func()) {
 	for range 40 {
 		next, err := w.service.Round(context.Background(), fixture.Account, id)
 		if err != nil {
@@ -457,7 +457,7 @@ func (w *circleWorld) works(rt *rapid.T, id string, between func()) {
 	}
 }
 
-func mustJob(rt *rapid.T, w *circleWorld, id string) job.Job {
+func mustJob(rt *rapid.T, w *zoneWorld, id string) job.Job {
 	j, err := w.Store.Jobs.Job(context.Background(), fixture.Account, id)
 	if err != nil {
 		rt.Fatal(err)
@@ -470,7 +470,7 @@ func mustJob(rt *rapid.T, w *circleWorld, id string) job.Job {
 // for it, a read for the card of a plan, or a step of a confirmed plan. No read without a confirmation is made while the
 // prompt of its reply has data of another circle.
 func TestNothingLeavesButLooksInTheirCircleAndConfirmedSteps(t *testing.T) {
-	w := newCircleWorld(t)
+	w := newZoneWorld(t)
 	story := func(rt *rapid.T) {
 		w.begin(t, rt)
 		events := rapid.SampledFrom([][]string{

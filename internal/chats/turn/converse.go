@@ -78,7 +78,7 @@ func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) 
 	d.tellGone(ctx)
 	asking, cancel := d.within(asking)
 	defer cancel()
-	l.query.Closes = mayLook(l.listed)
+	l.query.Closes = mayRead(l.listed)
 	for n := range l.agent.rounds() {
 		l.final = n+1 == l.agent.rounds()
 		s, err := l.next(ctx, asking)
@@ -182,7 +182,7 @@ func (d *dialog) stopped(ctx context.Context, soFar string) (Reply, error) {
 	if !d.hasRead() {
 		d.ending.status = conversation.Failed
 	}
-	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindNotice, locale.Say("turn.stopped"), told{by: by, notes: d.notes, sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending})
+	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindNotice, locale.Say("turn.stopped"), answerMeta{by: by, notes: d.notes, sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending})
 }
 
 // storeText stores a text of the model as the answer, with the notes under it.
@@ -191,7 +191,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 	if err != nil {
 		return Reply{}, err
 	}
-	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by: by, notes: append(notes, d.notes...), sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending})
+	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindText, locale.Verbatim(shorten(text)), answerMeta{by: by, notes: append(notes, d.notes...), sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending})
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
@@ -201,7 +201,7 @@ func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale
 	notes = slices.Concat(notes, d.notes, d.verdict.note(d.loop.req), d.loop.agent.costNote(d.loop.req, d.loop.calls.Turn.Micros+d.loop.calls.Beside))
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() { d.service.settle(ctx, d.loop.calls, d.loop.count, Reply{Kind: replyOf(kind), By: by}, nil) })
-	reply, err := d.service.thread().text(ctx, d.loop.req, d.loop.chat, kind, text, told{by, notes, d.loop.sources, d.loop.dataFrom(), d.ending, d.failed(), d.question})
+	reply, err := d.service.thread().text(ctx, d.loop.req, d.loop.chat, kind, text, answerMeta{by, notes, d.loop.sources, d.loop.dataFrom(), d.ending, d.failed(), d.question})
 	writes.Wait()
 	return reply, err
 }

@@ -26,7 +26,7 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 		return false, Reply{}, nil
 	}
 	if automation.Mode == eligibility.Manual {
-		reply, err = s.thread().text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), told{})
+		reply, err = s.thread().text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), answerMeta{})
 		return true, reply, err
 	}
 	delay := time.Duration(automation.DelayMS) * time.Millisecond
@@ -75,6 +75,6 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, s
 	default:
 		return false, Reply{}, nil
 	}
-	reply, err = s.thread().text(ctx, req, d.loop.chat, conversation.KindNotice, locale.Say(notice), told{})
+	reply, err = s.thread().text(ctx, req, d.loop.chat, conversation.KindNotice, locale.Say(notice), answerMeta{})
 	return true, reply, err
 }

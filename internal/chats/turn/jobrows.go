@@ -101,12 +101,12 @@ func (jr *jobRows) reasonText() string {
 
 // told puts the client's answers into the results of the round; "" while some are missing. What it answered was read on
 // its machine, so it may not go into a read of a service unseen.
-func (jr *jobRows) told() (told string, data map[string]any, err error) {
+func (jr *jobRows) results() (told string, data map[string]any, err error) {
 	if len(jr.job.OpenCalls()) > 0 {
 		return "", nil, nil
 	}
 	r := jr.last()
-	for _, t := range jr.job.Told {
+	for _, t := range jr.job.Results {
 		for i := range r.Results {
 			if t.ID != strconv.Itoa(r.N)+"."+strconv.Itoa(i) {
 				continue
@@ -120,7 +120,7 @@ func (jr *jobRows) told() (told string, data map[string]any, err error) {
 			r.Did[i] = t.Did
 		}
 	}
-	jr.addCircles(job.MachineCircle)
+	jr.addReadFrom(job.MachineZone)
 	return "{}", map[string]any{"calls": openNames(jr.job.Open)}, nil // the result of a call with an empty answer
 }
 
@@ -148,24 +148,24 @@ func (jr *jobRows) save(ctx context.Context, rounds []job.Round, events ...job.E
 			return readErr
 		}
 		jr.job.Version, jr.job.StopAt, jr.job.Events, jr.job.Listed, jr.job.Seen = now.Version, now.StopAt, now.Events, now.Listed, now.Seen
-		jr.takeTold(now)
+		jr.takeResults(now)
 		return err
 	})
 }
 
 // takeTold takes what the client told while this invocation worked.
-func (jr *jobRows) takeTold(now job.Job) {
-	if len(jr.job.Open) == 0 || len(now.Told) <= len(jr.job.Told) {
+func (jr *jobRows) takeResults(now job.Job) {
+	if len(jr.job.Open) == 0 || len(now.Results) <= len(jr.job.Results) {
 		return
 	}
-	jr.job.Note(now.Told[len(jr.job.Told):]...)
-	if jr.job.Told = now.Told; jr.job.Status.Terminal() {
+	jr.job.Note(now.Results[len(jr.job.Results):]...)
+	if jr.job.Results = now.Results; jr.job.Status.Terminal() {
 		jr.job.CloseRecord()
 	}
 }
 
 // addCircles notes services whose data the model has read. open gives them their circles.
-func (jr *jobRows) addCircles(more ...string) {
+func (jr *jobRows) addReadFrom(more ...string) {
 	for _, c := range more {
 		if !slices.Contains(jr.job.ReadFrom, c) {
 			jr.job.ReadFrom = append(jr.job.ReadFrom, c)

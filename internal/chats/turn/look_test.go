@@ -42,7 +42,7 @@ func (w *world) letLook(t testing.TB) {
 
 func (w *world) reads(t testing.TB, server string, mode tool.ReadMode, circle string) {
 	t.Helper()
-	if _, err := w.Store.Registry.SetServerReads(context.Background(), fixture.Account, server, tool.Reads{Mode: mode, Circle: circle}); err != nil {
+	if _, err := w.Store.Registry.SetServerReads(context.Background(), fixture.Account, server, tool.Reads{Mode: mode, Zone: circle}); err != nil {
 		t.Fatal(err)
 	}
 }

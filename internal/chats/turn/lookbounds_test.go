@@ -65,8 +65,8 @@ func TestAJobLooks200Times(t *testing.T) {
 	}
 	w.model.answers = append(w.model.answers, text("Basta."))
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
-	if j.Status != job.Success || j.Looks != 200 || len(w.Requests()) != 200 || !strings.Contains(w.model.lastTool(), "enough was read") {
-		t.Errorf("%s after %d looks, %d requests: %s", j.Status, j.Looks, len(w.Requests()), w.model.lastTool())
+	if j.Status != job.Success || j.Reads != 200 || len(w.Requests()) != 200 || !strings.Contains(w.model.lastTool(), "enough was read") {
+		t.Errorf("%s after %d looks, %d requests: %s", j.Status, j.Reads, len(w.Requests()), w.model.lastTool())
 	}
 }
 

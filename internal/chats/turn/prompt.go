@@ -33,7 +33,7 @@ func (l *loop) prompt() (string, error) {
 		"Catalogue": brief.Catalogue(shown),
 		"Total":     total,
 		"Named":     brief.HasNamedTools(l.listed),
-		"Look":      mayLook(l.listed) && l.agent.MayUse(toolLook),
+		"Look":      mayRead(l.listed) && l.agent.MayUse(toolLook),
 		"Asks":      slices.ContainsFunc(l.query.Tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
 		"Files":     l.files.Offered,
 		"Writes":    l.files.Offered && l.files.MayWrite(),

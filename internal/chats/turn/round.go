@@ -20,7 +20,7 @@ import (
 
 // Bounds of a job.
 const (
-	mostJobLooks   = 200
+	mostJobReads   = 200
 	closingTokens  = 600              // of the last text of a job that is ended
 	endTime        = 10 * time.Second // for that text, and for an evaluation, when the time of the agent is over
 	stopJobEvery   = time.Second
@@ -240,8 +240,8 @@ func (w *work) keepCalls(ctx context.Context, r *job.Round, s step, made []reads
 		}
 		*events = append(*events, e)
 	}
-	w.job.Looks += len(r.Looks)
-	w.rows.addCircles(w.loop.dataFrom()...)
+	w.job.Reads += len(r.Reads)
+	w.rows.addReadFrom(w.loop.dataFrom()...)
 	w.job.Changes.Set, w.job.Changes.Proposed = w.loop.files.Set, w.loop.files.Proposed
 	if s.kind == stepPlanned {
 		r.RunID = w.loop.runID
@@ -278,13 +278,13 @@ func (w *work) keepCalls(ctx context.Context, r *job.Round, s step, made []reads
 // keepRead adds a read to a round, keeps the whole answer of one that was cut, and returns its event.
 func (w *work) keepRead(ctx context.Context, r *job.Round, m reads.Made) (job.Event, error) {
 	l := m.Source
-	r.Looks = append(r.Looks, job.Look{Call: m.Sum, Source: l})
+	r.Reads = append(r.Reads, job.Read{Call: m.Sum, Source: l})
 	if l.Cut {
 		if err := w.service.Jobs.KeepText(ctx, *w.job, l.ID, strings.Join(m.Lines, "\n")); err != nil {
 			return job.Event{}, err
 		}
 	}
-	return job.NewEvent(l.At, job.EventLooked, map[string]any{
+	return job.NewEvent(l.At, job.EventRead, map[string]any{
 		"id": l.ID, "mcp_id": l.MCPID, "service": l.Service, "tool": l.Tool, "method": l.Method, "url": l.URL,
 		"status": l.Status, "request_hash": l.RequestHash, "answer_hash": l.AnswerHash, "error": l.Error,
 	})

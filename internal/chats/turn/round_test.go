@@ -157,7 +157,7 @@ func TestJobLooksProposesWaitsAndGoesOn(t *testing.T) {
 		calls("look", lookAt(w.Server.ID, "/rooms")), calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("Hecho: Sala Norte."),
 	}
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
-	if j.Status != job.Waiting || j.Rounds != 2 || j.Looks != 1 || j.RunID == "" {
+	if j.Status != job.Waiting || j.Rounds != 2 || j.Reads != 1 || j.RunID == "" {
 		t.Fatalf("%+v", j)
 	}
 	r := w.Read(j.RunID)

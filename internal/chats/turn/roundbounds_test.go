@@ -80,7 +80,7 @@ func TestTheLastTextOfAJobIsInItsBudget(t *testing.T) {
 					t.Errorf("a budget of %d: %s %s: %s", budget, j.Status, j.StopReason, j.Output)
 				}
 				if j.Output != "Leí algo." {
-					t.Errorf("a budget of %d, of which %d are spent for %d looks: %s", budget, j.Micros, j.Looks, j.Output)
+					t.Errorf("a budget of %d, of which %d are spent for %d looks: %s", budget, j.Micros, j.Reads, j.Output)
 				}
 			}
 			if ended == 0 || done == 0 {

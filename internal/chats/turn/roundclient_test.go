@@ -21,7 +21,7 @@ var handTools = []job.Tool{
 	{Name: "write_file", Description: "Write a file.", Schema: json.RawMessage(`{"type":"object"}`), Writes: true},
 }
 
-func (w *jobWorld) tell(t testing.TB, id string, told ...job.ToldCall) (job.Job, error) {
+func (w *jobWorld) tell(t testing.TB, id string, told ...job.ToolResult) (job.Job, error) {
 	t.Helper()
 	return w.jobs.Tell(t.Context(), fixture.Account, "ana", id, told)
 }
@@ -51,11 +51,11 @@ func TestJobLeavesCallsToItsClient(t *testing.T) {
 		t.Errorf("without an answer: %s %v", next, err)
 	}
 	for range 2 { // the answer to the first request may have been lost
-		if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "package a"}); err != nil {
+		if _, err := w.tell(t, j.ID, job.ToolResult{ID: "1.0", Output: "package a"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if j = w.drive(t, j.ID); j.Status != job.Success || j.Output != "Hecho." || len(j.Open)+len(j.Told) != 0 || w.model.lastTool() != "package a" {
+	if j = w.drive(t, j.ID); j.Status != job.Success || j.Output != "Hecho." || len(j.Open)+len(j.Results) != 0 || w.model.lastTool() != "package a" {
 		t.Errorf("%+v, told %s", j, w.model.lastTool())
 	}
 	if got := w.events(t, j.ID); got != "started round called told resumed round ended" {
@@ -66,21 +66,21 @@ func TestJobLeavesCallsToItsClient(t *testing.T) {
 func TestAnswersOfAClientAreChecked(t *testing.T) {
 	w := newJobWorld(t, llm.Reply{Calls: append(calls("read_file", `{}`).Calls, calls("read_file", `{}`).Calls...)}, text("Hecho."))
 	j := w.drive(t, w.start(t, "build", job.Order{Tools: handTools}).ID)
-	one, two := job.ToldCall{ID: "1.0", Output: ""}, job.ToldCall{ID: "1.1", Output: "b"}
-	long := job.ToldCall{ID: "1.1", Output: strings.Repeat("x", 17<<10)}
+	one, two := job.ToolResult{ID: "1.0", Output: ""}, job.ToolResult{ID: "1.1", Output: "b"}
+	long := job.ToolResult{ID: "1.1", Output: strings.Repeat("x", 17<<10)}
 	for name, c := range map[string]struct {
-		told []job.ToldCall
+		told []job.ToolResult
 		want error
 	}{
-		"of another round": {[]job.ToldCall{one, {ID: "2.1"}}, job.ErrNoCalls},
-		"the same twice":   {[]job.ToldCall{one, one}, job.ErrNoCalls}, "too long": {[]job.ToldCall{one, long}, job.ErrTold},
-		"more": {[]job.ToldCall{one, two, two}, job.ErrNoCalls},
+		"of another round": {[]job.ToolResult{one, {ID: "2.1"}}, job.ErrNoCalls},
+		"the same twice":   {[]job.ToolResult{one, one}, job.ErrNoCalls}, "too long": {[]job.ToolResult{one, long}, job.ErrHasResult},
+		"more": {[]job.ToolResult{one, two, two}, job.ErrNoCalls},
 	} {
 		if _, err := w.tell(t, j.ID, c.told...); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.jobs.Tell(t.Context(), fixture.Account, "eva", j.ID, []job.ToldCall{one, two}); !errors.Is(err, job.ErrAnother) {
+	if _, err := w.jobs.Tell(t.Context(), fixture.Account, "eva", j.ID, []job.ToolResult{one, two}); !errors.Is(err, job.ErrAnother) {
 		t.Errorf("another person: %v", err)
 	}
 	if _, err := w.tell(t, j.ID, one, two); err != nil {
@@ -102,7 +102,7 @@ func TestNothingIsProposedBesideCallsOfAClient(t *testing.T) {
 	if !j.AwaitsClient() || j.Question != "" || len(j.Open) != 1 {
 		t.Fatalf("%+v", j)
 	}
-	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "a"}); err != nil {
+	if _, err := w.tell(t, j.ID, job.ToolResult{ID: "1.0", Output: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	if j = w.drive(t, j.ID); j.Status != job.Success || !strings.Contains(w.model.lastTool(), "it was not asked") {
@@ -177,7 +177,7 @@ func TestAClientThatFallsSilentEndsTheJob(t *testing.T) {
 	if _, err := here(); !errors.Is(err, job.ErrEnded) {
 		t.Error(err)
 	}
-	if j, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil || len(j.Record.Unknown) != 0 || len(j.Record.Changes) != 1 {
+	if j, err := w.tell(t, j.ID, job.ToolResult{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil || len(j.Record.Unknown) != 0 || len(j.Record.Changes) != 1 {
 		t.Errorf("what it tells when it is back: %+v %v", j.Record, err)
 	}
 	if _, err := w.jobs.Tell(t.Context(), fixture.Account, "another", j.ID, nil); !errors.Is(err, job.ErrAnother) {
@@ -270,10 +270,10 @@ func TestFilesOfAPersonGoIntoNoReadUnseen(t *testing.T) {
 	w := newJobWorld(t)
 	w.model.answers = []any{calls("read_file", `{}`), calls("look", lookAt(w.Server.ID, "/rooms")), text("Hecho.")}
 	j := w.drive(t, w.start(t, "build", job.Order{Tools: handTools}).ID)
-	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "secreto"}); err != nil {
+	if _, err := w.tell(t, j.ID, job.ToolResult{ID: "1.0", Output: "secreto"}); err != nil {
 		t.Fatal(err)
 	}
-	if j = w.drive(t, j.ID); j.Status != job.Waiting || j.RunID == "" || j.Looks != 0 || len(w.Requests()) != 0 {
+	if j = w.drive(t, j.ID); j.Status != job.Waiting || j.RunID == "" || j.Reads != 0 || len(w.Requests()) != 0 {
 		t.Errorf("the read was not proposed: %+v, %d requests", j, len(w.Requests()))
 	}
 }

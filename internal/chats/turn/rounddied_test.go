@@ -127,7 +127,7 @@ func (w *jobWorld) reacts(t testing.TB, j job.Job) bool {
 		case j.AsksPerson():
 			_, err = w.jobs.Reply(t.Context(), fixture.Account, j.ID, "01KANSWER", "la más barata")
 		case j.AwaitsClient():
-			_, err = w.jobs.Tell(t.Context(), fixture.Account, j.User, j.ID, []job.ToldCall{{ID: j.Open[0].ID, Output: "la más barata"}})
+			_, err = w.jobs.Tell(t.Context(), fixture.Account, j.User, j.ID, []job.ToolResult{{ID: j.Open[0].ID, Output: "la más barata"}})
 		default:
 			return false
 		}

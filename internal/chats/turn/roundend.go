@@ -153,7 +153,7 @@ func (w *work) record(ctx context.Context) (string, error) {
 	if w.job.Why != "" {
 		lines = append(lines, w.job.Why)
 	}
-	if n := w.job.Looks; n > 0 {
+	if n := w.job.Reads; n > 0 {
 		lines = append(lines, locale.Text(tag, "job.looks", "n", strconv.Itoa(n)))
 	}
 	for _, r := range w.rows.rounds {
@@ -217,7 +217,7 @@ func (w *work) beginEnd(ctx context.Context) error {
 // finalStatus returns the status of a job that ends for a reason.
 func (w *work) finalStatus(reason conversation.StopReason) job.Status {
 	acted := slices.ContainsFunc(w.rows.rounds, func(r job.Round) bool {
-		return len(r.Looks) > 0 || r.RunID != "" || r.IsText() && !visible.Blank(r.Text)
+		return len(r.Reads) > 0 || r.RunID != "" || r.IsText() && !visible.Blank(r.Text)
 	})
 	switch {
 	case reason == "" && !w.verdict.partial():
@@ -276,7 +276,7 @@ func (w *work) lastSources(ctx context.Context) ([]conversation.Source, error) {
 		}
 	}
 	for _, r := range slices.Backward(w.rows.rounds) {
-		for _, l := range slices.Backward(r.Looks) {
+		for _, l := range slices.Backward(r.Reads) {
 			s := l.Source
 			if size += len(s.Answer); size > bytesOfSources {
 				s.Answer, s.Cut = "", true

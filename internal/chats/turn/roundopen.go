@@ -45,21 +45,21 @@ func (w *work) open(ctx context.Context) error {
 		snapshot.Budget, snapshot.Need.Output = 0, closingTokens // it is made to fit into what is left of the budget
 	}
 	if j.Context != "" { // the prompt has names of files of the client's machine
-		w.rows.addCircles(job.MachineCircle)
+		w.rows.addReadFrom(job.MachineZone)
 	}
 	w.loop.past.ReadFrom = append(w.loop.past.ReadFrom, w.job.ReadFrom...)
 	if err := w.loop.prepare(snapshot); err != nil {
 		return err
 	}
 	w.addRounds()
-	w.rows.addCircles(w.loop.dataFrom()...)
+	w.rows.addReadFrom(w.loop.dataFrom()...)
 	w.journal.block = w.loop.query.Resolve(w.loop.calls, snapshot)
 	return nil
 }
 
 // addRounds adds the rounds to the prompt, and what they read to the looks.
 func (w *work) addRounds() {
-	w.loop.reading.Most = mostJobLooks
+	w.loop.reading.Most = mostJobReads
 	since := 0 // what was read before a plan ended may be read again
 	for i, r := range w.rows.rounds {
 		if r.RunID != "" {
@@ -89,7 +89,7 @@ func (w *work) addRounds() {
 				w.addDone(r, k)
 			}
 		}
-		for _, l := range r.Looks {
+		for _, l := range r.Reads {
 			sum := l.Call
 			if i < since {
 				sum = ""

@@ -136,13 +136,13 @@ func TestAJobHasTheServicesTheModeAndTheModelOfItsOrder(t *testing.T) {
 		}
 		return w, w.drive(t, j.ID)
 	}
-	if w, j := start(job.Order{}); j.Status != job.Success || j.Looks != 1 || w.asked().Model != "m" {
+	if w, j := start(job.Order{}); j.Status != job.Success || j.Reads != 1 || w.asked().Model != "m" {
 		t.Errorf("as the agent is: %+v", j)
 	}
-	if _, j := start(job.Order{Servers: &[]string{}}); j.Status != job.Success || j.Looks != 0 {
+	if _, j := start(job.Order{Servers: &[]string{}}); j.Status != job.Success || j.Reads != 0 {
 		t.Errorf("without services: %+v", j)
 	}
-	if w, j := start(job.Order{Mode: agent.ConfirmAll}); j.Status != job.Waiting || j.Looks != 0 || j.RunID == "" || w.Read(j.RunID).Status != plan.Draft {
+	if w, j := start(job.Order{Mode: agent.ConfirmAll}); j.Status != job.Waiting || j.Reads != 0 || j.RunID == "" || w.Read(j.RunID).Status != plan.Draft {
 		t.Errorf("confirm-all: %+v", j)
 	}
 	if w, j := start(job.Order{Assistant: &agent.Assistant{Provider: "openai", Model: "gpt-4o-mini"}}); j.Status != job.Success || w.asked().Model != "gpt-4o-mini" || w.last(t).By.Provider != "openai" {

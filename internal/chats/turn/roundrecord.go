@@ -41,7 +41,7 @@ func (w *work) noteCalls(r *job.Round, s step) {
 // lacksTool reports whether a tool that would change something is not there.
 func (w *work) lacksTool(name string) bool {
 	spec := w.loop.terms.spec(name)
-	return !w.loop.offers(name) && (spec == nil && !onlyLooks(name) || spec != nil && spec.class == classWrite && spec.needs == nil)
+	return !w.loop.offers(name) && (spec == nil && !onlyReads(name) || spec != nil && spec.class == classWrite && spec.needs == nil)
 }
 
 // absent returns the calls of a round whose tool is not there, for who watches the job.
@@ -107,14 +107,14 @@ func (w *work) proposed() {
 }
 
 // onlyLooks reports whether the name of a tool that is not there says that it would have changed nothing: list_files, readFile.
-func onlyLooks(tool string) bool {
+func onlyReads(tool string) bool {
 	words := strings.Fields(strings.ToLower(strings.Join(inName().FindAllString(tool, -1), " ")))
-	return len(words) > 0 && lookVerbs()[words[0]] && !slices.ContainsFunc(words, func(w string) bool { return changeVerbs()[w] })
+	return len(words) > 0 && readVerbs()[words[0]] && !slices.ContainsFunc(words, func(w string) bool { return changeVerbs()[w] })
 }
 
 var (
 	inName      = lazy.Pattern(`[A-Z]?[a-z]+`)
-	lookVerbs   = lazy.Words(`read list ls get search find look view show grep rg cat glob fetch head tail stat tree inspect describe count browse think todo`)
+	readVerbs   = lazy.Words(`read list ls get search find look view show grep rg cat glob fetch head tail stat tree inspect describe count browse think todo`)
 	changeVerbs = lazy.Words(`write edit replace update delete remove create set send run exec execute move save apply make and`)
 )
 

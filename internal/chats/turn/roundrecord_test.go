@@ -49,9 +49,9 @@ func (w *jobWorld) workAs(t *testing.T, agent string, deeds ...job.Deed) job.Job
 	t.Helper()
 	j := w.drive(t, w.start(t, agent, job.Order{Tools: machineTools}).ID)
 	for ; j.AwaitsClient(); j = w.drive(t, j.ID) {
-		var told []job.ToldCall
+		var told []job.ToolResult
 		for _, c := range j.OpenCalls() {
-			told = append(told, job.ToldCall{ID: c.ID, Output: "ok", Did: deeds[:1]})
+			told = append(told, job.ToolResult{ID: c.ID, Output: "ok", Did: deeds[:1]})
 			deeds = deeds[1:]
 		}
 		if _, err := w.tell(t, j.ID, told...); err != nil {
@@ -199,7 +199,7 @@ func TestTheRecordIsTold(t *testing.T) {
 			t.Errorf("no %s", part)
 		}
 	}
-	if told := string(eventOf(t, events, job.EventTold).Data); !strings.Contains(told, `"name":"npm test","exit_code":1`) || !strings.Contains(told, `"added":3`) {
+	if told := string(eventOf(t, events, job.EventToolResult).Data); !strings.Contains(told, `"name":"npm test","exit_code":1`) || !strings.Contains(told, `"added":3`) {
 		t.Error(told)
 	}
 }
@@ -219,7 +219,7 @@ func TestAnswersMayComeOneByOne(t *testing.T) {
 	j := w.drive(t, w.start(t, "build", job.Order{Tools: machineTools}).ID)
 	for range 2 { // repeated, it changes nothing
 		var err error
-		if j, err = w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil {
+		if j, err = w.tell(t, j.ID, job.ToolResult{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -237,11 +237,11 @@ func TestAnswersMayComeOneByOne(t *testing.T) {
 		!strings.Contains(j.Output, "No se sabe si se hizo: run_command npm test") || strings.Contains(j.Output, "write_file a.go") {
 		t.Errorf("%s\n%s", j.Status, j.Output)
 	}
-	j, err := w.tell(t, j.ID, job.ToldCall{ID: "1.2", Output: "1", Did: []job.Deed{npmTest}}) // it was alive
+	j, err := w.tell(t, j.ID, job.ToolResult{ID: "1.2", Output: "1", Did: []job.Deed{npmTest}}) // it was alive
 	if err != nil || len(j.Record.Commands) != 1 || len(j.Record.Unknown) != 1 || j.Status != job.Partial {
 		t.Errorf("%+v %v", j.Record, err)
 	}
-	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.2"}); !errors.Is(err, job.ErrEnded) {
+	if _, err := w.tell(t, j.ID, job.ToolResult{ID: "1.2"}); !errors.Is(err, job.ErrEnded) {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -250,7 +250,7 @@ func TestAnswersMayComeOneByOne(t *testing.T) {
 func TestAClientThatIsGoneLeavesItsRecord(t *testing.T) {
 	w := newJobWorld(t, writesA, writesA, errGone, errGone, errGone)
 	j := w.drive(t, w.start(t, "build", job.Order{Tools: machineTools}).ID)
-	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil {
+	if _, err := w.tell(t, j.ID, job.ToolResult{ID: "1.0", Output: "ok", Did: []job.Deed{editedA}}); err != nil {
 		t.Fatal(err)
 	}
 	j = w.drive(t, j.ID)
@@ -258,7 +258,7 @@ func TestAClientThatIsGoneLeavesItsRecord(t *testing.T) {
 	if j = w.drive(t, j.ID); j.Status != job.Partial || j.StopReason != conversation.StopExpired || !strings.Contains(j.Output, "Editado: a.go +3 −1") || !strings.Contains(j.Output, "No se sabe si se hizo: write_file a.go") {
 		t.Errorf("%s %s\n%s", j.Status, j.StopReason, j.Output)
 	}
-	j, err := w.tell(t, j.ID, job.ToldCall{ID: "2.0", Output: "ok", Did: []job.Deed{editedA}})
+	j, err := w.tell(t, j.ID, job.ToolResult{ID: "2.0", Output: "ok", Did: []job.Deed{editedA}})
 	if err != nil || strings.Contains(j.Output, "No se sabe") || len(j.Record.Unknown) > 0 || !strings.Contains(j.Output, "Editado: a.go +3 −1") {
 		t.Errorf("told behind its end: %v\n%s", err, j.Output)
 	}
@@ -298,12 +298,12 @@ func TestDeedsAreChecked(t *testing.T) {
 		"fewer than no lines": {Kind: job.DeedChange, Name: "a", Added: -1}, "too many lines": {Kind: job.DeedChange, Name: "a", AllRemoved: 1 << 40},
 		"no version": {Kind: job.DeedChange, Name: "a", Before: "; rm -rf ~"}, "no exit code": {Kind: job.DeedCommand, Name: "a", ExitCode: 1 << 40},
 	} {
-		if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Did: []job.Deed{d}}); !errors.Is(err, job.ErrTold) {
+		if _, err := w.tell(t, j.ID, job.ToolResult{ID: "1.0", Did: []job.Deed{d}}); !errors.Is(err, job.ErrHasResult) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	many := slices.Repeat([]job.Deed{readA}, 101)
-	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Did: many}); !errors.Is(err, job.ErrTold) {
+	if _, err := w.tell(t, j.ID, job.ToolResult{ID: "1.0", Did: many}); !errors.Is(err, job.ErrHasResult) {
 		t.Errorf("many: %v", err)
 	}
 }

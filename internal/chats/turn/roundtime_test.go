@@ -63,7 +63,7 @@ func TestAStopEndsTheLooksOfAJob(t *testing.T) {
 	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms"))}
 	id = w.start(t, "build", job.Order{}).ID
 	j := w.drive(t, id)
-	if j.StopReason != conversation.StopPerson || len(w.model.asked) != 1 || j.Looks != 1 {
+	if j.StopReason != conversation.StopPerson || len(w.model.asked) != 1 || j.Reads != 1 {
 		t.Errorf("%+v after %d calls", j, len(w.model.asked))
 	}
 	if s := w.last(t).Sources; len(s) != 1 || !strings.Contains(s[0].Error, "stopped") {

@@ -25,7 +25,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	case w.job.Question != "":
 		wait = func(context.Context) (string, map[string]any, error) { return w.rows.replied() }
 	case len(w.job.Open) > 0:
-		wait = func(context.Context) (string, map[string]any, error) { return w.rows.told() }
+		wait = func(context.Context) (string, map[string]any, error) { return w.rows.results() }
 	}
 	told, data, err := wait(ctx)
 	switch {
@@ -59,7 +59,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 		return "", false, err
 	}
 	w.job.RunID, w.job.Question, w.job.Reply, w.job.Token, w.job.Status = "", "", "", "", job.Running
-	w.job.Options, w.job.Open, w.job.Told, w.job.Notes = nil, nil, nil, nil
+	w.job.Options, w.job.Open, w.job.Results, w.job.Notes = nil, nil, nil, nil
 	if err := w.rows.save(ctx, []job.Round{*last}, e); err != nil {
 		return "", false, err
 	}
@@ -79,7 +79,7 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	w.countRefusal(r)
 	told, err = brief.Runs([]plan.Run{r}, w.service.Now())
 	w.loop.past.Runs = []plan.Run{r}
-	w.rows.addCircles(r.DataFrom()...)
+	w.rows.addReadFrom(r.DataFrom()...)
 	if err != nil {
 		return "", nil, err
 	}

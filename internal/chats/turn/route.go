@@ -393,7 +393,7 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed,
 		r.service.settle(ctx, r.calls, r.count, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil)
 	})
 	writes.Go(func() { r.remember(ctx, answer, routed.Agent, readFrom) })
-	reply, err = r.service.thread().text(ctx, req, r.chat, kind, text, told{by: by, notes: notes, readFrom: readFrom, failed: routed.failed(), question: asks})
+	reply, err = r.service.thread().text(ctx, req, r.chat, kind, text, answerMeta{by: by, notes: notes, readFrom: readFrom, failed: routed.failed(), question: asks})
 	writes.Wait()
 	reply.Routed = &routed
 	if err == nil && routed.Failure != nil {

@@ -140,10 +140,10 @@ func TestAServerDoesNotHearWhatALoopRead(t *testing.T) {
 }
 
 // told records what agents that are servers are told.
-type told struct{ contexts []string }
+type answerMeta struct{ contexts []string }
 
 // Ask implements turn.Agents.
-func (l *told) Ask(_ context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
+func (l *answerMeta) Ask(_ context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
 	raw, err := json.Marshal(m.Context)
 	l.contexts = append(l.contexts, string(raw))
 	return agent.Answer{Text: "vale", Attempts: 1}, err
@@ -152,7 +152,7 @@ func (l *told) Ask(_ context.Context, _ string, _ agent.Agent, m agent.Message) 
 // A server that is an agent is told neither what a loop answered nor what the router's own model wrote when it had read that.
 func TestAServerIsNotToldWhatALoopRead(t *testing.T) {
 	w := newTillWorld(t, till)
-	heard := &told{}
+	heard := &answerMeta{}
 	w.service.Router.Agents = heard
 	w.model.answers = []any{
 		delegateTo("tendero"), calls("look", lookAt(w.Server.ID, "/rooms")), text("Queda la Sala Norte."),

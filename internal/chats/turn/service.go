@@ -29,7 +29,7 @@ type Chats interface {
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
 	// AddTold is AddMessages of one message, with what the hooks of the account are told of it.
-	AddTold(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error
+	AddNotified(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error
 	// Say appends a message of a person to a chat that was read. It does not move the chat in the
 	// list. Expire has a message deleted whose chat was deleted meanwhile.
 	Say(ctx context.Context, account, chatID string, m conversation.Message) error
@@ -193,7 +193,7 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 // told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, the reads
 // that were made for it, the ids of the services whose data it may have, how it ended when it was no success, the agent that
 // was asked and failed, and the question that it asks; nil: none.
-type told struct {
+type answerMeta struct {
 	by       *conversation.By
 	notes    []conversation.Note
 	sources  []conversation.Source

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrNotLookedAgain is the error of a draft whose values could not be read again.
-var ErrNotLookedAgain = fault.New(fault.Upstream, "plan.not_looked_again")
+var ErrNotReadAgain = fault.New(fault.Upstream, "plan.not_looked_again")
 
 // LookAgain reads again what the values of a draft were taken from, as a person asked for on its card. The draft and its
 // digest stay as they are: a value that is no longer there is marked. A value whose service does not answer stays as it was
@@ -26,7 +26,7 @@ var ErrNotLookedAgain = fault.New(fault.Upstream, "plan.not_looked_again")
 //
 // It returns plan.ErrStale when Digest is not the draft's; plan.ErrExpired, plan.ErrNotPending, plan.ErrAlreadyRunning or
 // plan.ErrRunNotFound when there is no draft; ErrNotLookedAgain when nothing could be read.
-func (s *Service) LookAgain(ctx context.Context, e Edit) (plan.Run, error) {
+func (s *Service) ReadAgain(ctx context.Context, e Edit) (plan.Run, error) {
 	account, began := e.Principal.Account, s.Now()
 	r, err := s.Plans.Run(ctx, account, e.RunID)
 	if err != nil {
@@ -44,9 +44,9 @@ func (s *Service) LookAgain(ctx context.Context, e Edit) (plan.Run, error) {
 	if d.Listed, err = s.loadCatalogue(ctx, account, set); err != nil {
 		return r, err
 	}
-	again := slices.DeleteFunc(s.readAgain(ctx, d, r), func(one reread) bool { return one.err != nil })
+	again := slices.DeleteFunc(s.reread(ctx, d, r), func(one reread) bool { return one.err != nil })
 	if len(again) == 0 {
-		return r, ErrNotLookedAgain
+		return r, ErrNotReadAgain
 	}
 	err = retry.Do(ctx, func() error { // somebody else may be looking again
 		if r, err = s.Plans.Run(ctx, account, e.RunID); err != nil {
@@ -80,7 +80,7 @@ func looked(r plan.Run, reads []reread, e Edit, at time.Time) run.Record {
 	for _, one := range reads {
 		hashes = append(hashes, map[string]any{"call": json.RawMessage(one.call), "request_hash": one.seen.Hash, "answer_hash": one.seen.Result.SHA256})
 	}
-	return run.Record{At: at, Type: plan.EventLooked, Data: map[string]any{
+	return run.Record{At: at, Type: plan.EventRead, Data: map[string]any{
 		"by": e.Principal.User, "trace_id": e.TraceID, "reads": hashes, "gone": gone(retaken(r.Taken, reads)),
 	}}
 }
@@ -106,7 +106,7 @@ type reread struct {
 }
 
 // readAgain makes each call once that the values of a draft were taken from.
-func (s *Service) readAgain(ctx context.Context, d proposal.Drafter, r plan.Run) []reread {
+func (s *Service) reread(ctx context.Context, d proposal.Drafter, r plan.Run) []reread {
 	var list []reread
 	for _, t := range r.Taken {
 		if len(t.Call) > 0 && !slices.ContainsFunc(list, func(o reread) bool { return o.call == string(t.Call) }) && len(list) < reads.Most {
@@ -126,7 +126,7 @@ func (s *Service) readAgain(ctx context.Context, d proposal.Drafter, r plan.Run)
 			one.seen, one.answer, wrong, one.err = set.Again(ctx, json.RawMessage(one.call))
 			one.at = s.Now().UTC()
 			if one.err == nil && len(wrong) > 0 {
-				one.err = ErrNotLookedAgain.At(wrong...)
+				one.err = ErrNotReadAgain.At(wrong...)
 			}
 			if one.err != nil {
 				s.Log.InfoContext(ctx, "turn.not_looked_again", "run_id", r.ID, "error", one.err)

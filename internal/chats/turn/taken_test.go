@@ -16,7 +16,7 @@ import (
 )
 
 func (w *world) lookAgain(r *plan.Run, digest plan.Digest) (plan.Run, error) {
-	return w.service.LookAgain(context.Background(), turn.Edit{Principal: auth.Principal{Account: fixture.Account, User: "ana"}, RunID: r.ID, Digest: digest})
+	return w.service.ReadAgain(context.Background(), turn.Edit{Principal: auth.Principal{Account: fixture.Account, User: "ana"}, RunID: r.ID, Digest: digest})
 }
 
 // TestAPlanSaysWhatItTookFromALook: of this turn, and of the one before it.

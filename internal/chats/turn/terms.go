@@ -37,7 +37,7 @@ func (t terms) clientSpec(name string) *toolSpec {
 		return nil
 	}
 	c := t.client[i]
-	spec := &toolSpec{Tool: llm.Tool{Name: c.Name, Description: c.Description, Parameters: c.Schema}, class: classLook, do: doClient}
+	spec := &toolSpec{Tool: llm.Tool{Name: c.Name, Description: c.Description, Parameters: c.Schema}, class: classRead, do: doClient}
 	if c.Writes {
 		spec.class = classWrite
 	}

@@ -53,7 +53,7 @@ func (t thread) storeBlock(ctx context.Context, req Request, chat conversation.C
 }
 
 // text stores and returns an answer that is text and not a plan.
-func (t thread) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text locale.Phrase, beside told) (Reply, error) {
+func (t thread) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text locale.Phrase, beside answerMeta) (Reply, error) {
 	at := t.Now()
 	answer := t.message(req, conversation.RoleAssistant, kind, at, text)
 	answer.Notes, answer.Sources, answer.ReadFrom = beside.notes, beside.sources, beside.readFrom
@@ -77,7 +77,7 @@ func (t thread) text(ctx context.Context, req Request, chat conversation.Chat, k
 		return reply, err
 	}
 	reply.Chat, err = t.adding(ctx, req, chat, at, true, func(title string) error {
-		return t.Chats.AddTold(ctx, req.Principal.Account, chat.ID, title, at, reply.Message, what)
+		return t.Chats.AddNotified(ctx, req.Principal.Account, chat.ID, title, at, reply.Message, what)
 	})
 	return reply, err
 }

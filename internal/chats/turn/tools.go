@@ -34,7 +34,7 @@ type toolClass string
 
 // The classes of tools.
 const (
-	classLook  toolClass = "look"  // it reads, and is answered in the same turn
+	classRead  toolClass = "look"  // it reads, and is answered in the same turn
 	classWrite toolClass = "write" // it proposes: all of a reply become one plan, which a person confirms. Or it takes a plan back
 	classAsk   toolClass = "ask"   // it asks a person, and waits for them
 )
@@ -92,7 +92,7 @@ func specOf(name string) *toolSpec {
 // IsTool reports whether a turn has a tool of the name.
 func IsTool(name string) bool { return specOf(name) != nil }
 
-func needsLook(o offer) bool  { return mayLook(o.listed) }
+func needsReads(o offer) bool { return mayRead(o.listed) }
 func needsDraft(o offer) bool { return o.pending }
 
 // doPropose takes a proposal: it is answered with the plan that all proposals of the reply become.
@@ -111,7 +111,7 @@ func doSearch(ctx context.Context, l *loop, c toolCall) (string, error) {
 }
 
 // doLook takes a look: the looks of a reply are made at once.
-func doLook(ctx context.Context, l *loop, c toolCall) (string, error) {
+func doRead(ctx context.Context, l *loop, c toolCall) (string, error) {
 	a, wrong, err := l.reading.Parse(ctx, c.at, c.raw)
 	if err != nil {
 		return "", err
@@ -156,7 +156,7 @@ func turnTools(o offer) []llm.Tool {
 }
 
 // mayLook reports whether any server may be read by a turn.
-func mayLook(listed []tool.Listed) bool {
+func mayRead(listed []tool.Listed) bool {
 	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Reads.Mode == tool.ReadsOn })
 }
 
@@ -224,7 +224,7 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classLook, do: doSearch,
+		class: classRead, do: doSearch,
 		Tool: llm.Tool{
 			Name: toolSearch,
 			Description: "Search the catalogue of registered services for operations, with their parameters. It calls nothing. " +
@@ -238,7 +238,7 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classLook, needs: needsLook, do: doLook,
+		class: classRead, needs: needsReads, do: doRead,
 		Tool: llm.Tool{
 			Name: toolLook,
 			Description: "Read from a service that the catalogue marks with (look): a GET or HEAD, or a named tool that only reads. It runs at once and changes nothing; " +
@@ -260,7 +260,7 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classLook, needs: needsLook, do: doReadResult,
+		class: classRead, needs: needsReads, do: doReadResult,
 		Tool: llm.Tool{
 			Name:        toolResult,
 			Description: "Read more lines of the answer of a look that was cut. Lee más líneas de un resultado recortado.",

@@ -36,7 +36,7 @@ func TestEveryToolIsWholeAndOfOneClass(t *testing.T) {
 				t.Errorf("%s accepts %v", s.Name, keys)
 			}
 		}
-		if s.do == nil || s.Description == "" || seen[s.Name] || !slices.Contains([]toolClass{classLook, classWrite, classAsk}, s.class) {
+		if s.do == nil || s.Description == "" || seen[s.Name] || !slices.Contains([]toolClass{classRead, classWrite, classAsk}, s.class) {
 			t.Errorf("%q of the class %q", s.Name, s.class)
 		}
 		if seen[s.Name] = true; specOf(s.Name).Name != s.Name {

@@ -43,8 +43,8 @@ const (
 
 const (
 	leastWait = time.Second // enough time to find the faults of a request
-	firstLook = 50 * time.Millisecond
-	lastLook  = 500 * time.Millisecond
+	firstPoll = 50 * time.Millisecond
+	lastPoll  = 500 * time.Millisecond
 	askAgain  = 2 // seconds
 	turnsPath = "/api/turns/"
 )
@@ -232,8 +232,8 @@ func (c Config) begin(r *http.Request) (id string, err error) {
 func (c Config) await(ctx context.Context, id string, wait time.Duration) (storedAnswer, bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		got, done, err := c.look(ctx, id)
+	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
+		got, done, err := c.poll(ctx, id)
 		if done || err != nil {
 			return got, done, err
 		}
@@ -244,7 +244,7 @@ func (c Config) await(ctx context.Context, id string, wait time.Duration) (store
 }
 
 // look reads the answer of a turn of the caller.
-func (c Config) look(ctx context.Context, id string) (got storedAnswer, done bool, err error) {
+func (c Config) poll(ctx context.Context, id string) (got storedAnswer, done bool, err error) {
 	if !ids.Valid(id) {
 		return storedAnswer{}, false, errTurn
 	}

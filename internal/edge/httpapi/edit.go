@@ -16,8 +16,8 @@ import (
 type Editor interface {
 	// Revise replaces the steps of a draft by those that a person wrote; plan.ErrInvalid names all faults.
 	Revise(ctx context.Context, e turn.Edit) (plan.Run, error)
-	// LookAgain reads again what the values of a draft were taken from.
-	LookAgain(ctx context.Context, e turn.Edit) (plan.Run, error)
+	// ReadAgain reads again what the values of a draft were taken from.
+	ReadAgain(ctx context.Context, e turn.Edit) (plan.Run, error)
 }
 
 func (a *api) edits(e Editor) {
@@ -30,7 +30,7 @@ func (a *api) edits(e Editor) {
 		method: http.MethodPost, path: "/api/runs/{id}/look", id: "lookAgain", access: withChat, class: rate.Decisions,
 		summary:  "Read again what the values of a draft were taken from; the draft and its digest stay as they are",
 		failures: []int{404, 409, 410, 413, 415, 422, 502},
-	}, planHandler{a.config, e}.lookAgain)
+	}, planHandler{a.config, e}.readAgain)
 }
 
 // LookAgainRequest is the body of POST /api/runs/{id}/look.
@@ -124,7 +124,7 @@ func (e planHandler) revise(ctx context.Context, in *struct {
 	return answer(showRun(revised)), nil
 }
 
-func (e planHandler) lookAgain(ctx context.Context, in *struct {
+func (e planHandler) readAgain(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body LookAgainRequest
 },
@@ -132,7 +132,7 @@ func (e planHandler) lookAgain(ctx context.Context, in *struct {
 	if !ids.Valid(in.ID) {
 		return nil, plan.ErrRunNotFound
 	}
-	looked, err := e.editor.LookAgain(ctx, turn.Edit{
+	looked, err := e.editor.ReadAgain(ctx, turn.Edit{
 		Principal: caller(ctx), RunID: in.ID, Digest: in.Body.Digest, Locale: requestInfoFrom(ctx).lang, TraceID: e.config.Trace(ctx),
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 type Jobs interface {
 	Start(ctx context.Context, o job.Order) (job.Job, error)
 	Stop(ctx context.Context, account, id string) (job.Job, error)
-	Tell(ctx context.Context, account, user, id string, told []job.ToldCall) (job.Job, error)
+	Tell(ctx context.Context, account, user, id string, told []job.ToolResult) (job.Job, error)
 }
 
 // Works serves the routes of jobs: POST /api/agents/{name}/jobs, and those below /api/jobs.
@@ -123,7 +123,7 @@ type Job struct {
 	Question   string                  `json:"question,omitempty" doc:"that it asks, when it waits for an answer: the next message in its chat"`
 	Options    []conversation.Option   `json:"options,omitempty" doc:"of the question: answers to choose from, at most 10"`
 	Rounds     int                     `json:"rounds" doc:"calls of its model"`
-	Looks      int                     `json:"looks" doc:"reads that it made"`
+	Reads      int                     `json:"looks" doc:"reads that it made"`
 	CostMicros int64                   `json:"cost_micros" doc:"millionths of a US dollar, with what lost calls may have cost"`
 	LostCalls  int                     `json:"lost_calls,omitempty" doc:"calls whose answers were lost"`
 	Events     int                     `json:"events" doc:"how many things happened in it: the seq of the last one of GET …/events"`
@@ -163,7 +163,7 @@ type JobEventList struct {
 func showJob(j job.Job) Job {
 	v := Job{
 		JobID: j.ID, Agent: j.Agent, ChatID: j.ChatID, Prompt: j.Prompt, DryRun: j.DryRun, Status: j.Status, StopReason: j.StopReason,
-		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, Notes: j.Notes, Rounds: j.Rounds, Looks: j.Looks,
+		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, Notes: j.Notes, Rounds: j.Rounds, Reads: j.Reads,
 		CostMicros: j.Micros, LostCalls: j.Lost, Events: j.Events, MaxSteps: j.Loop.MaxSteps, Budget: j.Loop.BudgetMicros, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndsAt: j.EndsAt,
 	}
 	r := j.Record
@@ -274,7 +274,7 @@ func (h jobHandler) events(ctx context.Context, in *struct {
 
 // ResultsRequest is the body that answers the calls of a job.
 type ResultsRequest struct {
-	Results []job.ToldCall `json:"results" nullable:"false" maxItems:"100" doc:"of some of the job's calls, or of all: it goes on when each was answered. An empty list says that the client is there: one that said so is gone when it does not say so for 90 seconds, and its job ends as partial"`
+	Results []job.ToolResult `json:"results" nullable:"false" maxItems:"100" doc:"of some of the job's calls, or of all: it goes on when each was answered. An empty list says that the client is there: one that said so is gone when it does not say so for 90 seconds, and its job ends as partial"`
 }
 
 func (h jobHandler) tell(ctx context.Context, in *struct {

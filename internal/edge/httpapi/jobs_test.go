@@ -17,7 +17,7 @@ type jobWorld struct{ *world }
 
 var endedJob = job.Job{
 	ID: runID, Account: "a", User: "ana", Agent: "build", ChatID: chatID, Prompt: "haz", Status: job.Partial, StopReason: conversation.StopSteps, Output: "hecho a medias",
-	CreatedAt: noon, UpdatedAt: noon, EndsAt: noon.Add(job.MostLife), EndedAt: noon, Rounds: 2, Looks: 1, Micros: 7, Loop: agent.Loop{MaxSteps: 2},
+	CreatedAt: noon, UpdatedAt: noon, EndsAt: noon.Add(job.MostLife), EndedAt: noon, Rounds: 2, Reads: 1, Micros: 7, Loop: agent.Loop{MaxSteps: 2},
 }
 
 func (w jobWorld) Start(_ context.Context, o job.Order) (job.Job, error) {
@@ -44,7 +44,7 @@ func (w jobWorld) Stop(ctx context.Context, account, id string) (job.Job, error)
 	return endedJob, nil
 }
 
-func (w jobWorld) Tell(ctx context.Context, account, user, id string, _ []job.ToldCall) (job.Job, error) {
+func (w jobWorld) Tell(ctx context.Context, account, user, id string, _ []job.ToolResult) (job.Job, error) {
 	j, err := w.Job(ctx, account, id)
 	if err == nil && j.User != user {
 		err = job.ErrAnother

@@ -118,7 +118,7 @@ type ActiveRequest struct {
 // ReadsRequest is the body that says what may be read without a confirmation. An absent circle or tools means none.
 type ReadsRequest struct {
 	Mode     tool.ReadMode `json:"mode" enum:"off,preview,on"`
-	Circle   string        `json:"circle,omitempty" maxLength:"64"`
+	Zone     string        `json:"circle,omitempty" maxLength:"64"`
 	Tools    []string      `json:"tools,omitempty" maxItems:"200"`
 	Although bool          `json:"although,omitempty" doc:"read these tools although their server says of one that it changes or destroys something"`
 }
@@ -129,7 +129,7 @@ type ErrorsRequest struct {
 }
 
 func (r ReadsRequest) wanted() tool.WantedReads {
-	return tool.WantedReads{Mode: r.Mode, Circle: r.Circle, Tools: r.Tools, Although: r.Although}
+	return tool.WantedReads{Mode: r.Mode, Zone: r.Zone, Tools: r.Tools, Although: r.Although}
 }
 
 // maxListed is the limit of endpoints in a list of services. Beyond it a service has only its number of operations,

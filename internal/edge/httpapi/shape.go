@@ -79,16 +79,16 @@ type ServerRefreshed struct {
 
 // Reads is what may be read from a service without a confirmation.
 type Reads struct {
-	Mode   tool.ReadMode `json:"mode" enum:"off,preview,on" doc:"preview: its GETs, to show on a card what a plan is about; on: also by a turn, to answer"`
-	Circle string        `json:"circle,omitempty" doc:"what was read from a service may go into a read of another of the same circle; absent: of no other"`
-	Tools  []string      `json:"tools,omitempty" doc:"of kind mcp: the tools that are read"`
+	Mode  tool.ReadMode `json:"mode" enum:"off,preview,on" doc:"preview: its GETs, to show on a card what a plan is about; on: also by a turn, to answer"`
+	Zone  string        `json:"circle,omitempty" doc:"what was read from a service may go into a read of another of the same circle; absent: of no other"`
+	Tools []string      `json:"tools,omitempty" doc:"of kind mcp: the tools that are read"`
 
 	Changed []string `json:"changed,omitempty" doc:"of kind mcp: tools that were to be read and are others now, or gone: not read until the reads are set again"`
 }
 
 func showReads(s tool.Server, entries []tool.Entry) Reads {
 	same, changed := s.NamedTools(entries)
-	return Reads{Mode: cmp.Or(s.Reads.Mode, tool.ReadsOff), Circle: s.Reads.Circle, Tools: same, Changed: changed}
+	return Reads{Mode: cmp.Or(s.Reads.Mode, tool.ReadsOff), Zone: s.Reads.Zone, Tools: same, Changed: changed}
 }
 
 func showServer(s tool.Server, entries []tool.Entry) Server {
@@ -111,7 +111,7 @@ func showDetail(ctx context.Context, s tool.Server, entries []tool.Entry) Server
 	v := ServerDetail{Server: showServer(s, entries), Endpoints: make([]Endpoint, 0, len(entries)), Tools: []Tool{}}
 	for _, e := range entries {
 		if e.Name != "" {
-			v.Tools = append(v.Tools, Tool{Name: e.Name, Description: e.Told(), Hints: e.Hints, Fingerprint: e.Fingerprint})
+			v.Tools = append(v.Tools, Tool{Name: e.Name, Description: e.FullDescription(), Hints: e.Hints, Fingerprint: e.Fingerprint})
 			continue
 		}
 		one := Endpoint{Method: e.Method, Path: e.Path, OperationID: e.OperationID, Summary: e.Summary, Fingerprint: e.Fingerprint}

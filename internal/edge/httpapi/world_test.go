@@ -265,7 +265,7 @@ func (w *world) Repeat(ctx context.Context, a run.Again) (run.Decision, error) {
 	return w.Reverse(ctx, a)
 }
 
-func (w *world) LookAgain(_ context.Context, e turn.Edit) (plan.Run, error) {
+func (w *world) ReadAgain(_ context.Context, e turn.Edit) (plan.Run, error) {
 	d, err := w.decided(e.Principal.Account, e.RunID)
 	return d.Run, err
 }
@@ -319,7 +319,7 @@ func (w *world) SetRules(_ context.Context, account string, seen int, set rule.S
 }
 
 func (w *world) SetReads(_ context.Context, account, id string, want tool.WantedReads) (tool.Server, error) {
-	w.server.Reads = tool.Reads{Mode: want.Mode, Circle: want.Circle}
+	w.server.Reads = tool.Reads{Mode: want.Mode, Zone: want.Zone}
 	for _, name := range want.Tools {
 		w.server.Reads.Tools = map[string]string{name: "f"}
 	}

@@ -95,7 +95,7 @@ func families() map[string][]string {
 	f["page.event."] = []string{
 		plan.EventProposed, plan.EventConfirmed, plan.EventCancelled, plan.EventExpired, plan.EventSuperseded, plan.EventStarted, plan.EventStopping,
 		plan.EventFinished, plan.EventStepStart, plan.EventStepRetry, plan.EventStepWait, plan.EventStepDone, plan.EventStepFailed, plan.EventStepDoubt,
-		plan.EventRevised, plan.EventLooked, plan.EventUndoing, plan.EventRetried, plan.EventReversed, plan.EventStepSkipped, plan.EventStepExpanded,
+		plan.EventRevised, plan.EventRead, plan.EventUndoing, plan.EventRetried, plan.EventReversed, plan.EventStepSkipped, plan.EventStepExpanded,
 		"run.withdrawn", plan.EventStepAsked, plan.EventStepApproved, plan.EventStepRefused, plan.EventStepChecked, plan.EventStepResolved, plan.EventStepReasoned,
 	}
 	f["page.receipt.unsigned."] = []string{receipt.NotEnded, receipt.Pending}

@@ -148,7 +148,7 @@ func (w *world) decisionRoutes(locked lockedRoute) {
 		s := w.servers[r.PathValue("id")]
 		mode, _ := body["mode"].(string)
 		s.Reads.Mode = tool.ReadMode(mode)
-		s.Reads.Circle, _ = body["circle"].(string)
+		s.Reads.Zone, _ = body["circle"].(string)
 		w.servers[s.ID] = s
 		tell(rw, 200, map[string]any{"mcp_id": s.ID})
 	})

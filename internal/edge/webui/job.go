@@ -52,7 +52,7 @@ func (r jobReader) one(ctx context.Context, v visit, id string) (*jobView, error
 		return nil, err
 	}
 	for _, e := range events {
-		if e.Type != job.EventLooked {
+		if e.Type != job.EventRead {
 			continue
 		}
 		source := conversation.Source{At: e.At}

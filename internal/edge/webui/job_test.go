@@ -115,7 +115,7 @@ func TestJobSaysHowFarItHasCome(t *testing.T) {
 			w.jobs["j1"] = c.job
 			w.jobEvents["j1"] = []job.Event{
 				{Seq: 1, At: noon, Type: job.EventStarted, Data: json.RawMessage(`{"agent":"build"}`)},
-				{Seq: 2, At: noon, Type: job.EventLooked, Data: json.RawMessage(`{"id":"l1","service":"Salas <b>","method":"GET","url":"https://rooms.example/rooms","status":200}`)},
+				{Seq: 2, At: noon, Type: job.EventRead, Data: json.RawMessage(`{"id":"l1","service":"Salas <b>","method":"GET","url":"https://rooms.example/rooms","status":200}`)},
 			}
 			for lang, says := range map[string]string{"es": c.es, "en": c.en} {
 				r := httptest.NewRequest(http.MethodGet, "/ui/chats/c1", nil)
@@ -149,7 +149,7 @@ func TestAJobIsBegunFollowedAndStopped(t *testing.T) {
 	if len(b.jobs) != 1 || len(b.sends) != 0 || b.jobs[id].Agent != "build" {
 		t.Errorf("%d jobs, %d messages", len(b.jobs), len(b.sends))
 	}
-	b.moveJob(id, job.EventLooked, map[string]any{"service": "Salas", "method": "GET", "url": roomsURL + "/rooms", "status": 200}, func(*job.Job) {})
+	b.moveJob(id, job.EventRead, map[string]any{"service": "Salas", "method": "GET", "url": roomsURL + "/rooms", "status": 200}, func(*job.Job) {})
 	b.moveJob(id, job.EventAnswered, nil, func(j *job.Job) { j.Rounds++ })
 	b.world.mu.Unlock()
 	b.until(`document.querySelector(".job-says").innerText === "Trabaja, ronda 2" && document.querySelector(".job .sources") !== null`)

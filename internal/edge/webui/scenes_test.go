@@ -322,7 +322,7 @@ func TestTheRegistryIsManagedFromThePage(t *testing.T) {
 	b.write("[data-submit=set-reads] input[name=circle]", "ventas\r")
 	b.until(`document.querySelector("[data-submit=set-reads] option[value=on][selected]") !== null`) // the page as the server has it now
 	b.world.mu.Lock()
-	if reads := b.servers[eval[string](b, `document.getElementById("view").dataset.server`)].Reads; reads.Mode != tool.ReadsOn || reads.Circle != "ventas" {
+	if reads := b.servers[eval[string](b, `document.getElementById("view").dataset.server`)].Reads; reads.Mode != tool.ReadsOn || reads.Zone != "ventas" {
 		t.Errorf("what may be read was not kept: %+v", reads)
 	}
 	b.world.mu.Unlock()

@@ -24,20 +24,20 @@ var escapedTemplates string
 // views are the templates, with the functions of each language.
 type views struct {
 	set   *render.Set
-	funcs map[look]render.Funcs
+	funcs map[appearance]render.Funcs
 }
 
 // look is how a page is shown: its language, and its theme, or "" for that of the system.
-type look struct {
+type appearance struct {
 	tag   locale.Tag
 	theme string
 }
 
 func loadViews(a assets, now func() time.Time) views {
-	v := views{render.New(render.Sections(escapedTemplates)), map[look]render.Funcs{}}
+	v := views{render.New(render.Sections(escapedTemplates)), map[appearance]render.Funcs{}}
 	for _, tag := range locale.Tags() {
 		for _, theme := range []string{"", "light", "dark"} {
-			v.funcs[look{tag, theme}] = templateFuncs(a, words{tag: tag, theme: theme, now: now})
+			v.funcs[appearance{tag, theme}] = templateFuncs(a, words{tag: tag, theme: theme, now: now})
 		}
 	}
 	return v
@@ -78,7 +78,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 		// Methods of views, because templates cannot call methods.
 		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "readable": serverView.readable, "unread": serverView.unread, "services": servicesOf, "full": webhooksView.full, "hooksfull": webhooksView.hooksFull, "lastattempt": lastAttempt,
 		"gone": sessionRow.usedOrHeld, "decides": waitRow.decides, "rest": readTable.rest, "next": readTable.next, "level": gauge.level, "preset": serverView.preset,
-		"told": tool.Entry.Told, "said": tool.Hints.Said, "writes": tool.Hints.Writes,
+		"told": tool.Entry.FullDescription, "said": tool.Hints.Said, "writes": tool.Hints.Writes,
 	}
 }
 
@@ -87,7 +87,7 @@ func (v views) render(w io.Writer, tag locale.Tag, name string, data any) error 
 }
 
 func (v views) renderThemed(w io.Writer, tag locale.Tag, theme, name string, data any) error {
-	return v.set.Execute(w, name, data, v.funcs[look{tag, theme}])
+	return v.set.Execute(w, name, data, v.funcs[appearance{tag, theme}])
 }
 
 // words formats times and sizes in one language.

@@ -168,7 +168,7 @@ func (c Condition) compare(rs results) (bool, error) {
 
 // lookup returns the value of a reference, and whether it exists.
 func (rs results) lookup(r Reference) (value, bool, error) {
-	if _, known := rs.look(r.Step); !known {
+	if _, known := rs.lookUp(r.Step); !known {
 		return value{}, false, noResult(r)
 	}
 	raw, err := rs.follow(r)

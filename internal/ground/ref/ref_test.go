@@ -15,7 +15,7 @@ var finished = map[string]Result{
 	"empty": {Status: 204},
 }
 
-func look(step string) (Result, bool) { r, ok := finished[step]; return r, ok }
+func lookUp(step string) (Result, bool) { r, ok := finished[step]; return r, ok }
 
 func TestResolveJSONKeepsTypesAndDigits(t *testing.T) {
 	for in, want := range map[string]string{
@@ -34,7 +34,7 @@ func TestResolveJSONKeepsTypesAndDigits(t *testing.T) {
 		`"<&>"`:                                `"<&>"`,
 		``:                                     ``,
 	} {
-		got, err := ResolveJSON(json.RawMessage(in), look)
+		got, err := ResolveJSON(json.RawMessage(in), lookUp)
 		if err != nil || string(got) != want {
 			t.Errorf("%s = %s, %v; want %s", in, got, err, want)
 		}
@@ -46,19 +46,19 @@ func TestResolveRefusesMissingValue(t *testing.T) {
 		`"${s9.body}"`, `"${s1.body.none}"`, `"${s1.body.items[2]}"`, `"${s1.body.id.x}"`, `"${s1.headers.none}"`,
 		`"${empty.body}"`, `"x${s1.body.items[1].id}"`,
 	} {
-		if got, err := ResolveJSON(json.RawMessage(in), look); !errors.Is(err, ErrUnresolved) {
+		if got, err := ResolveJSON(json.RawMessage(in), lookUp); !errors.Is(err, ErrUnresolved) {
 			t.Errorf("%s = %s, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{`"x${s1.body.items}"`, `"x${s1.body}"`} {
-		if got, err := ResolveJSON(json.RawMessage(in), look); err == nil {
+		if got, err := ResolveJSON(json.RawMessage(in), lookUp); err == nil {
 			t.Errorf("%s = %s", in, got)
 		}
 	}
 }
 
 func TestResolveTextEscapesEachValue(t *testing.T) {
-	got, err := ResolveText("/r/${s1.body.items[0].id}/x", look, nil, url.PathEscape)
+	got, err := ResolveText("/r/${s1.body.items[0].id}/x", lookUp, nil, url.PathEscape)
 	if err != nil || got != "/r/a%2Fb/x" {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -199,13 +199,13 @@ func (rs results) value(s string) (json.RawMessage, error) {
 // results caches the results that references name. Each part of a result is parsed once, however many references go
 // through it.
 type results struct {
-	look   Lookup
+	lookUp Lookup
 	opened map[string]container // by the reference that names it
 	by     Values               // instead of look, where the values are known by their references
 	known  bool                 // references to what has no result stay
 }
 
-func newResults(look Lookup) results { return results{look: look, opened: map[string]container{}} }
+func newResults(look Lookup) results { return results{lookUp: look, opened: map[string]container{}} }
 
 func newKnown(look Lookup) results {
 	rs := newResults(look)
@@ -226,7 +226,7 @@ func (rs results) later(r Reference) bool {
 		_, has := rs.by(r)
 		return !has
 	}
-	_, has := rs.look(r.Step)
+	_, has := rs.lookUp(r.Step)
 	return !has
 }
 
@@ -249,7 +249,7 @@ func (rs results) follow(r Reference) (json.RawMessage, error) {
 		v, _ := rs.by(r) // later asked for it before
 		return v, nil
 	}
-	res, ok := rs.look(r.Step)
+	res, ok := rs.lookUp(r.Step)
 	if !ok {
 		return nil, noResult(r)
 	}

@@ -214,7 +214,7 @@ var (
 )
 
 // Told is a message, or several, in the outbox of an account.
-type Told struct {
+type OutboxRow struct {
 	Key      string // of its row
 	Account  string
 	Messages []Message
@@ -258,9 +258,9 @@ type Store interface {
 	// DueHooks lists what is due by a time, the oldest first, at most limit.
 	DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Due], error)
 	// Told reads a row of the outbox; nil when another sweep has taken it.
-	Told(ctx context.Context, account, key string) (*Told, error)
+	OutboxRow(ctx context.Context, account, key string) (*OutboxRow, error)
 	// Spread puts deliveries in the place of a row of the outbox. It reports whether this call did.
-	Spread(ctx context.Context, t Told, list []Delivery) (bool, error)
+	Spread(ctx context.Context, t OutboxRow, list []Delivery) (bool, error)
 	// Lease makes a delivery the caller's until a time; nil when another has it.
 	Lease(ctx context.Context, d Due, owner string, until time.Time) (*Delivery, error)
 	// DelayHook makes a delivery due at a time, unless somebody has taken it.

@@ -34,7 +34,7 @@ type Sweeper struct {
 
 // Swept counts the results of one sweep.
 type Swept struct {
-	Told      int `json:"told"` // rows of the outbox that became deliveries
+	Taken     int `json:"told"` // rows of the outbox that became deliveries
 	Delivered int `json:"delivered"`
 	Failed    int `json:"failed"` // attempts
 	Disabled  int `json:"disabled"`
@@ -91,7 +91,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
 		},
 	}
 	count, err := outbox.Sweep(ctx)
-	r.swept.Told = count.Done
+	r.swept.Taken = count.Done
 	sending := sweep.List[Due]{Name: "deliveries", AtOnce: atOnce, Group: Due.hook, Each: leaseLife, Within: leaseLife, Now: s.Now, Log: s.Log, Do: r.deliver}
 	_, problem := sending.Over(ctx, deliveries)
 	return r.swept, errors.Join(err, problem)
@@ -102,7 +102,7 @@ func (d Due) hook() string { return d.Account + " " + d.HookID }
 
 // spread turns a row of the outbox into deliveries.
 func (s *Sweeper) spread(ctx context.Context, d Due) ([]Due, error) {
-	told, err := s.Store.Told(ctx, d.Account, d.Outbox)
+	told, err := s.Store.OutboxRow(ctx, d.Account, d.Outbox)
 	if err != nil || told == nil {
 		return nil, err
 	}

@@ -214,7 +214,7 @@ func (d *Handler) Receive(ctx context.Context, id, text string) error {
 		return d.sendError(ctx, id, CodeAction, nil)
 	}
 	if chat != nil && (!c.Says || c.ChatID != *chat) {
-		if err := d.Connections.Look(ctx, c.Account, c.ID, *chat); err != nil && !errors.Is(err, ErrGone) {
+		if err := d.Connections.SetOpen(ctx, c.Account, c.ID, *chat); err != nil && !errors.Is(err, ErrGone) {
 			return err
 		}
 	}

@@ -87,12 +87,12 @@ func TestEventsGoToWhoHasTheChatOpen(t *testing.T) {
 	for id, chat := range map[string]string{"here": "c1", "elsewhere": "c2", "nowhere": "", "silent": "-"} {
 		connect(t, store.Access, "acme", id)
 		if chat != "-" {
-			if err := store.Access.Look(ctx, "acme", id, chat); err != nil {
+			if err := store.Access.SetOpen(ctx, "acme", id, chat); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := store.Access.Look(ctx, "acme", "gone", "c1"); !errors.Is(err, realtime.ErrGone) {
+	if err := store.Access.SetOpen(ctx, "acme", "gone", "c1"); !errors.Is(err, realtime.ErrGone) {
 		t.Errorf("a connection that does not exist looks: %v", err)
 	}
 	hub(store.Access, o, now).Notify(ctx, "acme", messageEvent("m1"), realtime.Text("c1", "t", 0, "Ho"), messageEvent("m2"))
@@ -254,7 +254,7 @@ func (s *memoryConnections) Renew(_ context.Context, _, id string, at, until tim
 	return c.Seq, nil
 }
 
-func (s *memoryConnections) Look(_ context.Context, _, id, chatID string) error {
+func (s *memoryConnections) SetOpen(_ context.Context, _, id, chatID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.rows[id]

@@ -103,7 +103,7 @@ type Connections interface {
 	Renew(ctx context.Context, account, id string, at, until time.Time, skip int) (int64, error)
 	// Look records which chat a connection has open, empty for none; ErrGone when the connection does
 	// not exist.
-	Look(ctx context.Context, account, id, chatID string) error
+	SetOpen(ctx context.Context, account, id, chatID string) error
 	// RemoveConnection removes a connection. A missing one is no error.
 	RemoveConnection(ctx context.Context, account, id string) error
 }

@@ -61,7 +61,7 @@ func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
 		held, err := s.take(ctx, h, part, n)
 		switch {
 		case errors.Is(err, ErrBusy):
-			if retry.Wait(waiting, firstLook) != nil {
+			if retry.Wait(waiting, firstPoll) != nil {
 				return h, cmp.Or(ctx.Err(), err)
 			}
 		case !errors.Is(err, ErrSession):
@@ -95,8 +95,8 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 
 // Pauses of a turn that waits for tokens that others hold.
 const (
-	firstLook = 100 * time.Millisecond
-	lastLook  = 500 * time.Millisecond
+	firstPoll = 100 * time.Millisecond
+	lastPoll  = 500 * time.Millisecond
 	mostWait  = 30 * time.Second
 )
 
@@ -114,7 +114,7 @@ func (s *Service) patience(ctx context.Context) time.Duration {
 // their tokens, at most until waiting ends, or opens a new one. When it meets another turn that opens one, it looks
 // again, because that session may be the one.
 func (s *Service) sessionWithRoom(ctx, waiting context.Context, h Hold, n Need) (Session, error) {
-	pause, met := firstLook, 0
+	pause, met := firstPoll, 0
 	for {
 		at := s.Now()
 		standing, err := s.Store.Standing(ctx, h.Account, at)
@@ -129,7 +129,7 @@ func (s *Service) sessionWithRoom(ctx, waiting context.Context, h Hold, n Need) 
 			if retry.Wait(waiting, pause) != nil {
 				return Session{}, cmp.Or(ctx.Err(), error(ErrBusy))
 			}
-			pause = min(2*pause, lastLook)
+			pause = min(2*pause, lastPoll)
 			continue
 		}
 		session, err := s.openNext(ctx, h.Account, standing, n)

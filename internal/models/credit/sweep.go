@@ -29,7 +29,7 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	wallets := sweep.List[string]{
 		Name: "wallets", Most: sweepMost, Longest: longestDelay, Now: s.Now, Log: s.Log,
 		Due: func(ctx context.Context, _ time.Time, limit int) ([]sweep.Row[string], error) {
-			return s.Store.DueWallets(ctx, s.lookAhead(), limit)
+			return s.Store.DueWallets(ctx, s.horizon(), limit)
 		},
 		Do: func(ctx context.Context, account string) error { return s.visit(ctx, account, &swept) },
 	}
@@ -69,7 +69,7 @@ func (s *Service) leave(ctx context.Context, account string, wallet Visit, swept
 
 // lookAhead returns the latest deadline that the sweep must look at. Where one process is alone, the holds of the
 // process before it have later deadlines.
-func (s *Service) lookAhead() time.Time {
+func (s *Service) horizon() time.Time {
 	if s.AloneSince.IsZero() {
 		return s.Now()
 	}

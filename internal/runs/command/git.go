@@ -11,7 +11,7 @@ import (
 // The git commands that only show, and those whose changes can be recovered. Any other is judged by
 // its words.
 var (
-	gitLooks = lazy.Words(`status log diff show rev-parse describe blame annotate ls-files ls-tree shortlog cat-file grep rev-list count-objects whatchanged cherry
+	gitReads = lazy.Words(`status log diff show rev-parse describe blame annotate ls-files ls-tree shortlog cat-file grep rev-list count-objects whatchanged cherry
 		merge-base name-rev version for-each-ref show-ref diff-tree diff-index diff-files show-branch check-ignore range-diff`)
 	gitChanges = lazy.Words(`commit add merge pull fetch clone init cherry-pick revert mv apply am rebase remote-update ls-remote format-patch archive help request-pull
 		send-email fsck bundle notes config`)
@@ -113,7 +113,7 @@ func onlyShows(c call) bool {
 	case "worktree":
 		return firstOf(positional) == "list"
 	}
-	return gitLooks()[c.name]
+	return gitReads()[c.name]
 }
 
 func firstOf(list []string) string {

@@ -9,7 +9,7 @@ import (
 
 // onlyLooks reports whether a program with subcommands only reads, where the name of the subcommand
 // does not decide it.
-func (c call) onlyLooks(positional []string) bool {
+func (c call) onlyReads(positional []string) bool {
 	if len(positional) == 0 || anyDynamic(c.args) || strings.HasPrefix(c.args[0].text, "-") || !c.isLocal() {
 		return false
 	}

@@ -76,7 +76,7 @@ func toolkit(c call) {
 	class := wordsClass(c.args)
 	positional := c.positional()
 	safe := strings.Fields(tools[c.name])
-	if c.onlyLooks(texts(positional)) || len(c.args) == 1 && c.args[0].text == "-v" && strings.Contains("npm yarn pnpm", c.name) {
+	if c.onlyReads(texts(positional)) || len(c.args) == 1 && c.args[0].text == "-v" && strings.Contains("npm yarn pnpm", c.name) {
 		return
 	}
 	if class == Sensitive && len(positional) > 0 && len(c.args) > 0 && c.args[0].text == positional[0].text && slices.Contains(safe, positional[0].text) && c.isHarmless() && c.isLocal() {

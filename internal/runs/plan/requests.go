@@ -110,9 +110,9 @@ const mostElements = 500
 
 // requests sums the requests of a plan.
 type requests struct {
-	plan   Plan
-	looked ref.Lookup
-	named  map[int]string // the sums of the steps to which others refer, by their places
+	plan  Plan
+	read  ref.Lookup
+	named map[int]string // the sums of the steps to which others refer, by their places
 }
 
 func newRequests(p Plan, looked ref.Lookup) requests {
@@ -194,7 +194,7 @@ func (q requests) valuesOf(s Step) ref.Values {
 		if at := slices.IndexFunc(s.Targets, func(t Target) bool { return t.Ref == name.String() }); at >= 0 {
 			return s.Targets[at].Value, true
 		}
-		v, _, err := ref.ValueAndLabel(name, q.looked)
+		v, _, err := ref.ValueAndLabel(name, q.read)
 		return v, err == nil
 	}
 }

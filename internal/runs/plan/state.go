@@ -351,7 +351,7 @@ const (
 	EventStepDoubt  = "step.in_doubt"
 
 	EventRevised      = "run.revised"
-	EventLooked       = "run.looked" // what was read for a draft was read again
+	EventRead         = "run.looked" // what was read for a draft was read again
 	EventUndoing      = "run.undoing"
 	EventRetried      = "run.retried"  // another run continues this one
 	EventReversed     = "run.reversed" // another run was proposed that undoes effects of this one

@@ -33,7 +33,7 @@ func Waves(steps []Step) ([][]EffectID, error) {
 			}
 		}
 		if len(wave) == 0 {
-			return nil, fmt.Errorf("the steps need each other in a circle: %s", circle(steps, missing))
+			return nil, fmt.Errorf("the steps need each other in a circle: %s", cycle(steps, missing))
 		}
 		for _, id := range wave {
 			delete(first, id.Step())
@@ -99,7 +99,7 @@ func (p Plan) before(s Step, visit func(Step)) {
 // circle returns steps that need each other: "s1 → s2 → s1", each before the one that it needs.
 // Each step with an unmet need has a need that is unmet too, so following them leads back to a step
 // that was already visited.
-func circle(steps []Step, missing []int) string {
+func cycle(steps []Step, missing []int) string {
 	at := map[string]int{}
 	for i, s := range steps {
 		if missing[i] > 0 {

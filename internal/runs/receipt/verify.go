@@ -142,7 +142,7 @@ func (v *verifier) checkRevision(where string, i int, rev Revision, e plan.Event
 // only verdicts, retries and undos that were proposed later.
 func (v *verifier) checkOrder() {
 	rank := map[string]int{
-		plan.EventProposed: 0, plan.EventRevised: 0, plan.EventLooked: 0, plan.EventConfirmed: 1, plan.EventStarted: 2,
+		plan.EventProposed: 0, plan.EventRevised: 0, plan.EventRead: 0, plan.EventConfirmed: 1, plan.EventStarted: 2,
 		plan.EventStopping: 3, plan.EventUndoing: 3,
 		plan.EventFinished: 4, plan.EventCancelled: 4, plan.EventExpired: 4, plan.EventSuperseded: 4,
 		plan.EventStepResolved: 5, plan.EventRetried: 5, plan.EventReversed: 5,

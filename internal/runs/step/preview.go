@@ -42,7 +42,7 @@ func (p Preview) Known(ctx context.Context, r plan.Run, looked map[string]ref.Re
 	reading, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	seen := &results{ctx: reading, results: p.Reader.Stores.Runs, run: r, read: map[string]*ref.Result{}}
-	for _, st := range p.Look(reading, r, limit) {
+	for _, st := range p.Read(reading, r, limit) {
 		seen.read[st.StepID.String()] = &ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
 	known = targets(r.Plan, seen)
@@ -86,7 +86,7 @@ func targets(of plan.Plan, seen *results) []plan.Known {
 // Look makes the reads that the changes of a draft refer to, once each, in parallel where they do
 // not need each other, within limit. It returns the steps that succeeded, with their results, and
 // the steps whose results the draft takes from an earlier run.
-func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []plan.StepState {
+func (p Preview) Read(ctx context.Context, r plan.Run, limit time.Duration) []plan.StepState {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	known, seen := p.earlier(ctx, r)
@@ -98,14 +98,14 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	if err != nil {
 		return seen
 	}
-	circles, err := p.circles(ctx, r)
+	circles, err := p.zones(ctx, r)
 	if err != nil {
 		return seen
 	}
 	circleOf := map[string]string{} // of each known result
 	for _, st := range seen {
 		s, _ := r.Plan.Step(st.StepID)
-		if circleOf[st.StepID.String()], err = p.circle(ctx, r.Account, s.MCPID); err != nil {
+		if circleOf[st.StepID.String()], err = p.zone(ctx, r.Account, s.MCPID); err != nil {
 			return seen
 		}
 	}
@@ -227,11 +227,11 @@ func allReferencesOf(s plan.Step) []ref.Reference {
 }
 
 // circles returns the circles whose data the plan of a run may have.
-func (p Preview) circles(ctx context.Context, r plan.Run) ([]string, error) {
+func (p Preview) zones(ctx context.Context, r plan.Run) ([]string, error) {
 	list := make([]string, len(r.ReadFrom))
 	for i, id := range r.ReadFrom {
 		var err error
-		if list[i], err = p.circle(ctx, r.Account, id); err != nil {
+		if list[i], err = p.zone(ctx, r.Account, id); err != nil {
 			return nil, err
 		}
 	}
@@ -239,12 +239,12 @@ func (p Preview) circles(ctx context.Context, r plan.Run) ([]string, error) {
 }
 
 // circle returns the circle of a server. One that was removed, and what is no server, is a circle of its own.
-func (p Preview) circle(ctx context.Context, account, id string) (string, error) {
+func (p Preview) zone(ctx context.Context, account, id string) (string, error) {
 	server, err := p.Reader.Stores.Catalogue.Servers.Server(ctx, account, id)
 	if errors.Is(err, tool.ErrServerNotFound) {
-		return tool.Server{ID: id}.Circle(), nil
+		return tool.Server{ID: id}.Zone(), nil
 	}
-	return server.Circle(), err
+	return server.Zone(), err
 }
 
 // read makes one read, and returns its result and the circle of its server; nil when it is not allowed, or has no usable
@@ -255,7 +255,7 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 	if err == nil {
 		b.rules = rules
 		seen, err = p.Reader.makeRead(ctx, r.Bound(s), b, look, func(server tool.Server, op tool.Operation) bool {
-			circle = server.Circle()
+			circle = server.Zone()
 			foreign := func(c string) bool { return c != circle }
 			return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method && !slices.ContainsFunc(carried, foreign)
 		})

@@ -213,7 +213,7 @@ func TestPreviewStaysInItsCircle(t *testing.T) {
 			}
 			must(t, w.Store.Registry.CreateServer(t.Context(), fixture.Account, other, catalogue, nil))
 			for i, id := range []string{w.Server.ID, other.ID} {
-				_, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, id, tool.Reads{Mode: tool.ReadsPreview, Circle: c.circles[i]})
+				_, err := w.Store.Registry.SetServerReads(t.Context(), fixture.Account, id, tool.Reads{Mode: tool.ReadsPreview, Zone: c.circles[i]})
 				must(t, err)
 			}
 			r := w.Draft(plan.Proposal{Goal: "g", Steps: []plan.ProposedStep{

@@ -99,7 +99,7 @@ func (s *Store) Renew(ctx context.Context, account, id string, at, until time.Ti
 }
 
 // Look notes which chat a connection has open.
-func (s *Store) Look(ctx context.Context, account, id, chatID string) error {
+func (s *Store) SetOpen(ctx context.Context, account, id, chatID string) error {
 	return s.table.Do(ctx, kv.Update(connectionKey(account, id)).Set("says", true).Set("chat_id", chatID).If(kv.Exists("PK")).Else(realtime.ErrGone))
 }
 

@@ -82,8 +82,8 @@ func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, a
 }
 
 // AddTold implements turn.Chats.
-func (c Chats) AddTold(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error {
-	added, err := c.Store.AddTold(ctx, account, chatID, title, at, m, what)
+func (c Chats) AddNotified(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error {
+	added, err := c.Store.AddNotified(ctx, account, chatID, title, at, m, what)
 	if !added {
 		return err
 	}

@@ -21,7 +21,7 @@ const (
 	mostCopied   = 1000    // rows
 	mostCopiedOf = 2 << 20 // bytes of their texts
 	writtenAtOne = 8       // rows that are written at the same time
-	mostLooked   = 2000    // rows of the chat of a message, from its time on
+	mostScanned  = 2000    // rows of the chat of a message, from its time on
 	mostAsked    = 1000    // chats that are asked for a message
 	askedRows    = 100     // of each chat, around the message's time
 
@@ -51,7 +51,7 @@ func (r rows) find(ctx context.Context, account, chatID, messageID string) (foun
 			return false, nil
 		}
 		n++
-		return n < mostLooked, nil
+		return n < mostScanned, nil
 	})
 	if err == nil && found.SK == "" {
 		err = conversation.ErrMessageNotFound

@@ -19,14 +19,14 @@ var (
 )
 
 const (
-	outbox    = "#OUTBOX"
-	owner     = "#H#"
-	lifeTold  = 30 * 24 * time.Hour // of a row of the outbox that no sweep takes
-	lifeStuck = 30 * 24 * time.Hour // of a delivery that does not end
+	outbox     = "#OUTBOX"
+	owner      = "#H#"
+	lifeOutbox = 30 * 24 * time.Hour // of a row of the outbox that no sweep takes
+	lifeStuck  = 30 * 24 * time.Hour // of a delivery that does not end
 )
 
 // toldRow is the messages of one transaction, until a sweep makes deliveries of them.
-type toldRow struct {
+type outboxRow struct {
 	kv.Key
 	Messages []byte `dynamodbav:"messages"` // JSON of []hook.Message, gzipped when that is shorter
 	DuePK    string `dynamodbav:"DuePK"`
@@ -68,9 +68,9 @@ func Tell(ctx context.Context, table *kv.Table, account, key string, at time.Tim
 		return nil, nil
 	}
 	raw, err := messageList.Pack(messages)
-	return []kv.Write{kv.Put(toldRow{
+	return []kv.Write{kv.Put(outboxRow{
 		Key: kv.Key{PK: kv.Account(account) + outbox, SK: key}, Messages: raw, DuePK: kv.DueList(dueHooks, account), DueSK: kv.At(at, key),
-		TTL: at.Add(lifeTold).Unix(),
+		TTL: at.Add(lifeOutbox).Unix(),
 	})}, err
 }
 
@@ -167,19 +167,19 @@ func (s *Store) DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.
 }
 
 // Told implements hook.Store.
-func (s *Store) Told(ctx context.Context, account, key string) (*hook.Told, error) {
+func (s *Store) OutboxRow(ctx context.Context, account, key string) (*hook.OutboxRow, error) {
 	it, err := s.table.Row(ctx, kv.Key{PK: kv.Account(account) + outbox, SK: key})
 	if err != nil || it == nil {
 		return nil, err
 	}
 	list, err := messageList.Unpack(kv.Bytes(it, "messages"))
-	return &hook.Told{Key: key, Account: account, Messages: list}, err
+	return &hook.OutboxRow{Key: key, Account: account, Messages: list}, err
 }
 
 var errTaken = errors.New("hooks: another sweep made the deliveries")
 
 // Spread implements hook.Store: the row goes and the deliveries come in one transaction.
-func (s *Store) Spread(ctx context.Context, t hook.Told, list []hook.Delivery) (bool, error) {
+func (s *Store) Spread(ctx context.Context, t hook.OutboxRow, list []hook.Delivery) (bool, error) {
 	writes := []kv.Write{kv.Delete(kv.Key{PK: kv.Account(t.Account) + outbox, SK: t.Key}).If(kv.Exists("PK")).Else(errTaken)}
 	for _, d := range list {
 		row, err := rowOfDelivery(d)

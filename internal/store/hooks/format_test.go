@@ -7,6 +7,6 @@ import (
 )
 
 func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
-	kvtest.Hold(t, kvtest.Row[hookRow](), kvtest.Row[secretRow](), kvtest.Row[toldRow](), kvtest.Row[deliveryRow](),
+	kvtest.Hold(t, kvtest.Row[hookRow](), kvtest.Row[secretRow](), kvtest.Row[outboxRow](), kvtest.Row[deliveryRow](),
 		kvtest.Document(messageList), kvtest.Document(attemptList))
 }

@@ -206,7 +206,7 @@ func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, even
 	}
 	row, err := rowOfJob(j)
 	saved := kv.Put(row).If(kv.Is("version", seen)).Else(fault.ErrMoved).Unless(err)
-	told, err := s.told(ctx, j, events)
+	told, err := s.notifications(ctx, j, events)
 	if err != nil {
 		return j, err
 	}
@@ -214,7 +214,7 @@ func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, even
 }
 
 // told returns the writes of what hooks are told of the events of a job.
-func (s *Store) told(ctx context.Context, j job.Job, events []job.Event) ([]kv.Write, error) {
+func (s *Store) notifications(ctx context.Context, j job.Job, events []job.Event) ([]kv.Write, error) {
 	ended := slices.IndexFunc(events, func(e job.Event) bool { return e.Type == job.EventEnded })
 	if ended < 0 || j.Status != job.Failed {
 		return nil, nil

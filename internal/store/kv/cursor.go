@@ -69,7 +69,7 @@ type Place struct {
 }
 
 // mostLooked is the number of rows of a list after which a page ends, although it is not full.
-const mostLooked = 500
+const mostScanned = 500
 
 // Pick reads a page of a list: of the rows after the cursor those that show returns something for, at most limit, and
 // the cursor of the next page when there is one. The newest row comes first when the span says so. show is given the
@@ -103,7 +103,7 @@ func Pick[T any](ctx context.Context, t *Table, scope string, s Span, cursor str
 		if looked += len(part); len(part) <= limit {
 			return page, "", nil
 		}
-		if looked >= mostLooked {
+		if looked >= mostScanned {
 			return page, WriteCursor(scope, at), nil
 		}
 	}

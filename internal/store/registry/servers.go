@@ -41,7 +41,7 @@ type serverRow struct {
 	Said        string            `dynamodbav:"document_said,omitempty"`
 	Active      bool              `dynamodbav:"active"`
 	Reads       string            `dynamodbav:"reads,omitempty"` // the mode; off when absent
-	Circle      string            `dynamodbav:"circle,omitempty"`
+	Zone        string            `dynamodbav:"circle,omitempty"`
 	ReadTools   map[string]string `dynamodbav:"read_tools,omitempty"` // fingerprint by name
 	Errors      string            `dynamodbav:"errors,omitempty"`     // what an error of it means; doubt when absent
 	State       string            `dynamodbav:"state"`
@@ -58,7 +58,7 @@ type serverRow struct {
 	CreatedAt   int64             `dynamodbav:"created_at"`
 	UpdatedAt   int64             `dynamodbav:"updated_at"`
 	RefreshedAt int64             `dynamodbav:"refreshed_at,omitempty"`
-	Looks       int               `dynamodbav:"looks,omitempty"`
+	Tries       int               `dynamodbav:"looks,omitempty"`
 	DuePK       string            `dynamodbav:"DuePK,omitempty"` // while it is looked for
 	DueSK       string            `dynamodbav:"DueSK,omitempty"`
 }
@@ -79,7 +79,7 @@ func rowOfServer(account string, s tool.Server) serverRow {
 		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Said: s.DocumentSaid, Active: s.Active, State: string(s.Status), Catalogue: s.Catalogue,
 		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
 		CreatedAt: kv.Millis(s.CreatedAt), UpdatedAt: kv.Millis(s.UpdatedAt), RefreshedAt: kv.Millis(s.RefreshedAt),
-		Circle: s.Reads.Circle, ReadTools: s.Reads.Tools, Errors: string(s.Errors),
+		Zone: s.Reads.Zone, ReadTools: s.Reads.Tools, Errors: string(s.Errors),
 	}
 	if s.Reads.Mode != tool.ReadsOff {
 		row.Reads = string(s.Reads.Mode)
@@ -100,7 +100,7 @@ func (row serverRow) server() tool.Server {
 		About: row.About, Keywords: row.Keywords, Frozen: row.Frozen, Errors: tool.Errors(row.Errors),
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), RefreshedAt: kv.Time(row.RefreshedAt),
 	}
-	s.Reads = tool.Reads{Mode: tool.ReadMode(cmp.Or(row.Reads, string(tool.ReadsOff))), Circle: row.Circle, Tools: row.ReadTools}
+	s.Reads = tool.Reads{Mode: tool.ReadMode(cmp.Or(row.Reads, string(tool.ReadsOff))), Zone: row.Zone, Tools: row.ReadTools}
 	if row.KeyIn != "" {
 		s.Keys = append([]tool.KeyPlace{{In: row.KeyIn, Name: row.KeyName, TokenURL: row.TokenURL, Scope: row.Scope}}, placesOf(row.MoreKeys)...)
 	}
@@ -211,7 +211,7 @@ func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]sweep.Ro
 		if err == nil && row.DueSK != k.DueSK {
 			err = kv.ErrBehind
 		}
-		return tool.Absent{Account: kv.AccountOf(k.PK, ""), ID: row.ServerID, Looks: row.Looks, Seen: row.DueSK}, err
+		return tool.Absent{Account: kv.AccountOf(k.PK, ""), ID: row.ServerID, Tries: row.Tries, Seen: row.DueSK}, err
 	})
 }
 
@@ -256,7 +256,7 @@ func (s *Store) setActive(ctx context.Context, account, id string, active bool, 
 func (s *Store) SetServerReads(ctx context.Context, account, id string, reads tool.Reads) (tool.Server, error) {
 	tools := map[string]string{} // and not NULL
 	maps.Copy(tools, reads.Tools)
-	return set(ctx, s, account, id, kv.Update(serverKey(account, id)).Set("reads", reads.Mode).Set("circle", reads.Circle).Set("read_tools", tools).Remove("preview"))
+	return set(ctx, s, account, id, kv.Update(serverKey(account, id)).Set("reads", reads.Mode).Set("circle", reads.Zone).Set("read_tools", tools).Remove("preview"))
 }
 
 // SetServerErrors says what an error of a server means.

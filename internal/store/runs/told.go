@@ -9,7 +9,7 @@ import (
 )
 
 // told returns what hooks of the account are told of a transition.
-func (t *transition) told() ([]hook.Message, error) {
+func (t *transition) notifications() ([]hook.Message, error) {
 	fresh := map[plan.WaitKind][]plan.Wait{}
 	was := t.from.Waits()
 	for _, w := range t.next.Waits() {
@@ -30,7 +30,7 @@ func (t *transition) told() ([]hook.Message, error) {
 		{hook.RunInDoubt, len(fresh[plan.WaitDoubt]) > 0, fresh[plan.WaitDoubt]},
 	} {
 		if one.is {
-			m, err := hook.NewMessage(one.event, t.at, toldOf(t.next, one.waits))
+			m, err := hook.NewMessage(one.event, t.at, notificationData(t.next, one.waits))
 			if err != nil {
 				return nil, err
 			}
@@ -40,7 +40,7 @@ func (t *transition) told() ([]hook.Message, error) {
 	return list, nil
 }
 
-func toldOf(r plan.Run, waits []plan.Wait) hook.RunData {
+func notificationData(r plan.Run, waits []plan.Wait) hook.RunData {
 	d := hook.RunData{
 		RunID: r.ID, ChatID: r.ChatID, Status: string(r.Status), Goal: r.Plan.Goal, Digest: string(r.Digest), User: r.User, JobID: r.JobID,
 		Path: hook.ChatPath(r.ChatID),

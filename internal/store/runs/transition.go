@@ -155,7 +155,7 @@ func (t *transition) all() []kv.Write {
 // commit makes the writes and those that tell the hooks of them, in one transaction. It returns the run that they left;
 // the run as it was read when they failed.
 func (s *Store) commit(ctx context.Context, t *transition) (plan.Run, error) {
-	messages, err := t.told()
+	messages, err := t.notifications()
 	if err != nil {
 		return t.from, err
 	}

@@ -27,7 +27,7 @@ const lowShare = 5
 func mark(p period) string { return p.name + "#" + kv.Pad(p.most, 13) }
 
 // isToldOf reports whether it was told that a period is low, of this limit or of a higher one.
-func (row walletRow) isToldOf(p period) bool {
+func (row walletRow) wasNotified(p period) bool {
 	if p.isDay() {
 		return row.LowDay >= mark(p)
 	}
@@ -65,7 +65,7 @@ func (p period) noted() kv.Path {
 func (c *change) watch(row *walletRow, at time.Time, h credit.Hold, micros int64) (low []hook.BudgetData) {
 	for _, p := range limited(at, h.Limits) {
 		spent, most := spentPath(p.name), p.most-max(p.most/lowShare, h.Worst) // that is not low
-		if row == nil || row.isToldOf(p) || row.Spent[p.name]+micros <= most {
+		if row == nil || row.wasNotified(p) || row.Spent[p.name]+micros <= most {
 			c.need(kv.Any(noneIf(micros <= most, spent), kv.AtMost(spent, most-micros), kv.AtLeast(p.noted(), mark(p))))
 			continue
 		}

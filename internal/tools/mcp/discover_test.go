@@ -240,7 +240,7 @@ func TestDiscoverCleansToolDescriptions(t *testing.T) {
 	if a.Summary != "First line." || a.Hints.Writes() || len(a.Description) > 4096 || !strings.HasPrefix(a.Description, "First line.  \nSecond.ñ") || !strings.HasSuffix(a.Description, "ñ…") {
 		t.Errorf("%q %q", a.Summary, a.Description)
 	}
-	if !strings.HasPrefix(a.About, "First line. Second.ñ") || utf8.RuneCountInString(a.About) != tool.MaxAbout || a.Told() != a.About {
+	if !strings.HasPrefix(a.About, "First line. Second.ñ") || utf8.RuneCountInString(a.About) != tool.MaxAbout || a.FullDescription() != a.About {
 		t.Errorf("%q", a.About)
 	}
 	if b.Summary != "Named" || !b.Hints.Destroys() || string(b.Output) != `{"type":"object"}` {
@@ -272,8 +272,8 @@ func TestWhatAServerSaysOfAToolIsCleanedAndKept(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, found, err)
 			continue
 		}
-		if op := found.Operations[0]; op.Told() != c.told || !cmp.Equal(op.Hints, c.hints) {
-			t.Errorf("%s: %q %+v", name, op.Told(), op.Hints)
+		if op := found.Operations[0]; op.FullDescription() != c.told || !cmp.Equal(op.Hints, c.hints) {
+			t.Errorf("%s: %q %+v", name, op.FullDescription(), op.Hints)
 		}
 	}
 }

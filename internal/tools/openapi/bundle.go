@@ -29,7 +29,7 @@ type bundle struct {
 	ready    map[string]string // schema without $defs → the same schema with $defs
 	patterns map[string]bool
 	programs tool.Patterns
-	circles  circles
+	cycles   cycles
 	left     int
 	steps    int
 	varied   int
@@ -39,7 +39,7 @@ func newBundle() *bundle {
 	return &bundle{
 		names: map[string]string{}, taken: map[string]int{}, nodes: map[string]*node{}, variants: map[string]variant{}, defs: map[string]*converted{},
 		ready: map[string]string{}, patterns: map[string]bool{}, programs: tool.Patterns{Left: maxPrograms}, left: bundleSize, steps: bundleSteps,
-		circles: circles{order: map[string]int{}, low: map[string]int{}, in: map[string]bool{}},
+		cycles: cycles{order: map[string]int{}, low: map[string]int{}, in: map[string]bool{}},
 	}
 }
 
@@ -132,7 +132,7 @@ func (b *bundle) assemble(d *document, root *converted, where string) string {
 		}
 		seen[name] = true
 		c := b.definition(d, name)
-		if b.circles.has(name, func(name string) []string { return b.definition(d, name).inPlace }) {
+		if b.cycles.has(name, func(name string) []string { return b.definition(d, name).inPlace }) {
 			d.warn("%s refers to itself for the same value: any value is accepted there", name)
 			c = &converted{full: "{}", lean: "{}", schemas: 1}
 			b.defs[name] = c

@@ -5,7 +5,7 @@ import "slices"
 // circles finds the definitions that refer back to themselves for the same value: no value could ever be valid
 // against one. It is Tarjan's algorithm, continued from call to call, so that each definition is visited once. A
 // definition whose chain is longer than maxChain counts as one of them.
-type circles struct {
+type cycles struct {
 	order, low map[string]int
 	stack      []string
 	in         map[string]bool // whether the definition is in a circle; present once decided
@@ -13,14 +13,14 @@ type circles struct {
 
 const maxChain = 1000
 
-func (c *circles) has(name string, next func(string) []string) bool {
+func (c *cycles) has(name string, next func(string) []string) bool {
 	if _, decided := c.in[name]; !decided {
 		c.visit(name, next)
 	}
 	return c.in[name]
 }
 
-func (c *circles) visit(name string, next func(string) []string) {
+func (c *cycles) visit(name string, next func(string) []string) {
 	at := len(c.order) + 1
 	c.order[name], c.low[name] = at, at
 	from := len(c.stack)

@@ -15,29 +15,29 @@ import (
 type Absent struct {
 	Account string
 	ID      string
-	Looks   int    // attempts so far
+	Tries   int    // attempts so far
 	Seen    string // the version that PutOffServer compares
 }
 
 // Limits of the search for absent servers. The pauses between attempts grow, and a server that hangs delays the
 // others only a little.
 const (
-	maxPerSweep = 9 // per sweep; the rest is due at the next sweep
-	maxAtOnce   = 3
-	lookTimeout = 7 * time.Second
-	firstPause  = time.Minute
-	dayPause    = 10 * time.Minute // the longest pause, for about a day
-	longPause   = time.Hour        // the pause after that
-	dayAttempts = 150
+	maxPerSweep  = 9 // per sweep; the rest is due at the next sweep
+	maxAtOnce    = 3
+	retryTimeout = 7 * time.Second
+	firstPause   = time.Minute
+	dayPause     = 10 * time.Minute // the longest pause, for about a day
+	longPause    = time.Hour        // the pause after that
+	dayAttempts  = 150
 )
 
 // Look tries to discover the servers that could not be reached when they were registered, and returns how many it
 // found. A found server is refreshed as by Refresh. A server that is still unreachable is no error.
-func (r Registry) Look(ctx context.Context, now func() time.Time, log *slog.Logger) (found int, err error) {
+func (r Registry) Retry(ctx context.Context, now func() time.Time, log *slog.Logger) (found int, err error) {
 	r.Queue = nil // these have a limit of their own
 	var known atomic.Int32
-	absent := sweep.List[Absent]{Name: "services", Due: r.Store.Absent, Most: maxPerSweep, AtOnce: maxAtOnce, Each: lookTimeout + time.Second, Now: now, Log: log, Do: func(ctx context.Context, a Absent) error {
-		is, err := r.look(ctx, a, now())
+	absent := sweep.List[Absent]{Name: "services", Due: r.Store.Absent, Most: maxPerSweep, AtOnce: maxAtOnce, Each: retryTimeout + time.Second, Now: now, Log: log, Do: func(ctx context.Context, a Absent) error {
+		is, err := r.retry(ctx, a, now())
 		if is {
 			known.Add(1)
 		}
@@ -56,15 +56,15 @@ func pauseAfter(looks int) time.Duration {
 }
 
 // look tries to discover one server. It first writes when the next attempt is due, so that one process looks at a time.
-func (r Registry) look(ctx context.Context, a Absent, at time.Time) (found bool, err error) {
-	err = r.Store.PutOffServer(ctx, a, at.Add(pauseAfter(a.Looks)))
+func (r Registry) retry(ctx context.Context, a Absent, at time.Time) (found bool, err error) {
+	err = r.Store.PutOffServer(ctx, a, at.Add(pauseAfter(a.Tries)))
 	if errors.Is(err, ErrServerMoved) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, retryTimeout)
 	defer cancel()
 	_, _, _, err = r.Refresh(ctx, a.Account, a.ID, at)
 	switch {

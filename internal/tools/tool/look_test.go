@@ -67,18 +67,18 @@ func registryWithAbsent(t *testing.T, n int) (Registry, *fakeServers, *memorySto
 func TestLookFindsServerThatIsReachableAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, a, s, list := registryWithAbsent(t, 3)
-		if n, err := r.Look(t.Context(), time.Now, slog.New(slog.DiscardHandler)); n != 0 || err != nil {
+		if n, err := r.Retry(t.Context(), time.Now, slog.New(slog.DiscardHandler)); n != 0 || err != nil {
 			t.Errorf("while they are away: %d, %v", n, err)
 		}
 		a.now("", list[0].BaseURL, list[1].BaseURL)
 		if err := r.Delete(t.Context(), "acc", list[1].ID); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := r.Look(t.Context(), time.Now, slog.New(slog.DiscardHandler)); n != 0 || err != nil || a.asked[list[0].BaseURL] != 2 {
+		if n, err := r.Retry(t.Context(), time.Now, slog.New(slog.DiscardHandler)); n != 0 || err != nil || a.asked[list[0].BaseURL] != 2 {
 			t.Errorf("asked again at once: %d, %v, %v", n, err, a.asked)
 		}
 		time.Sleep(time.Minute)
-		if n, err := r.Look(t.Context(), time.Now, slog.New(slog.DiscardHandler)); n != 1 || err != nil {
+		if n, err := r.Retry(t.Context(), time.Now, slog.New(slog.DiscardHandler)); n != 1 || err != nil {
 			t.Errorf("once it is there: %d, %v", n, err)
 		}
 		found, err := s.Server(t.Context(), "acc", list[0].ID)
@@ -87,7 +87,7 @@ func TestLookFindsServerThatIsReachableAgain(t *testing.T) {
 		}
 		before := a.asked[list[0].BaseURL]
 		time.Sleep(time.Hour)
-		if _, err := r.Look(t.Context(), time.Now, slog.New(slog.DiscardHandler)); err != nil || a.asked[list[0].BaseURL] != before {
+		if _, err := r.Retry(t.Context(), time.Now, slog.New(slog.DiscardHandler)); err != nil || a.asked[list[0].BaseURL] != before {
 			t.Errorf("what was found is looked for: %v %v", err, a.asked)
 		}
 		if a.asked[list[1].BaseURL] != 2 {
@@ -102,7 +102,7 @@ func TestLookBacksOffFromMissingServer(t *testing.T) {
 		count := func(hours int) int {
 			before := a.asked[list[0].BaseURL]
 			for range hours * 30 {
-				if _, err := r.Look(t.Context(), time.Now, slog.New(slog.DiscardHandler)); err != nil {
+				if _, err := r.Retry(t.Context(), time.Now, slog.New(slog.DiscardHandler)); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(2 * time.Minute)
@@ -124,7 +124,7 @@ func TestLookIsNotBlockedByHangingServer(t *testing.T) {
 		}
 		for range 6 {
 			began := time.Now()
-			_, _ = r.Look(t.Context(), time.Now, slog.New(slog.DiscardHandler))
+			_, _ = r.Retry(t.Context(), time.Now, slog.New(slog.DiscardHandler))
 			if took := time.Since(began); took > 25*time.Second {
 				t.Errorf("it took %s", took)
 			}

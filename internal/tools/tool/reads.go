@@ -29,7 +29,7 @@ type Reads struct {
 	Mode ReadMode
 	// Circle joins services: what was read from one of them may go into the request of a read from another. Each
 	// server is a circle of its own when it is "".
-	Circle string
+	Zone string
 	// Tools are, of a server of KindMCP, the tools that a person named, with the fingerprints that they had. A tool
 	// whose fingerprint changed is no longer named.
 	Tools map[string]string
@@ -39,13 +39,13 @@ type Reads struct {
 // its server says that it changes something is refused, unless Although.
 type WantedReads struct {
 	Mode     ReadMode
-	Circle   string
+	Zone     string
 	Tools    []string
 	Although bool
 }
 
 // MaxCircle is the greatest length of a circle's name, in bytes.
-const MaxCircle = 64
+const MaxZone = 64
 
 // Previews reports whether reads may be made for the card of a plan.
 func (s Server) Previews() bool { return s.Reads.Mode == ReadsPreview || s.Reads.Mode == ReadsOn }
@@ -85,11 +85,11 @@ func (s Server) NamedTools(entries []Entry) (same, changed []string) {
 }
 
 // Circle is the name of the circle of a server. No server is in the circle of another by its id alone.
-func (s Server) Circle() string {
-	if s.Reads.Circle == "" {
+func (s Server) Zone() string {
+	if s.Reads.Zone == "" {
 		return "server:" + s.ID
 	}
-	return "circle:" + s.Reads.Circle
+	return "circle:" + s.Reads.Zone
 }
 
 // SetReads sets what may be read from a server without a confirmation. It returns ErrReads for a setting that the
@@ -118,13 +118,13 @@ func readsOf(s Server, entries []Entry, want WantedReads, at ...any) (Reads, err
 	wrong := func(kind string, place ...any) error {
 		return ErrReads.At(fault.Field{Loc: slices.Concat(at, place), Type: kind})
 	}
-	r := Reads{Mode: cmp.Or(want.Mode, ReadsOff), Circle: strings.TrimSpace(want.Circle)}
+	r := Reads{Mode: cmp.Or(want.Mode, ReadsOff), Zone: strings.TrimSpace(want.Zone)}
 	switch {
 	case r.Mode != ReadsOff && s.IsAgent():
 		return Reads{}, wrong("agent", "mode")
 	case r.Mode == ReadsPreview && s.Kind != KindOpenAPI:
 		return Reads{}, wrong("no_get", "mode")
-	case len(r.Circle) > MaxCircle:
+	case len(r.Zone) > MaxZone:
 		return Reads{}, wrong("long", "circle")
 	case len(want.Tools) > 0 && s.Kind != KindMCP:
 		return Reads{}, wrong("no_tools", "tools")

@@ -477,14 +477,14 @@ func TestReadsAreWhatAPersonAllowed(t *testing.T) {
 	if err != nil || !got.Previews() || got.MayRead(Entry{Method: "GET"}) {
 		t.Errorf("%+v %v", got, err)
 	}
-	got, err = r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsOn, Circle: " ventas "})
-	if err != nil || !got.Previews() || !got.MayRead(Entry{Method: "GET"}) || !got.MayRead(Entry{Method: "HEAD"}) || got.MayRead(Entry{Method: "POST"}) || got.Circle() != "circle:ventas" {
+	got, err = r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsOn, Zone: " ventas "})
+	if err != nil || !got.Previews() || !got.MayRead(Entry{Method: "GET"}) || !got.MayRead(Entry{Method: "HEAD"}) || got.MayRead(Entry{Method: "POST"}) || got.Zone() != "circle:ventas" {
 		t.Errorf("%+v %v", got, err)
 	}
 	if got, _, _, err := r.Refresh(t.Context(), "acc", s.ID, now); err != nil || !got.MayRead(Entry{Method: "GET"}) {
 		t.Errorf("a refresh forgot it: %+v %v", got, err)
 	}
-	if got, err := r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsOff}); err != nil || got.Previews() || got.Circle() != "server:"+s.ID {
+	if got, err := r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsOff}); err != nil || got.Previews() || got.Zone() != "server:"+s.ID {
 		t.Errorf("%+v %v", got, err)
 	}
 	if _, err := r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsOn, Tools: []string{"x"}}); !errors.Is(err, ErrReads) {
@@ -554,7 +554,7 @@ func TestReadsThatAServiceCannotHaveAreRefusedAtTheirPlace(t *testing.T) {
 	}{
 		{agent, WantedReads{Mode: ReadsOn}, "agent", []any{"body", "mode"}},
 		{tools, WantedReads{Mode: ReadsPreview}, "no_get", []any{"body", "mode"}},
-		{api, WantedReads{Mode: ReadsOn, Circle: strings.Repeat("c", MaxCircle+1)}, "long", []any{"body", "circle"}},
+		{api, WantedReads{Mode: ReadsOn, Zone: strings.Repeat("c", MaxZone+1)}, "long", []any{"body", "circle"}},
 		{api, WantedReads{Mode: ReadsOn, Tools: []string{"find"}}, "no_tools", []any{"body", "tools"}},
 		{tools, WantedReads{Mode: ReadsOn, Tools: []string{"find", "absent"}}, "unknown", []any{"body", "tools", 1}},
 		{tools, WantedReads{Mode: ReadsOn, Tools: []string{"find", "list", "erase"}}, "writes", []any{"body", "tools", 2}},
@@ -578,8 +578,8 @@ func TestReadsThatAServiceCannotHaveAreRefusedAtTheirPlace(t *testing.T) {
 	if f := fault.Of(err); !errors.Is(err, ErrReads) || !reflect.DeepEqual(f.Fields[0].Loc, []any{"body", "reads", "tools"}) || len(store.servers) != 0 {
 		t.Errorf("%v %+v, %d servers", err, f.Fields, len(store.servers))
 	}
-	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Reads: WantedReads{Mode: ReadsOn, Circle: "ventas"}}, now)
-	if err != nil || !s.MayRead(Entry{Method: "GET"}) || s.Circle() != "circle:ventas" {
+	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Reads: WantedReads{Mode: ReadsOn, Zone: "ventas"}}, now)
+	if err != nil || !s.MayRead(Entry{Method: "GET"}) || s.Zone() != "circle:ventas" {
 		t.Errorf("%+v %v", s.Reads, err)
 	}
 }

@@ -32,7 +32,7 @@ func ResolveKnownPath(template, path string, look ref.Lookup) (string, error) {
 }
 
 type pathResolver struct {
-	look    ref.Lookup
+	lookUp  ref.Lookup
 	resolve func(text string, look ref.Lookup, literal, escape func(string) string) (string, error)
 }
 
@@ -61,20 +61,20 @@ func (p pathResolver) part(part string) (string, error) {
 		return part, err
 	}
 	why := ""
-	text, err := p.resolve(part, p.look, legal, func(value string) string {
+	text, err := p.resolve(part, p.lookUp, legal, func(value string) string {
 		if why == "" {
 			why = valueProblem(value)
 		}
 		return escapeText(value, "")
 	})
 	if err != nil {
-		return "", formError(refs, p.look, err)
+		return "", formError(refs, p.lookUp, err)
 	}
 	if why == "" {
 		why = whyOf(unsafeSegment(Unescape(withoutReferences(text))))
 	}
 	if why != "" {
-		return "", valueError("${"+culprit(refs, p.look).String()+"}", why)
+		return "", valueError("${"+culprit(refs, p.lookUp).String()+"}", why)
 	}
 	return text, nil
 }
@@ -160,7 +160,7 @@ func (p pathResolver) checkPlaces(template, written, resolved string) error {
 	before, _, ok := matchTemplate(template, written)
 	after, _, still := matchTemplate(template, resolved)
 	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if r, empty := emptyReference(before[name], p.look); empty && !still {
+		if r, empty := emptyReference(before[name], p.lookUp); empty && !still {
 			return valueError("${"+r.String()+"}", "step.value_empty")
 		}
 	}
@@ -172,7 +172,7 @@ func (p pathResolver) checkPlaces(template, written, resolved string) error {
 		if err != nil || len(refs) == 0 || ref.Contains(after[name]) && strings.Contains(resolved, "${") {
 			continue
 		}
-		want, err := ref.ResolveText(before[name], p.look, nil, nil)
+		want, err := ref.ResolveText(before[name], p.lookUp, nil, nil)
 		if err != nil {
 			return err
 		}

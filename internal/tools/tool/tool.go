@@ -174,7 +174,7 @@ type Entry struct {
 const MaxAbout = 1000
 
 // Told is what the service says of the operation: its summary and its description, neither twice.
-func (e Entry) Told() string {
+func (e Entry) FullDescription() string {
 	summary := strings.TrimRight(e.Summary, "…")
 	switch {
 	case e.About == "":

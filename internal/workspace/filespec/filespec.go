@@ -9,7 +9,7 @@ type Class string
 
 // The classes of tools.
 const (
-	Look  Class = "look"  // it reads
+	Read  Class = "look"  // it reads
 	Write Class = "write" // it changes files
 )
 
@@ -53,7 +53,7 @@ var oneFile = Param{
 
 // ListFiles lists a folder.
 var ListFiles = Spec{
-	Class: Look,
+	Class: Read,
 	Name:  "list_files",
 	About: "List the folders and files of a folder, with their sizes.",
 	Params: []Param{
@@ -64,7 +64,7 @@ var ListFiles = Spec{
 
 // FindFiles finds files by name.
 var FindFiles = Spec{
-	Class: Look,
+	Class: Read,
 	Name:  "find_files",
 	About: "Find files by name with a glob: * and ? stay in one folder, ** crosses folders, {a,b} is one of two. " +
 		"A pattern without / is for the last part of a name, in any folder: *.go, src/**/*_test.ts, **/{Makefile,*.mk}.",
@@ -75,7 +75,7 @@ var FindFiles = Spec{
 
 // ReadFile reads lines of a file.
 var ReadFile = Spec{
-	Class: Look,
+	Class: Read,
 	Name:  "read_file",
 	About: "Read lines of a text file, with their numbers. The numbers and the tab after them are not part of the file. " +
 		"A long file is read in parts: the answer says where to go on.",
@@ -88,7 +88,7 @@ var ReadFile = Spec{
 
 // Grep finds a text in files.
 var Grep = Spec{
-	Class: Look,
+	Class: Read,
 	Name:  "grep",
 	About: "Find the lines that have a text, taken literally.",
 	Params: []Param{
@@ -100,7 +100,7 @@ var Grep = Spec{
 
 // SearchCode finds what matches an expression.
 var SearchCode = Spec{
-	Class: Look,
+	Class: Read,
 	Name:  "search_code",
 	About: "Find the lines that match a regular expression (RE2: no look-around, no back-references), with the lines around them. " +
 		"It is tried on each line by itself, at most on its first 65,536 bytes.",

@@ -105,7 +105,7 @@ func TestToolsAreDescribed(t *testing.T) {
 			t.Errorf("%s: %v", tool.Name, err)
 		}
 		object := doc.(map[string]any)
-		if object["additionalProperties"] != false || tool.Description == "" || tool.Class != filespec.Look && tool.Class != filespec.Write {
+		if object["additionalProperties"] != false || tool.Description == "" || tool.Class != filespec.Read && tool.Class != filespec.Write {
 			t.Errorf("%s: %+v", tool.Name, tool)
 		}
 		for name, p := range object["properties"].(map[string]any) {

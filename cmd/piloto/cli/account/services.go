@@ -168,7 +168,7 @@ func (g *Services) readsCommand() *cobra.Command {
 		}
 		return g.showReads(got)
 	})
-	cmd.Flags().StringVar(&body.Circle, "circle", "", "`name` of a circle: what was read of a service may go into a read of another of the same circle")
+	cmd.Flags().StringVar(&body.Zone, "circle", "", "`name` of a circle: what was read of a service may go into a read of another of the same circle")
 	cmd.Flags().StringSliceVar(&body.Tools, "tools", nil, "of an MCP server: the tools that are read")
 	cmd.Flags().BoolVar(&body.Although, "although", false, "read them although their server says of one that it changes or destroys something")
 	return cmd

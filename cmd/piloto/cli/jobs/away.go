@@ -103,11 +103,11 @@ func spaced[T any](ctx context.Context, request func() (T, error)) (T, error) {
 
 // here sends a sign of life of this command. A failure is no error, because the next one follows soon.
 func (t *jobTale) here(ctx context.Context, c *client.Client) {
-	_, _ = t.send(ctx, c, []job.ToldCall{})
+	_, _ = t.send(ctx, c, []job.ToolResult{})
 }
 
 // send sends the results of calls to the deployment.
-func (t *jobTale) send(ctx context.Context, c *client.Client, told []job.ToldCall) (httpapi.Job, error) {
+func (t *jobTale) send(ctx context.Context, c *client.Client, told []job.ToolResult) (httpapi.Job, error) {
 	return client.Post[httpapi.Job](ctx, c.Following(), client.Path("api", "jobs", t.id, "results"), httpapi.ResultsRequest{Results: told})
 }
 
@@ -120,7 +120,7 @@ func (t *jobTale) known(j httpapi.Job) httpapi.Job {
 	j.Changes, j.Commands, j.Unlisted, j.Refused, j.Acted = own.Changes, own.Commands, own.More, nil, j.Acted || own.Acted()
 	j.Unknown = slices.DeleteFunc(slices.Clone(j.Unknown), func(what string) bool {
 		return slices.ContainsFunc(t.own.Open, func(o job.OpenCall) bool {
-			return o.Object() == what && slices.ContainsFunc(t.untold, func(u job.ToldCall) bool { return u.ID == o.ID })
+			return o.Object() == what && slices.ContainsFunc(t.untold, func(u job.ToolResult) bool { return u.ID == o.ID })
 		})
 	})
 	for _, f := range read {

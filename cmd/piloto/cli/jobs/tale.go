@@ -35,11 +35,11 @@ type jobTale struct {
 	pauses sync.Once         // says that the deployment asks for a pause
 	thinks *console.Thinking // nil: the job is not followed yet
 
-	seen     httpapi.Job    // as it was read last
-	own      job.Job        // the record of this command's own calls
-	patience time.Duration  // for which the deployment may be away; 0: as long as a client may be
-	gaveUp   bool           // it was away for longer
-	untold   []job.ToldCall // answers that the deployment did not take
+	seen     httpapi.Job      // as it was read last
+	own      job.Job          // the record of this command's own calls
+	patience time.Duration    // for which the deployment may be away; 0: as long as a client may be
+	gaveUp   bool             // it was away for longer
+	untold   []job.ToolResult // answers that the deployment did not take
 }
 
 // eventsPage is how many events a deployment gives at once.
@@ -74,7 +74,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 		}
 	}()
 	icon := map[string]string{
-		job.EventAnswered: "🔄", job.EventLooked: "🔍", job.EventProposed: "📦", job.EventCalled: "🔧", job.EventLost: "⚡", job.EventStopping: "❌", job.EventAsked: "✋",
+		job.EventAnswered: "🔄", job.EventRead: "🔍", job.EventProposed: "📦", job.EventCalled: "🔧", job.EventLost: "⚡", job.EventStopping: "❌", job.EventAsked: "✋",
 	}[e.Type]
 	if icon == "" {
 		return
@@ -168,7 +168,7 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 		now, err := patiently(ctx, t, c, func() (httpapi.Job, error) { return t.read(ctx, c) })
 		return err == nil && len(now.Calls) > 0 && !now.Stopping
 	}
-	var told []job.ToldCall
+	var told []job.ToolResult
 	send := func() error {
 		if len(told) == 0 {
 			return nil
