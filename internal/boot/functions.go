@@ -230,7 +230,7 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	return gateway.InvokedHandler{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: look}, nil
 }
 
-// Looked counts the servers that a scheduled retry reached.
+// Retried counts the servers that a scheduled retry reached.
 type Retried struct {
 	Found int `json:"found"`
 }

@@ -70,6 +70,7 @@ func Best(listed []tool.Listed, message string) []tool.Listed {
 	return some
 }
 
+// Count returns how many operations a catalogue has.
 func Count(listed []tool.Listed) int {
 	n := 0
 	for _, l := range listed {

@@ -44,7 +44,7 @@ type OpenCall struct {
 	Arguments string `json:"arguments"` // as the model wrote them
 }
 
-// ToldCall is the client's answer to a call: what the model reads, and what the call came to. A client that does not tell that
+// ToolResult is the client's answer to a call: what the model reads, and what the call came to. A client that does not tell that
 // is believed to have done what it was asked for.
 type ToolResult struct {
 	ID     string `json:"call_id"`

@@ -200,7 +200,7 @@ type Call struct {
 	Arguments string `json:"arguments"`
 }
 
-// Look is a read that a round made. Call identifies its request among those of the job.
+// Read is a read that a round made. Call identifies its request among those of the job.
 type Read struct {
 	Call   string              `json:"call"`
 	Source conversation.Source `json:"source"`

@@ -17,10 +17,10 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// ErrNotLookedAgain is the error of a draft whose values could not be read again.
+// ErrNotReadAgain is the error of a draft whose values could not be read again.
 var ErrNotReadAgain = fault.New(fault.Upstream, "plan.not_looked_again")
 
-// LookAgain reads again what the values of a draft were taken from, as a person asked for on its card. The draft and its
+// ReadAgain reads again what the values of a draft were taken from, as a person asked for on its card. The draft and its
 // digest stay as they are: a value that is no longer there is marked. A value whose service does not answer stays as it was
 // read before.
 //

@@ -213,7 +213,7 @@ var (
 	ErrOff              = fault.New(fault.Conflict, "hook.off")
 )
 
-// Told is a message, or several, in the outbox of an account.
+// OutboxRow is a message, or several, in the outbox of an account.
 type OutboxRow struct {
 	Key      string // of its row
 	Account  string

@@ -135,7 +135,7 @@ func (w manualWorld) ask(id, effect string, ask plan.Ask) error {
 		Ask: ask, Method: "POST", URL: "https://rooms.example/bookings", Request: "hash", Token: "token " + id + " " + effect,
 		AskedAt: w.Clock(), ExpiresAt: until,
 	}
-	_, err := w.Store.Runs.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)}, To: plan.Waiting, State: &st, Begins: true, Due: run.ReadAgain(r.With(st), w.Clock())})
+	_, err := w.Store.Runs.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)}, To: plan.Waiting, State: &st, Begins: true, Due: run.NextCheck(r.With(st), w.Clock())})
 	return err
 }
 

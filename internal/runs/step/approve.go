@@ -114,7 +114,7 @@ func (x *Executor) Await(ctx context.Context, t Task, token string) error {
 			resume = resume || !waits
 			if m != nil {
 				after = after.With(*m.State)
-				m.Due = run.ReadAgain(after, m.At)
+				m.Due = run.NextCheck(after, m.At)
 				moves = append(moves, *m)
 			}
 		}

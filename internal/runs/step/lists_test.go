@@ -43,9 +43,9 @@ func TestLongListIsKnownBeforeAnEffect(t *testing.T) {
 		is    string
 		sent  int // requests that write
 	}{
-		"too many in all":              {plan.MaxEach, append([]plan.ProposedStep{read, write}, several(in+1, "${s1.body.rooms}")...), fmt.Sprintf("e%d error step.too_many_in_all", in), 0},
-		"too many of one":              {plan.MaxEach + 1, []plan.ProposedStep{read, write, eachOf("s3", "${s1.body.rooms}", "s2")}, "s3 error step.too_many", 0},
-		"too many beside another step": {plan.MaxEach + 1, []plan.ProposedStep{read, write, eachOf("s3", "${s1.body.rooms}", "s1")}, "s3 error step.too_many", 0},
+		"too many in all":                                     {plan.MaxEach, append([]plan.ProposedStep{read, write}, several(in+1, "${s1.body.rooms}")...), fmt.Sprintf("e%d error step.too_many_in_all", in), 0},
+		"too many of one":                                     {plan.MaxEach + 1, []plan.ProposedStep{read, write, eachOf("s3", "${s1.body.rooms}", "s2")}, "s3 error step.too_many", 0},
+		"too many beside another step":                        {plan.MaxEach + 1, []plan.ProposedStep{read, write, eachOf("s3", "${s1.body.rooms}", "s1")}, "s3 error step.too_many", 0},
 		"too many, and a change before it that needs nothing": {plan.MaxEach + 1, []plan.ProposedStep{free, read, eachOf("s3", "${s1.body.rooms}", "s1")}, "s3 error step.too_many", 0},
 		"too many, and a change that needs nothing":           {plan.MaxEach + 1, []plan.ProposedStep{read, free, eachOf("s3", "${s1.body.rooms}", "s1")}, "s3 error step.too_many", 0},
 		"too many results of a list": {

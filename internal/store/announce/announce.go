@@ -81,7 +81,7 @@ func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, a
 	return say(ctx, c, account, chatID, list, err)
 }
 
-// AddTold implements turn.Chats.
+// AddNotified implements turn.Chats.
 func (c Chats) AddNotified(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error {
 	added, err := c.Store.AddNotified(ctx, account, chatID, title, at, m, what)
 	if !added {

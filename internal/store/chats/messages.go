@@ -214,7 +214,7 @@ func (s *Store) AddMessages(ctx context.Context, account, chatID, title string, 
 	return err
 }
 
-// AddTold appends a message to a chat as AddMessages does, with what hooks are told of it, and says whether it was new.
+// AddNotified appends a message to a chat as AddMessages does, with what hooks are told of it, and says whether it was new.
 func (s *Store) AddNotified(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) (bool, error) {
 	told, err := hooks.Tell(ctx, s.table, account, chatID+"#"+m.ID, at, what)
 	if err != nil {

@@ -166,7 +166,7 @@ func (s *Store) DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.
 	})
 }
 
-// Told implements hook.Store.
+// OutboxRow implements hook.Store.
 func (s *Store) OutboxRow(ctx context.Context, account, key string) (*hook.OutboxRow, error) {
 	it, err := s.table.Row(ctx, kv.Key{PK: kv.Account(account) + outbox, SK: key})
 	if err != nil || it == nil {

@@ -31,7 +31,7 @@ const (
 	dayAttempts  = 150
 )
 
-// Look tries to discover the servers that could not be reached when they were registered, and returns how many it
+// Retry tries to discover the servers that could not be reached when they were registered, and returns how many it
 // found. A found server is refreshed as by Refresh. A server that is still unreachable is no error.
 func (r Registry) Retry(ctx context.Context, now func() time.Time, log *slog.Logger) (found int, err error) {
 	r.Queue = nil // these have a limit of their own

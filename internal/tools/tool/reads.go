@@ -44,7 +44,7 @@ type WantedReads struct {
 	Although bool
 }
 
-// MaxCircle is the greatest length of a circle's name, in bytes.
+// MaxZone is the greatest length of a circle's name, in bytes.
 const MaxZone = 64
 
 // Previews reports whether reads may be made for the card of a plan.
@@ -84,7 +84,7 @@ func (s Server) NamedTools(entries []Entry) (same, changed []string) {
 	return same, changed
 }
 
-// Circle is the name of the circle of a server. No server is in the circle of another by its id alone.
+// Zone is the name of the circle of a server. No server is in the circle of another by its id alone.
 func (s Server) Zone() string {
 	if s.Reads.Zone == "" {
 		return "server:" + s.ID

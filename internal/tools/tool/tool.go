@@ -173,7 +173,7 @@ type Entry struct {
 // MaxAbout is the greatest length of Entry.About, in characters.
 const MaxAbout = 1000
 
-// Told is what the service says of the operation: its summary and its description, neither twice.
+// FullDescription is what the service says of the operation: its summary and its description, neither twice.
 func (e Entry) FullDescription() string {
 	summary := strings.TrimRight(e.Summary, "…")
 	switch {
