@@ -301,8 +301,7 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 	})), nil
 }
 
-// keyless is the key list of the functions that have no keys: they read only what accounts have set, and which providers
-// there are.
+// keyless is the key list of functions without keys: they read only the accounts' settings and which providers there are.
 type keyless struct{}
 
 // Platform implements eligibility.Keys.

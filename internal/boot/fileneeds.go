@@ -10,7 +10,7 @@ import (
 	"piloto/internal/workspace/files"
 )
 
-// FileNeeds is what the rows of chats, runs and jobs say of kept files (serve.Needs).
+// FileNeeds reads from the rows of chats, runs and jobs which kept files are needed (serve.Needs).
 type FileNeeds struct {
 	Chats interface {
 		Deleted(ctx context.Context, account string) ([]conversation.Gone, error)
@@ -70,8 +70,8 @@ func (n FileNeeds) Open(ctx context.Context, account string, since, young time.T
 	}, nil
 }
 
-// sets tells of each set that the runs of an account have, of those in some states that were proposed for sets from since on.
-func (n FileNeeds) sets(ctx context.Context, account string, since time.Time, in []plan.Status, tell func(r plan.Head, set string)) error {
+// sets calls each with every change set in the runs of an account that are in some states and newer than since.
+func (n FileNeeds) sets(ctx context.Context, account string, since time.Time, in []plan.Status, each func(r plan.Head, set string)) error {
 	wanted := plan.Filter{Statuses: in, From: since.Add(-beforeItsSet)}
 	for cursor, more := "", true; more; more = cursor != "" {
 		list, next, err := n.Runs.Runs(ctx, account, wanted, cursor, page)
@@ -80,7 +80,7 @@ func (n FileNeeds) sets(ctx context.Context, account string, since time.Time, in
 		}
 		for _, r := range list {
 			for _, st := range r.Plan.Steps {
-				tell(r, plan.ChangesOf(st).Set)
+				each(r, plan.ChangesOf(st).Set)
 			}
 		}
 		cursor = next

@@ -32,7 +32,7 @@ func (s site) filesClient(c Workspace) files.All {
 	return call.New(signed.New(s.world.Functions, "lambda", "", s.world.Now), c.FilesFunction)
 }
 
-// AllFiles is what functions/files serves: the routes, and what other functions ask.
+// AllFiles is the service of functions/files: the routes, and the requests of other functions.
 type AllFiles interface {
 	httpapi.Files
 	files.All
@@ -45,7 +45,7 @@ type Opening struct {
 	Most   int64 // bytes that an account keeps; 0: no bound
 	Kept   *kept.Store
 	Needs  FileNeeds
-	Mark   func(context.Context, files.Place) error // records that a place has files
+	Mark   func(context.Context, files.Place) error // records that a scope has files
 	Logger *slog.Logger
 }
 

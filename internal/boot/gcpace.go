@@ -10,13 +10,13 @@ import (
 // Between two collections of garbage the heap grows within these bounds (ADR 35).
 const (
 	headroom     = 28 << 20 // bytes
-	mostPercent  = 400      // of what is scanned
+	mostPercent  = 400      // of the scanned bytes
 	leastPercent = 100
 )
 
-// PaceGC sets how much the heap grows between two collections, until ctx ends: headroom, at least leastPercent and at most
-// mostPercent of what is scanned. The first collection comes at 16 MB, after the first answer of a function. Go's default
-// is 4 MB.
+// PaceGC sets how much the heap grows between two collections, until ctx ends: headroom, at least leastPercent and at
+// most mostPercent of the scanned bytes. The first collection comes at 16 MB, after the first answer of a function. Go's
+// default is 4 MB.
 func PaceGC(ctx context.Context) {
 	debug.SetGCPercent(mostPercent)
 	afterGC(func() bool {
@@ -35,7 +35,7 @@ func (e Environment) paceGC() {
 	}
 }
 
-// scanned returns what Go takes the percentage of: the live bytes of the heap, of stacks and of globals.
+// scanned returns the bytes of which Go takes the percentage: the live bytes of the heap, of stacks and of globals.
 func scanned() (bytes uint64) {
 	parts := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	metrics.Read(parts)

@@ -62,7 +62,7 @@ type World struct {
 	// Counted counts the requests of all functions in one process; nil: each function counts its own, and they
 	// share the table.
 	Counted *rate.Memory
-	// Answers keeps what models answered to jobs with a cache; nil: no job has one.
+	// Answers keeps the models' answers to jobs with a cache; nil: no job has one.
 	Answers cache.Store
 	// Keyless means that the deployment's provider needs no key.
 	Keyless bool
