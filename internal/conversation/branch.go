@@ -30,7 +30,7 @@ type Branch struct {
 	To        Chat   // the new chat; its BranchedFrom is set by the copy
 	PlanNote  string // first line of a plan that is copied
 
-	// Takes is told the bytes of the copy before it is written. Its error refuses the copy. nil: all are taken.
+	// Takes is called with the bytes of the copy before it is written. Its error refuses the copy. nil: all are taken.
 	Takes func(bytes int) error
 }
 
@@ -56,7 +56,7 @@ func (b Branch) Copied(m Message, seq string) (Message, bool) {
 	return m, true
 }
 
-// Steps returns the steps in the text of a plan. What stands before them tells how to confirm it.
+// Steps returns the steps in the text of a plan. The text above them explains how to confirm it.
 func (m Message) Steps() string {
 	_, steps, found := strings.Cut(m.Content, "\n1. ")
 	if !found {
@@ -73,7 +73,7 @@ type Brancher interface {
 	Branch(ctx context.Context, account string, b Branch) (Chat, error)
 }
 
-// Rating is what a person thinks of an answer.
+// Rating is a person's opinion of an answer.
 type Rating string
 
 // The ratings.
@@ -85,7 +85,7 @@ const (
 // MaxNote is the longest note of a feedback, in characters.
 const MaxNote = 2000
 
-// Feedback is what a person says of an answer.
+// Feedback is a person's comment on an answer.
 type Feedback struct {
 	Rating Rating    `json:"rating" enum:"up,down"`
 	Note   string    `json:"note,omitempty"`
@@ -95,10 +95,10 @@ type Feedback struct {
 
 // Rater notes feedback on messages.
 type Rater interface {
-	// ChatOfMessage returns the chat that has a message. It looks into the 1,000 chats that changed last, and returns
+	// ChatOfMessage returns the chat that has a message. It reads the 1,000 chats that changed last, and returns
 	// ErrMessageNotFound when none of them has it.
 	ChatOfMessage(ctx context.Context, account, messageID string) (string, error)
-	// Rate notes a feedback on a message of the assistant, in the place of an earlier one; nil: none. It returns the
+	// Rate stores a feedback on a message of the assistant and replaces an earlier one; nil: none. It returns the
 	// message, ErrMessageNotFound, or ErrNotAnAnswer.
 	Rate(ctx context.Context, account, chatID, messageID string, f *Feedback) (Message, error)
 }

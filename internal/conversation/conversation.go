@@ -131,7 +131,7 @@ const (
 	KindNotice   Kind = "notice"   // a text of the system
 	KindBlocked  Kind = "blocked"  // the turn could not run; Code has the reason
 
-	KindConclusion Kind = "conclusion" // the model tells what came of a run
+	KindConclusion Kind = "conclusion" // the model's account of the outcome of a run
 )
 
 // Message is one entry of a chat. At also gives its position, because IDs sort by time.
@@ -147,12 +147,12 @@ type Message struct {
 	At      time.Time
 	// By is the model that wrote the message, if any.
 	By *By
-	// Notes are the system's lines beside the message. SplitNotes tells which stand above it.
+	// Notes are the system's lines beside the message. SplitNotes separates those that stand above it.
 	Notes []Note
 	// Sources are the reads that were made for the message.
 	Sources []Source
-	// Writers are the users who wrote it: who sent it, the person for whom a session did, and the writers of the message in
-	// whose place it came. None wrote what the assistant and the system say.
+	// Writers are the users who wrote it: the sender, the person for whom a session sent it, and the writers of the
+	// messages that it replaced. Messages of the assistant and of the system have none.
 	Writers []string
 	// ReadFrom are the ids of the services whose data the model's prompt had, so that the text may have it, too.
 	ReadFrom []string
@@ -160,18 +160,17 @@ type Message struct {
 	Status     Status
 	StopReason StopReason
 
-	// Asks says that a model asked it with its tool: the person's next message answers it, whatever it says, and confirms nothing.
+	// Asks says that a model asked it with its tool: any next message of the person answers it and confirms nothing.
 	// Options are the answers to choose from, which its text has as numbered lines.
 	Asks    bool
 	Options []Option
 
 	// FromRunID is, in a branch, the run of the chat that it came from. Nothing in the branch decides on it.
 	FromRunID string
-	// Feedback is what a person says of it, if anything.
+	// Feedback is a person's comment on it, if any.
 	Feedback *Feedback
 
-	// ReplacedBy is the id of the message, or of the answer, that came in the place of this one. A prompt, a summary and
-	// a search leave it out.
+	// ReplacedBy is the id of the message, or of the answer, that replaced this one. A prompt, a summary and a search leave it out.
 	ReplacedBy string
 
 	// Seq is the position of the message in its chat: a ULID, also for messages with a derived
@@ -185,7 +184,7 @@ type Status string
 // The statuses of an answer.
 const (
 	Success Status = "success"
-	Partial Status = "partial" // it ended early, and says what it came to until then
+	Partial Status = "partial" // it ended early, with an interim result
 	Failed  Status = "failed"  // it came to nothing
 )
 
@@ -197,17 +196,17 @@ const (
 	StopSteps   StopReason = "max_steps"
 	StopTime    StopReason = "timeout"
 	StopBudget  StopReason = "budget_exceeded" // also of credits
-	StopContext StopReason = "context_full"    // what must stay in the prompt is larger than the model's window
+	StopContext StopReason = "context_full"    // the messages that must stay in the prompt are larger than the model's window
 	StopPerson  StopReason = "user_interrupt"
 	StopModel   StopReason = "llm_error"       // no model answered, or its answers could not be used
 	StopBlocked StopReason = "blocked"         // the turn did not run
-	StopExpired StopReason = "waiting_expired" // nobody decided in time what it waited for
+	StopExpired StopReason = "waiting_expired" // nobody decided in time on the plan or question for which it waited
 	StopClient  StopReason = "client_gone"     // the client that carries out its calls is gone
 	StopNoRoom  StopReason = "throttled"       // the server had no room for it for hours
 	StopRefused StopReason = "plans_refused"   // a person refused one plan of a job after the other
 )
 
-// Summary is a text in the place of the older messages of a chat, for prompts. It is data, as they are.
+// Summary replaces the older messages of a chat in prompts. It is data, as they are.
 type Summary struct {
 	Until string // position (Seq) of the last message that it covers; "" when there is no summary
 	Text  string
@@ -215,8 +214,8 @@ type Summary struct {
 	At    time.Time
 }
 
-// Note is a line of the system beside a message. The text of the model stays unchanged. Text
-// says what is so, in the language of the turn.
+// Note is a line of the system beside a message. The text of the model stays unchanged. Text states a fact in the
+// language of the turn.
 type Note struct {
 	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,partial,not_in_results,in_doubt,rule_denied,made_room"`
 	Text string `json:"text"`
@@ -231,7 +230,7 @@ const (
 	NoteNothingDone    = "nothing_done"    // the text claims an act, and no run of the chat did anything since the message
 	NoteInDoubt        = "in_doubt"        // the text claims an act, and nobody knows whether it took effect
 	NoteRuleDenied     = "rule_denied"     // a rule of the account denied a call that the model wanted
-	NoteMadeRoom       = "made_room"       // what made room for the changes of files that are proposed
+	NoteMadeRoom       = "made_room"       // older data was removed to make room for the proposed changes of files
 	NoteNotInResults   = "not_in_results"  // figures of the text stand neither in the results nor in the question
 )
 
@@ -275,7 +274,7 @@ type By struct {
 // FinalID returns the ID of the one message about the end of a run.
 func FinalID(runID string) string { return runID + "#final" }
 
-// ConclusionID returns the ID of the one message that tells what came of a run.
+// ConclusionID returns the ID of the only conclusion of a run.
 func ConclusionID(runID string) string { return runID + "#conclusion" }
 
 // AnswerID returns the ID of the one answer to a message, when the message has the ID of a

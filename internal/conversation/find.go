@@ -8,7 +8,7 @@ import (
 	"piloto/internal/ground/fold"
 )
 
-// Search says what is searched for in the chats of an account.
+// Search is a search in the chats of an account.
 type Search struct {
 	Words     []string // folded, as WordsOf returns them; each must be in one text
 	ProjectID string   // "" means every project

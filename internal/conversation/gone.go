@@ -18,7 +18,7 @@ type Gone struct {
 
 // GoneStore knows whose files are still there.
 type GoneStore interface {
-	// WithFiles lists what was deleted and had files that are due by a time, the longest due first, at most limit.
+	// WithFiles lists deleted projects and chats whose files are due by a time, the longest due first, at most limit.
 	WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Gone], error)
 	// PutOffFiles sets when the files are due again.
 	PutOffFiles(ctx context.Context, g Gone, until time.Time) error
@@ -40,13 +40,13 @@ type FilesSweeper struct {
 	Log   *slog.Logger
 }
 
-// maxCleared is how many places one sweep clears: each may have 2,000 files.
+// maxCleared is how many projects and chats one sweep clears: each may have 2,000 files.
 const maxCleared = 20
 
-// clearAgain is how long after an attempt the files of a place are due again.
+// clearAgain is how long after an attempt the files of a project or chat are due again.
 const clearAgain = 10 * time.Minute
 
-// clearWithin is how long the files of one place may take.
+// clearWithin is how long clearing one project or chat may take.
 const clearWithin = 20 * time.Second
 
 // Sweep deletes files, and returns of how many projects and chats.
@@ -56,7 +56,7 @@ func (s *FilesSweeper) Sweep(ctx context.Context) (int, error) {
 	return count.Done, err
 }
 
-// clear deletes the files of one place. They are put off before, because the sweep may end meanwhile.
+// clear deletes the files of one project or chat. It first makes them due later, because the sweep may end meanwhile.
 func (s *FilesSweeper) clear(ctx context.Context, g Gone) error {
 	if err := s.Store.PutOffFiles(ctx, g, s.Now().Add(clearAgain)); err != nil {
 		return err

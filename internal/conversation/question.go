@@ -34,8 +34,8 @@ func OptionLines(options []Option) string {
 // Question returns the text of a message without the lines of its options.
 func (m Message) Question() string { return strings.TrimSuffix(m.Content, OptionLines(m.Options)) }
 
-// Choose returns what a person means who types an answer to a question with options: the title of the option whose number it is,
-// else the answer itself. What is the title of an option is no number.
+// Choose returns the answer that a person means who types text for a question with options: the title of the option
+// whose number it is, else the text itself. A text that equals a title is no number.
 func Choose(options []Option, answer string) string {
 	typed := strings.TrimSpace(answer)
 	for _, is := range []func(Option) bool{

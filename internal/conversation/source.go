@@ -7,7 +7,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Source is a read that was made for an answer, without a confirmation: what was asked of a service, and what it said.
+// Source is a read that was made for an answer, without a confirmation: the request to a service, and its answer.
 type Source struct {
 	ID      string    `json:"id"` // "l1", in the order of the reads of a turn
 	MCPID   string    `json:"mcp_id"`
@@ -22,7 +22,7 @@ type Source struct {
 	RequestHash string `json:"request_hash"`
 	AnswerHash  string `json:"answer_hash,omitempty"`
 	Bytes       int    `json:"bytes,omitempty"` // of the whole answer
-	// Answer is what the model read of the answer; Cut says that it is not all of it.
+	// Answer is the part of the answer that the model read; Cut says that it is not all of it.
 	Answer string `json:"answer,omitempty"`
 	Cut    bool   `json:"cut,omitempty"`
 	// Names are the members of the answer that the document of the service gives a title.

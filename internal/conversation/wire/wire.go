@@ -1,6 +1,6 @@
-// Package wire owns the JSON form of a message: in the answers and the exports of the API, in the events of the socket, and in an
-// event of a run that has no number yet. It leaves out what only Piloto needs of a message: who wrote it, the services whose data it may
-// have, and its position.
+// Package wire owns the JSON form of a message: in the answers and the exports of the API, in the events of the socket,
+// and in an event of a run that has no number yet. It omits the internal fields of a message: its writers, the services
+// whose data it may have, and its position.
 package wire
 
 import (
@@ -35,7 +35,7 @@ type Message struct {
 	Seq        string                  `json:"-"`
 }
 
-// Read returns messages that were written, without what their form leaves out.
+// Read returns messages from their JSON form, without the fields that the form omits.
 func Read(list []Message) []conversation.Message {
 	out := make([]conversation.Message, len(list))
 	for i, m := range list {
