@@ -30,8 +30,8 @@ var (
 	ErrForbidden = fault.New(fault.Upstream, "agent.unauthorized")   // it refused our key
 )
 
-// MayHaveActed reports whether an agent may have acted on a message, although a call ended with an error: it may have read
-// it, and gave no answer that says what came of it.
+// MayHaveActed reports whether an agent may have acted on a message although a call ended with an error: it may have
+// read it, and its answer does not give the outcome.
 func MayHaveActed(err error) bool {
 	return errors.Is(err, ErrLate) || errors.Is(err, ErrDoubt) || errors.Is(err, ErrGarbage)
 }

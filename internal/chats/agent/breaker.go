@@ -89,7 +89,7 @@ func (b Breaker) AfterPause(until time.Time) Breaker {
 type Call struct {
 	Opens int64
 	Probe string // ID of the probe; "" when the call is none
-	Name  string // of the agent, for those who are told that its breaker opened
+	Name  string // of the agent, for the notification that its breaker opened
 }
 
 // Admission is a breaker's answer to a call.

@@ -20,7 +20,7 @@ type Breakers interface {
 	// TakeProbe applies Breaker.Probed. Of concurrent callers, Probe names the one that has the
 	// probe.
 	TakeProbe(ctx context.Context, account, agentID, id string, p Policy, at time.Time) (Breaker, error)
-	// CountFailure applies Breaker.AfterFailure. Hooks are told of a closed breaker that it opens, in the same write.
+	// CountFailure applies Breaker.AfterFailure. The same write queues a notification for hooks when a closed breaker opens.
 	CountFailure(ctx context.Context, account, agentID string, c Call, p Policy, at time.Time) (Breaker, error)
 	CountAnswer(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
 	DropProbe(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)

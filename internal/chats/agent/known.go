@@ -13,7 +13,7 @@ type ProviderNamer interface {
 	ProviderNames(ctx context.Context, account string) ([]string, error)
 }
 
-// Known reads what an account has, and so what a loop or a job may name.
+// Known reads which services and providers an account has; a loop or a job may name only these.
 type Known struct {
 	Services  tool.ServerLister
 	Providers ProviderNamer

@@ -38,24 +38,24 @@ type Loop struct {
 	MaxSteps     int        `json:"max_steps"`     // model calls
 	TimeoutS     int        `json:"timeout_s"`     // seconds
 	BudgetMicros int64      `json:"budget_micros"` // cost that ends it; 0: only the account's limits
-	WarnMicros   int64      `json:"warn_micros"`   // cost that is told; 0: none
+	WarnMicros   int64      `json:"warn_micros"`   // cost at which a note is added; 0: none
 	MaxTokens    int        `json:"max_tokens"`    // of one answer; 0: the assistant's
 	Assistant    *Assistant `json:"assistant,omitempty"`
 	Eval         Eval       `json:"eval"`
 	Keywords     []string   `json:"keywords,omitempty"`
 }
 
-// Assistant is the model of an agent, in place of the one of the chat's assistant.
+// Assistant is the model of an agent. It replaces the one of the chat's assistant.
 type Assistant struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 }
 
-// Mode says what an agent's calls wait for.
+// Mode says which of an agent's calls wait for a confirmation.
 type Mode string
 
-// The modes. What writes at a service is always confirmed by a person, in each of them: Yolo is for tools of a
-// machine, and over services it is the same as ConfirmSensitive.
+// The modes. Writes at a service are always confirmed by a person, in each of them: Yolo is for tools of a machine, and
+// over services it is the same as ConfirmSensitive.
 const (
 	ConfirmAll       Mode = "confirm-all"       // reads are proposed, too
 	ConfirmSensitive Mode = "confirm-sensitive" // reads that a person allowed run by themselves
@@ -72,10 +72,10 @@ const (
 	EvalFull  Eval = "full"  // and corrections, at most twice
 )
 
-// Class says what a tool of a turn does.
+// Class is the effect of a tool of a turn.
 type Class string
 
-// The classes. A tool that writes only proposes: a person confirms what it proposed.
+// The classes. A tool that writes only proposes: a person confirms the proposal.
 const (
 	ClassRead  Class = "look"
 	ClassWrite Class = "write"
@@ -91,7 +91,7 @@ var ToolClasses = map[string]Class{
 	"write_file": ClassWrite, "edit_file": ClassWrite, "apply_patch": ClassWrite, "delete_file": ClassWrite, "apply_changes": ClassWrite,
 }
 
-// ToolNames returns the names of ToolClasses: what looks, what writes, what asks.
+// ToolNames returns the names of ToolClasses: those that read, then those that write, then those that ask.
 func ToolNames() []string {
 	order := []Class{ClassRead, ClassWrite, ClassAsk}
 	return slices.SortedFunc(maps.Keys(ToolClasses), func(a, b string) int {

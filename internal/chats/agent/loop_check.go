@@ -79,7 +79,7 @@ func (l Loop) merged(patch json.RawMessage) (Loop, []fault.Field) {
 	return out, append(wrong, out.check(wrong)...)
 }
 
-// decodeMember decodes one member, and refuses what it does not know in it.
+// decodeMember decodes one member, and refuses unknown fields in it.
 func decodeMember(raw json.RawMessage, to any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -112,9 +112,9 @@ func mergePatch(document, patch json.RawMessage) json.RawMessage {
 // check returns the problems of a loop. A member that could not be decoded has its problem already.
 func (l Loop) check(before []fault.Field) []fault.Field {
 	var wrong []fault.Field
-	add := func(typ string, place ...any) {
-		if !slices.ContainsFunc(before, func(f fault.Field) bool { return f.Loc[len(f.Loc)-1] == place[0] }) {
-			wrong = append(wrong, fieldError(typ, place...))
+	add := func(typ string, loc ...any) {
+		if !slices.ContainsFunc(before, func(f fault.Field) bool { return f.Loc[len(f.Loc)-1] == loc[0] }) {
+			wrong = append(wrong, fieldError(typ, loc...))
 		}
 	}
 	l.checkTexts(add)
@@ -123,7 +123,7 @@ func (l Loop) check(before []fault.Field) []fault.Field {
 	return wrong
 }
 
-func (l Loop) checkTexts(add func(typ string, place ...any)) {
+func (l Loop) checkTexts(add func(typ string, loc ...any)) {
 	if l.Prompt == "" && !IsShipped(l.Name) {
 		add("missing", "prompt")
 	}
@@ -145,7 +145,7 @@ func (l Loop) checkTexts(add func(typ string, place ...any)) {
 // isUnseen reports a character that is not for a text of several lines.
 func isUnseen(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }
 
-func (l Loop) checkLists(add func(typ string, place ...any)) {
+func (l Loop) checkLists(add func(typ string, loc ...any)) {
 	for _, list := range []struct {
 		member string
 		values []string
@@ -204,7 +204,7 @@ func wrongText(most int) func(string) string {
 	}
 }
 
-func (l Loop) checkBounds(add func(typ string, place ...any)) {
+func (l Loop) checkBounds(add func(typ string, loc ...any)) {
 	for _, bad := range []struct {
 		is     bool
 		typ    string
@@ -226,7 +226,7 @@ func (l Loop) checkBounds(add func(typ string, place ...any)) {
 }
 
 // check adds the problems of an assistant; nil has none.
-func (a *Assistant) check(add func(typ string, place ...any)) {
+func (a *Assistant) check(add func(typ string, loc ...any)) {
 	if a == nil {
 		return
 	}
@@ -239,6 +239,6 @@ func (a *Assistant) check(add func(typ string, place ...any)) {
 
 // Check returns every problem of an assistant; nil has none.
 func (a *Assistant) Check() (wrong []fault.Field) {
-	a.check(func(typ string, place ...any) { wrong = append(wrong, fieldError(typ, place...)) })
+	a.check(func(typ string, loc ...any) { wrong = append(wrong, fieldError(typ, loc...)) })
 	return wrong
 }

@@ -31,13 +31,12 @@ const (
 // untrusted. Memory has the newest exchange last. Current is the agent of that exchange, "" when
 // it was answered directly.
 //
-// Overrides holds plain texts by section. A text stands in place of its section's, under the
-// same conditions: business only with a context, state only with memory. The placeholders
-// {nombre_bot}, {objetivo_principal}, {personalidad}, {modalidad}, {frase_saludo} and
-// {agente_actual} are replaced by values, and {contexto_negocio}, {historial} and {agentes} by
-// blocks between tags. The block that a section requires follows its text when the text does not
-// contain it. A value is inserted at most three times in all texts together, so that they stay
-// within the budget. All other text stays unchanged.
+// Overrides holds plain texts by section. A text replaces that of its section, under the same conditions: business only
+// with a context, state only with memory. The placeholders {nombre_bot}, {objetivo_principal}, {personalidad},
+// {modalidad}, {frase_saludo} and {agente_actual} are replaced by values, and {contexto_negocio}, {historial} and
+// {agentes} by blocks between tags. The block that a section requires follows its text when the text does not contain
+// it. A value is inserted at most three times in all texts together, so that they stay within the budget. All other text
+// stays unchanged.
 type Scene struct {
 	Today     string
 	Persona   Persona

@@ -31,7 +31,7 @@ type Entry struct {
 	Change Change
 }
 
-// RegistryStore keeps what accounts change of loops, in the rows of the names of agents.
+// RegistryStore keeps the accounts' changes of loops, in the rows of the names of agents.
 type RegistryStore interface {
 	LoopReader
 	AgentChanges(ctx context.Context, account string) ([]Change, error)
@@ -80,7 +80,7 @@ func (r Registry) List(ctx context.Context, account string) ([]Entry, error) {
 
 // Delegates returns the loops that a router may delegate to, by name: those that its settings name and, where these name
 // no agent, the account's own that have keywords. No other takes part, because an agent for the account's own people may
-// tell what is not for everybody who writes.
+// disclose internal data to any customer.
 func Delegates(s Settings, changes []Change, tag locale.Tag) ([]Agent, error) {
 	var out []Agent
 	for _, c := range withShipped(changes) {
@@ -146,7 +146,7 @@ func serverEntry(c Change, servers []tool.Server) (Entry, bool) {
 	return Entry{Kind: KindServer, Name: servers[at].Name, Server: servers[at], Change: c}, true
 }
 
-// Put stores a merge patch over the shipped agent of the name, or over the defaults, in place of the account's last
+// Put stores a merge patch over the shipped agent of the name, or over the defaults, and replaces the account's last
 // one. seen is the version that the caller read, 0 for none. It returns ErrLoop with every problem, ErrTaken for the
 // name of a server, ErrMoved, and ErrTooMany.
 func (r Registry) Put(ctx context.Context, account, by, name string, seen int, patch json.RawMessage) (Entry, error) {
@@ -172,7 +172,7 @@ func (r Registry) Put(ctx context.Context, account, by, name string, seen int, p
 	return c.entry()
 }
 
-// uniqueFields drops a second problem of the same place.
+// uniqueFields drops a second problem of the same location.
 func uniqueFields(wrong []fault.Field) []fault.Field {
 	var out []fault.Field
 	for _, f := range wrong {

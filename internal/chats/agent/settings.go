@@ -35,7 +35,7 @@ type Settings struct {
 	Agents     []string          `json:"agents"`      // that may be delegated to; nil: all servers, and the loops that have keywords; empty: none
 	ContextURL string            `json:"context_url"` // where the business context is asked for
 	Context    string            `json:"context"`     // the business context itself, instead of a URL
-	Prompts    map[string]string `json:"prompts"`     // texts in place of the prompt's own, by section
+	Prompts    map[string]string `json:"prompts"`     // replacements for the prompt's own texts, by section
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
@@ -177,8 +177,8 @@ func (m *Manager) validate(s Settings, names []string) (Settings, error) {
 }
 
 // fieldError returns a field error. Its type selects the sentence.
-func fieldError(typ string, place ...any) fault.Field {
-	return fault.Field{Loc: append([]any{"body"}, place...), Type: typ}
+func fieldError(typ string, loc ...any) fault.Field {
+	return fault.Field{Loc: append([]any{"body"}, loc...), Type: typ}
 }
 
 // validateAgents returns the names as they were registered, and the field errors.
