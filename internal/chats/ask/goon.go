@@ -20,7 +20,7 @@ import (
 const (
 	seamTail    = 40  // of the first text that the model is asked to repeat
 	seamOverlap = 200 // that the second text may repeat in any case
-	seamLeast   = 8   // of what counts as repeated
+	seamLeast   = 8   // that count as repeated
 )
 
 // goOn continues an answer that was cut. When that fails, it returns the answer as it is.
@@ -76,8 +76,8 @@ func tailOf(text string) string {
 	return text[at:]
 }
 
-// join returns a text and what follows it, once: the tail that the model was asked to repeat, or any other end of the
-// first text that the second one repeats, stands in it once.
+// join joins a text and its continuation: the tail that the model was asked to repeat, or any other end of the first
+// text that the second one repeats, stands in it once.
 func join(before, after, tail string) string {
 	after = strings.TrimLeft(after, " \n\t«“\"…")
 	if before == "" || after == "" {
@@ -122,7 +122,7 @@ func (s *seam) Reset() {
 	s.to.Reset()
 }
 
-// flush passes on what is held back.
+// flush passes on the held text.
 func (s *seam) flush() {
 	if !s.passing {
 		s.passing = true

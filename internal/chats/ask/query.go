@@ -1,4 +1,4 @@
-// Package ask asks a model: what is asked, the answer while it is written, and its continuation where the provider cut it.
+// Package ask asks a model: the request, the answer while it is written, and its continuation where the provider cut it.
 package ask
 
 import (
@@ -15,22 +15,22 @@ import (
 	"piloto/internal/models/paid"
 )
 
-// What is held for the closing call beside each call.
+// Tokens that are held for the closing call beside each call.
 const (
 	closeRoom   = 1000 // tokens of its prompt that the first prompt did not have
 	CloseOutput = 400  // tokens of its answer
 )
 
-// Query is what a model is asked. The calls that pay for it are given to its methods.
+// Query is a request to a model. The calls that pay for it are given to its methods.
 type Query struct {
 	Locale locale.Tag
 	Log    *slog.Logger
 
 	Messages []llm.Message
-	Answered int // index of the message that is answered: what stands before it may be dropped
+	Answered int // index of the message that is answered: messages before it may be dropped
 	Tools    []llm.Tool
 	Format   *llm.Format // of the answer; nil: text and tool calls
-	Least    int         // tokens that the answer may have at least, whatever the assistant's are
+	Least    int         // the fewest tokens that the answer may have, even if the assistant's limit is lower
 	Writing  *Stream     // nil: the answer is not streamed
 	seam     *seam       // of an answer that goes on; nil: none does
 
@@ -75,8 +75,8 @@ func (q *Query) Ask(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
 	return answer, err
 }
 
-// askOnce calls the model. What it has no room for is dropped, and the cost of the closing call is held beside that of the
-// call.
+// askOnce calls the model. Messages for which it has no room are dropped, and the cost of the closing call is held
+// beside that of the call.
 func (q *Query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
 	return calls.Ask(ctx, func() (llm.Request, error) {
 		use := calls.Use
@@ -100,8 +100,8 @@ func (q *Query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, erro
 // Room is how many tokens the closing call has.
 type Room struct{ Answer, Prompt int }
 
-// Closing returns the last call of a turn or of a job, without tools, which fit into room. What the model has no
-// room for is dropped. why says what ends it.
+// Closing returns the last call of a turn or of a job, without tools, which fit into room. Messages for which the model
+// has no room are dropped. why says why it ends.
 func (q *Query) Closing(use *eligibility.Selection, why string, room Room) (llm.Request, error) {
 	r := q.Request(use)
 	output := min(room.Answer, r.MaxTokens)

@@ -84,7 +84,7 @@ func (w *Stream) Keep(text string) {
 	w.text.WriteString(w.kept)
 }
 
-// hold makes a text the beginning of what is pushed next, until release is called: the answer goes on.
+// hold keeps a text as the beginning of every later push until release is called, because the answer goes on.
 func (w *Stream) hold(text string) (release func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,18 +112,18 @@ func (w *Stream) End(ctx context.Context) {
 }
 
 func (w *Stream) follow(ctx context.Context) {
-	tell, look := time.NewTicker(pushEvery), time.NewTicker(stopCheckEvery)
-	defer tell.Stop()
-	defer look.Stop()
+	pushes, checks := time.NewTicker(pushEvery), time.NewTicker(stopCheckEvery)
+	defer pushes.Stop()
+	defer checks.Stop()
 	for {
 		select {
 		case <-w.over:
 			return
 		case <-ctx.Done():
 			return
-		case <-tell.C:
+		case <-pushes.C:
 			w.push(ctx)
-		case <-look.C:
+		case <-checks.C:
 			at, err := w.Stops(ctx)
 			if err == nil && !at.Before(w.Since) {
 				w.cancel(ErrStopped)

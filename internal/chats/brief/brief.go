@@ -1,5 +1,6 @@
-// Package brief writes what a model is told: the services and their operations, what runs came to, what was read, the draft that waits,
-// and the day. It knows nothing of turns, and asks nobody. No character of a text that it writes can end a tag of a prompt.
+// Package brief writes the data in a model's prompt: the services and their operations, the results of runs, the reads,
+// the draft that waits, and the day. It knows nothing of turns, and asks nobody. No character of a text that it writes
+// can end a tag of a prompt.
 package brief
 
 import (
@@ -25,7 +26,7 @@ const (
 	Whole         = 40 // operations that are listed without a selection
 	catalogueBest = 24 // of a larger catalogue, the best matches for the message
 	searchHits    = 6
-	aboutListed   = 400     // characters of what a service says of an operation; a search result has all
+	aboutListed   = 400     // characters of a service's text about an operation; a search result has all
 	schemaBytes   = 8 << 10 // of a body's schema in a search result
 
 	parameterBytes  = 1 << 10 // of a parameter's schema
@@ -89,8 +90,8 @@ func Catalogue(listed []tool.Listed) string {
 			if e.Refused != nil {
 				b.WriteString(" (cannot be called)")
 			}
-			if told := toolcall.Line(e.FullDescription(), aboutListed); told != "" {
-				fmt.Fprintf(&b, " — %s", told)
+			if about := toolcall.Line(e.FullDescription(), aboutListed); about != "" {
+				fmt.Fprintf(&b, " — %s", about)
 			}
 			b.WriteByte('\n')
 		}
@@ -98,9 +99,9 @@ func Catalogue(listed []tool.Listed) string {
 	return strings.TrimSpace(b.String())
 }
 
-// mark marks what a turn may read.
-func mark(look bool) string {
-	if look {
+// mark marks an operation that a turn may read.
+func mark(reads bool) string {
+	if reads {
 		return " (look)"
 	}
 	return ""

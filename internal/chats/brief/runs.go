@@ -13,7 +13,7 @@ import (
 	"piloto/internal/runs/view"
 )
 
-// Bounds of what runs came to, in the prompt.
+// Bounds of the results of runs in the prompt.
 const (
 	resultBytes  = 6 << 10  // of each step's answer
 	outcomeBytes = 48 << 10 // of all answers together
@@ -146,7 +146,7 @@ func undoStatus(r plan.Run, step plan.EffectID) plan.StepStatus {
 	return found
 }
 
-// waitOf returns the first approval of what waits in a run; nil when there is none.
+// waitOf returns the first approval among the waits of a run; nil when there is none.
 func waitOf(r plan.Run, waits []plan.Wait) *wait {
 	for _, w := range waits {
 		if w.Kind == plan.WaitApproval {

@@ -1,5 +1,5 @@
-// Package changes is the work of a model on the files of a project or chat: it reads them, and what it writes is a change set that only it
-// sees, until a person confirms the step that applies it. A turn, or a job, holds one Work.
+// Package changes is the work of a model on the files of a project or chat: it reads them, and its writes form a change
+// set that only it sees, until a person confirms the step that applies it. A turn, or a job, holds one Work.
 package changes
 
 import (
@@ -32,10 +32,10 @@ import (
 const (
 	mostCalls = 12       // of one reply
 	mostReads = 16       // of one turn; a job has its steps
-	mostDiff  = 80 << 10 // bytes of the diff on a card. A person confirms what they see whole
+	mostDiff  = 80 << 10 // bytes of the diff on a card, because a person confirms only a diff that is shown whole
 )
 
-// Of says whose files a model works on, and what its agent may do with them.
+// Of identifies the files on which a model works, and the tools that its agent may use on them.
 type Of struct {
 	Files  files.Workspace
 	Place  files.Place
@@ -54,7 +54,7 @@ const (
 	asWrite = "mcp_request"
 )
 
-// Work is what was done with the files so far.
+// Work is the work on the files so far.
 type Work struct {
 	Of
 	Offered  bool   // the model has the tools
@@ -65,7 +65,7 @@ type Work struct {
 	Proposed string // the set that was proposed, or that could not be as it is
 }
 
-// Call is a call of a file tool, at its place in the reply.
+// Call is a call of a file tool, at its position in the reply.
 type Call struct {
 	At int
 	files.Call
@@ -91,8 +91,9 @@ func (w *Work) Open(ctx context.Context, there bool) {
 	}
 }
 
-// Tools returns the file tools that the agent may use, without that which proposes. As with the tools of a client, an agent that lists
-// names of other tools has those that read when it may look, and those that write when it may propose.
+// Tools returns the file tools that the agent may use, without that which proposes. As with the tools of a client, an
+// agent that lists names of other tools has the reading ones when it may use look, and the writing ones when it may
+// propose.
 func (w *Work) Tools() (list []filespec.Spec) {
 	if !w.Offered {
 		return nil
@@ -116,8 +117,8 @@ func (w *Work) MayWrite() bool {
 // Waits reports whether there are changes that were not proposed as they are now.
 func (w *Work) Waits() bool { return w.Set != "" && w.Set != w.Proposed && !w.Dry }
 
-// Use makes the calls of a reply in their order, and sets their results. It returns whether one failed, and the note of what made room for
-// the changes; nil: nothing did.
+// Use makes the calls of a reply in their order, and sets their results. It returns whether one failed, and a note of
+// the data that was removed to make room for the changes; nil: none was.
 func (w *Work) Use(ctx context.Context, list []Call, read *reads.Set, results []string) (failed bool, room *conversation.Note) {
 	var calls []files.Call
 	for i, c := range list {
@@ -159,7 +160,7 @@ func (w *Work) Use(ctx context.Context, list []Call, read *reads.Set, results []
 	return failed, room
 }
 
-// note notes what was read of the files, as a read of a service is noted: it stands under the answer.
+// note adds a read of files to the sources, as a read of a service: it stands under the answer.
 func (w *Work) note(c Call, read *reads.Set, answer string) {
 	if !slices.ContainsFunc(filespec.All(), func(s filespec.Spec) bool { return s.Name == c.Name && s.Class == filespec.Read }) {
 		return
@@ -246,7 +247,7 @@ func (w *Work) divide(ctx context.Context, all files.Set, paths []string) (shown
 	return shown, rest, err
 }
 
-// dropMoved forgets the changes of files that others changed meanwhile, and tells the model.
+// dropMoved forgets the changes of files that others changed meanwhile, and returns the tool result that says so.
 func (w *Work) dropMoved(ctx context.Context) string {
 	set, gone, err := w.Files.Rebase(ctx, w.Place, w.Set)
 	if err != nil {
@@ -257,7 +258,7 @@ func (w *Work) dropMoved(ctx context.Context) string {
 		strings.Join(gone, ", ")+". Read them again, and change them again if that is still right")
 }
 
-// Plan returns the plan of one step that applies a change set, and whose undo restores what was there.
+// Plan returns the plan of one step that applies a change set. Its undo restores the files.
 func (w *Work) Plan(ctx context.Context, by proposal.Drafter, goal string, shown files.Shown) (plan.Plan, []fault.Field, error) {
 	set := overlay.Set{Changes: shown.Set.Changes}
 	title := set.Title().In(w.Locale)
