@@ -11,8 +11,9 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// onAnother reports whether a text asks for an act that a yes names, on a thing that is not the plan's: «¿Te cancelo también la
-// factura?», beside a plan that cancels an order. What a sentence announces, the next one may ask.
+// onAnother reports whether a text asks for an act that a yes names, on a thing that is not the plan's: «¿Te cancelo
+// también la factura?», beside a plan that cancels an order. A sentence may ask for the act that the one before
+// announces.
 func (n names) onAnother(text string, yes consent.Yes) bool {
 	if intent.HasQuestionMark(text) && slices.ContainsFunc(strings.Fields(text), n.isOtherAddress) {
 		return true
@@ -138,7 +139,7 @@ func (n names) passesOn(clause string, yes consent.Yes) bool {
 	return false
 }
 
-// announces reports whether a clause says what will be done: «Cancelo la factura», “I'll cancel the invoice”.
+// announces reports whether a clause announces an act: «Cancelo la factura», “I'll cancel the invoice”.
 func (n names) announces(clause string) bool {
 	return slices.ContainsFunc(promising(), func(begin string) bool { return strings.HasPrefix(clause, begin+" ") }) ||
 		slices.ContainsFunc(strings.Fields(clause), func(w string) bool { is, _ := n.act(w); return is && ordersSelf().MatchString(w) })

@@ -1,6 +1,6 @@
-// Package beside owns one rule: what a text of the model may say beside the card of a plan, so that a bare yes is still
-// one to the plan. Requests to go on are a closed list, and a statement must say what the plan does, because the cost is
-// one-sided: what is missing costs a second message, and a yes to something else has an effect in the world.
+// Package beside owns one rule: which texts of the model may stand beside the card of a plan, so that a bare yes is
+// still one to the plan. Requests to go on are a closed list, and a statement must say what the plan does, because the
+// cost is one-sided: a missing form costs a second message, and a yes to something else has an effect in the world.
 package beside
 
 import (
@@ -20,11 +20,12 @@ import (
 
 // AsksElse reports whether a yes could answer something else in a text than to go on with the plan that stands beside it.
 //
-// A yes that names no act of the plan is the plan's when the text has at most one request to go on, and when no sentence sets
-// a condition, wants something of the person, says something of them that is not the plan, speaks of a yes in another way, or
-// denies what the plan does. A statement that no such request follows must name the plan, or say nothing of its own. A yes that
-// names the act is the plan's unless the text asks for that act on another thing, with a figure or in a manner that the plan does
-// not have, or, where the yes names no value, which or when. One that names the plan itself always is.
+// A yes that names no act of the plan is the plan's when the text has at most one request to go on, and when no sentence
+// sets a condition, wants something of the person, says something of them that is not the plan, speaks of a yes in
+// another way, or denies the effect of the plan. A statement that no such request follows must name the plan, or say
+// nothing of its own. A yes that names the act is the plan's unless the text asks for that act on another thing, with a
+// figure or in a manner that the plan does not have, or, where the yes names no value, which or when. One that names the
+// plan itself always is.
 func AsksElse(text string, yes consent.Yes, of consent.Card) bool {
 	text = plain(text)
 	switch {
@@ -112,7 +113,7 @@ func plain(text string) string {
 	return markup.ReplaceAllString(html.UnescapeString(text), "")
 }
 
-// mixesScripts reports whether a word has letters of two alphabets, which look alike.
+// mixesScripts reports whether a word mixes the letters of two alphabets, because some of these have the same shape.
 func mixesScripts(text string) bool {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		latin, other := false, false
@@ -129,7 +130,7 @@ func mixesScripts(text string) bool {
 
 var yesses = regexp.MustCompile(`(?i)(^|[^\pL])(sí|si\s*/\s*no|s\s*/\s*n|yes|y\s*/\s*n)($|[^\pL])|thumbs up|afirmativ[oa]|affirmative|pulgar|👍|✅`)
 
-// answers is a yes of the model itself, at the beginning of what it says.
+// answers matches a yes of the model itself, at the beginning of its text.
 var answers = regexp.MustCompile(`(?i)^[^\pL]*((claro|por supuesto) que )?(sí|yes)\s*(,|$)`)
 
 // speaksOfYes reports whether a sentence that is neither a question nor a known order names a yes: it says what one means.
@@ -137,7 +138,7 @@ func speaksOfYes(sentence string) bool {
 	return yesses.MatchString(answers.ReplaceAllString(norm.NFC.String(sentence), ""))
 }
 
-// tags make a question of what stands before them.
+// tags turn the text before them into a question.
 var tags = lazy.Words(`verdad no eh cierto right ok vale okay correct`)
 
 // TitleAsksElse reports the same of a goal or a title, which may be an order to a service, and needs no other name.

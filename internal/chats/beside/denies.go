@@ -7,9 +7,9 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// denied reports whether a clause says that nothing happens by a yes: nothing at all, only a reading, a draft or a rehearsal,
-// nothing yet because another question follows, or that the card is none. Any negation may say so, but for a few, and one of
-// what the plan sends: «sin azúcar». That nothing happens before a confirmation is true.
+// denied reports whether a clause says that nothing happens by a yes: nothing at all, only a reading, a draft or a
+// rehearsal, nothing yet because another question follows, or that the card is none. Any negation may say so, but for a
+// few, and one of a value that the plan sends: «sin azúcar». That nothing happens before a confirmation is true.
 func (n names) denied(clause string) bool {
 	words := strings.Fields(clause)
 	if asksAgain(words) || disowns(words) {

@@ -16,21 +16,21 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// told is a sentence of a text, as the plan is compared with it.
-type told struct {
+// stated is a sentence of a text, as the plan is compared with it.
+type stated struct {
 	text  string
 	words []string // in normal form
 
 	asks      bool // it asks or orders something of the reader
 	announces bool // it says that something will be done
-	acts      bool // and that is what the plan does
-	promises  bool // it says what will come of something
+	acts      bool // and that is an act of the plan
+	promises  bool // it says that something will follow
 }
 
-// toldIn returns the sentences of a text. does says which words are acts of the plan.
-func (n names) toldIn(text string, does func(word string) bool) (list []told) {
+// statedIn returns the sentences of a text. does says which words are acts of the plan.
+func (n names) statedIn(text string, does func(word string) bool) (list []stated) {
 	for _, s := range sentencesOf(text) {
-		t := told{text: s.text, words: strings.Fields(intent.Normalize(s.text)), asks: s.question, promises: promises().MatchString(s.text)}
+		t := stated{text: s.text, words: strings.Fields(intent.Normalize(s.text)), asks: s.question, promises: promises().MatchString(s.text)}
 		for _, clause := range clausesOf(s.text) {
 			announces := n.announces(clause) || offers(clause)
 			t.asks = t.asks || isRequest(clause) || isOrder(clause)
@@ -42,13 +42,14 @@ func (n names) toldIn(text string, does func(word string) bool) (list []told) {
 	return list
 }
 
-// strays reports whether a text asks for something, or announces what the plan does, with a particular that the plan does not have:
-// a figure, a day, an id, a name, a number of things, a manner or an addition. “Shall I book it for 12:00?” is no question about a
-// booking for 10:30, and «¿La hago mensual?» none about a yearly one. What the plan has in another form counts as another one, because
-// a second message costs less. The sentence before a question says what it is about: “Sala Sur is free. Shall I book it?”
+// strays reports whether a text asks for something, or announces an act of the plan, with a particular that the plan
+// does not have: a figure, a day, an id, a name, a number of things, a manner or an addition. “Shall I book it for
+// 12:00?” is no question about a booking for 10:30, and «¿La hago mensual?» none about a yearly one. A particular that
+// the plan has in another form counts as another one, because a second message costs less. The sentence before a
+// question names its subject: “Sala Sur is free. Shall I book it?”
 func (n names) strays(text string, does func(word string) bool) bool {
-	before := told{}
-	for _, t := range n.toldIn(text, does) {
+	before := stated{}
+	for _, t := range n.statedIn(text, does) {
 		of := t.asks && n.single() && !hasDigit(t.text)
 		switch text := digits(t.text); {
 		case of && (n.partly(before.text) || n.timesElse(before.words) || n.codesElse(before.text)), (t.asks || t.announces || t.promises) && n.codesElse(t.text):
@@ -126,7 +127,7 @@ func unescaped(text string) string {
 // namesElse reports whether a sentence names somebody or something that the plan does not have: a name of which only a part is sent,
 // or one to, from or with which something is done, or for which it is announced.
 func (n names) namesElse(sentence string, announced bool) bool {
-	if slices.ContainsFunc(codesIn(sentence), func(c string) bool { return n.codes[c] }) { // which says of what it is
+	if slices.ContainsFunc(codesIn(sentence), func(c string) bool { return n.codes[c] }) { // a code of the plan identifies the thing
 		return false
 	}
 	fields := strings.Fields(sentence)
@@ -279,9 +280,9 @@ func digits(text string) string {
 var (
 	codeTokens = lazy.Pattern(`[\pL\d_#-]*\d[\pL\d_#-]*`)
 	measures   = lazy.Pattern(`^\d+-?\pL{1,8}$|^\d{4}-\d\d|^\d+-(?:day|hour|minute|inch|pack|piece|person|year|month)`)
-	// promises matches what will come of something: “will be sent”, «se enviará».
+	// promises matches a verb of a future effect: “will be sent”, «se enviará».
 	promises = lazy.Pattern(`(?i)\b(?:will|would|can|going to|'ll)\s+(?:be|go|get|come|receive|arrive|have)\b|\pL{3,}(?:ará|erá|irá|arán|erán|irán)(?:[^\pL]|$)|\bquedaría`)
-	// harmless are figures that a text may tell beside those of the plan: what something costs, and how long it takes.
+	// harmless are figures that a text may have beside those of the plan: a price, and a duration.
 	harmless = lazy.Pattern(`(?i)[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?(?:€|\$|£|usd\b|eur\b|pen\b|soles\b|dollars\b|euros\b)|\d+[.,]\d\d\b|\d+(?:\s?(?:-|–|to|a|y|and|or|o)\s?\d+)?\s+(?:(?:business|working|calendar)\s)?(?:days?|hours?|minutes?|weeks?|months?|d[ií]as?|horas?|minutos?|semanas?|meses)\b`)
 
 	dotted = lazy.Pattern(`(?i)\b(las?|at|from|desde|hasta)\s+(\d{1,2})\.(\d\d)\b`)
@@ -290,7 +291,7 @@ var (
 	// usual are words of any request, and months, which are compared with their days.
 	usual = lazy.Words(`original payment method methods details information option options yes si confirmation confirmacion
 		january february march april may june july august september october november december enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre`)
-	// generic are words of names that say what something is, and that a document may have in another language.
+	// generic are words of names that name the kind of a thing, and that a document may have in another language.
 	generic = lazy.Words(`sala salon room mesa table habitacion suite hotel calle street avenida avenue plaza square pista court vuelo flight pedido order reserva booking cuenta account doctor doctora clinica clinic tienda store shop tarjeta card`)
 	ofThem  = lazy.Words(`you youd youre you've we i everything all this that it its so not necessary needed possible approved confirmed there any the a an your
 		todo te le les lo la los las es estas esta necesitas necesita tienes tiene confirmas confirma hay no prefieres deseas quieres quiere algo tu su el`)

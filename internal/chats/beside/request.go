@@ -21,13 +21,13 @@ func (n names) goesOn(clause string) bool {
 	return opened(clause, asking(), n.proceeds)
 }
 
-// confirms reports whether a clause says how to confirm, or wants to be told whether to go on or whether all is right.
+// confirms reports whether a clause says how to confirm, or asks the person to say whether to go on or whether all is right.
 func (n names) confirms(clause string) bool {
 	clause = trimLead(clause)
 	return listed(confirmingOrders(), clause) || opened(clause, wishing(), n.proceeds) || opened(clause, checking(), consent.Praises)
 }
 
-// promised reports whether a clause says that what is to be done will be: “and I'll proceed with the exchange”.
+// promised reports whether a clause announces the act for which it asks: “and I'll proceed with the exchange”.
 func (n names) promised(clause string) bool { return opened(clause, promising(), n.proceeds) }
 
 // opened reports whether something holds for the rest of a clause that begins with one of some phrases.
@@ -39,7 +39,7 @@ func opened(clause string, begins []string, holds func(rest string) bool) bool {
 }
 
 var (
-	// asking are the beginnings of a question for what to do.
+	// asking are the beginnings of a question whether to act.
 	asking = sync.OnceValue(func() []string {
 		return []string{
 			"shall i", "shall we", "should i", "should we", "can i", "can we", "may i", "do you want me to", "would you like me to", "want me to", "you want me to", "ok to", "okay to", "is it ok to", "is it okay to", "is it ok if i", "is it okay if i",
@@ -60,7 +60,7 @@ var (
 	checking = sync.OnceValue(func() []string {
 		return append(consent.Products(sayings, []string{"if", "that", "whether"}), consent.Products(decires, []string{"si", "que"})...)
 	})
-	// promising are the beginnings of what will be done.
+	// promising are the beginnings of an announcement.
 	promising = sync.OnceValue(func() []string {
 		return consent.Products([]string{"", "and", "then", "and then", "y", "entonces"}, []string{"ill", "i will", "well", "we will", "im going to", "ill then", "voy a", "vamos a"})
 	})

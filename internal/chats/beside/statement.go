@@ -76,8 +76,8 @@ func addNames(set map[string]bool, text string) {
 // shortest is the length of the shortest word that names something.
 const shortest = 3
 
-// stemOf returns how a word begins, whatever its ending: «reservo» and «reservar» begin with «reser». The star keeps it from
-// being a word.
+// stemOf returns the beginning of a word without its ending: «reservo» and «reservar» begin with «reser». The star keeps
+// it from being a word.
 func stemOf(word string) string {
 	const stem = 5
 	if runes := []rune(word); len(runes) >= stem {
@@ -86,7 +86,7 @@ func stemOf(word string) string {
 	return word
 }
 
-// sends reports whether a word is one of what the plan sends.
+// sends reports whether a word is among the values that the plan sends.
 func (n names) sends(word string) bool { return isNamed(n.sent, word) }
 
 // in reports whether a statement names the plan, or says nothing of its own.
@@ -114,7 +114,7 @@ var meaningless = lazy.Words(`que los las una uno unos unas del por para con mas
 // speaksOfThem reports whether a clause says something of the person: a request to confirm it may mean just that.
 func speaksOfThem(clause string) bool { return has(strings.Fields(clause), them()) }
 
-// announcesElse reports whether a clause says what somebody will do or tell, and that is not what the plan does: «Te cuento un chiste».
+// announcesElse reports whether a clause announces an act or a text of somebody that is not the plan's: «Te cuento un chiste».
 func (n names) announcesElse(clause string, named bool) bool {
 	clause = strings.TrimPrefix(trimLead(clause), "mejor ")
 	own, toYou := owns().FindStringSubmatch(clause), toYous().FindStringSubmatch(clause)

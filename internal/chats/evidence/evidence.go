@@ -1,5 +1,5 @@
-// Package evidence compares the acts that a text claims with what a chat knows: its runs, as they are now, and what its model could
-// read.
+// Package evidence compares the acts that a text claims with the facts of a chat: its runs, as they are now, and the
+// data that its model could read.
 package evidence
 
 import (
@@ -50,20 +50,21 @@ func StillWaits(r plan.Run, at time.Time) bool {
 	return r.Status == plan.Draft && at.Before(r.Plan.ExpiresAt)
 }
 
-// Facts are what the acts of a text are compared with: the runs of a chat, and what its model could read.
+// Facts are compared with the acts of a text: the runs of a chat, and the data that its model could read.
 type Facts struct {
 	Account, ChatID string
 	Named           []string     // ids of runs that the newest messages name
-	Read, Told      []string     // answers of services; what somebody told the model
-	Done            []claim.Call // acts that are in no run: what a client did for a job
+	Read, Told      []string     // answers of services; texts for the model from people
+	Done            []claim.Call // acts that are in no run: a client did them for a job
 	Commands        []claim.Command
 	Machine         bool // a client carries out calls
 	Longer          bool // the chat has older runs, too
 	Message         conversation.Message
 }
 
-// Lacking returns those of some acts that are no facts. What was done since the person's message, or is being done, is compared
-// with each; what was done before, only with those that the message does not ask for, or that the text says were done before.
+// Lacking returns those of some acts that are no facts. Acts that were done since the person's message, or are being
+// done, are compared with each; earlier acts only with those that the message does not ask for, or that the text says
+// were done before.
 func (c Chats) Lacking(ctx context.Context, f Facts, acts []claim.Act) ([]claim.Act, error) {
 	if len(acts) == 0 {
 		return nil, nil
@@ -124,7 +125,7 @@ func neverRan(r plan.Run) bool {
 		!slices.ContainsFunc(r.Steps, func(st plan.StepState) bool { return st.Status != plan.StepPending && st.Status != plan.StepCancelled })
 }
 
-// Add adds a step to a record: as an act, or as what was read.
+// Add adds a step to a record: as an act, or as a read.
 func Add(to *claim.Record, r plan.Run, st plan.StepState) {
 	step, ok := r.Plan.Step(st.StepID)
 	if !ok {

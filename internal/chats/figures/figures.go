@@ -3,7 +3,7 @@
 //
 // Each class is compared in its own way, because a person writes a value otherwise than a service does: 1234.5 is also
 // «1.234,50», 2026-11-21T10:00 is also «el 21 de noviembre, a las 10», and the number of elements of a list is a count.
-// What is compared is the value, never its meaning: a price that stands as a capacity in the source is not found out.
+// The value is compared, never its meaning: a price that stands as a capacity in the source is not found out.
 package figures
 
 import (
@@ -26,7 +26,7 @@ func Missing(text string, counts []int, sources ...string) []string {
 	return Read(counts, sources...).Missing(text)
 }
 
-// Sources are what several texts are compared with.
+// Sources are the texts with which others are compared.
 type Sources struct{ known *record }
 
 // Read reads sources once, for several texts.
@@ -59,11 +59,11 @@ func (f figure) shown(text string) string {
 	return clip.Bytes(text[f.sign:f.end], mostShown)
 }
 
-// record is what stands in the sources.
+// record is the content of the sources.
 type record struct {
 	texts   []string        // of the sources, in lower case
 	said    map[string]bool // figures as they are written, in lower case
-	digits  []string        // those of numbers and identifiers, without what groups them
+	digits  []string        // those of numbers and identifiers, without separators of groups
 	numbers map[string]bool // values
 	within  map[string]bool // numbers that end a part of an identifier, such as 12345 of ORD-12345
 	dates   map[date]bool
@@ -205,8 +205,7 @@ func (r *record) isPartOfAll(f figure) bool {
 	return ok && r.counts[atoi(all)] && atoi(some) <= atoi(all)
 }
 
-// hasNumber compares the value of a number. What stands beside it says what else it may be: an hour, a day, a place in
-// a list, or how many there are.
+// hasNumber compares the value of a number. The words beside it show other readings: an hour, a day, a place in a list, or a count.
 func (r *record) hasNumber(f figure) bool {
 	values := f.values()
 	if f.percent {

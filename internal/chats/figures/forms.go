@@ -75,7 +75,7 @@ func readTime(m []string, f *figure) bool {
 	return true
 }
 
-// readSpaced takes what is written in groups.
+// readSpaced takes digits that are written in groups.
 func readSpaced(_ []string, f *figure) bool {
 	f.class = spaced
 	return true
@@ -121,8 +121,8 @@ func readNumber(_ []string, f *figure) bool {
 	return true
 }
 
-// values returns what a number may be, with its sign and with the word that multiplies it. A letter, such as that of
-// metres, may be another word.
+// values returns the possible values of a number, with its sign and with the word that multiplies it. A letter, such as
+// that of metres, may be another word.
 func (f figure) values() []string {
 	values := valuesOf(f.text)
 	if v, err := strconv.ParseFloat(f.text, 64); err == nil && strings.ContainsAny(f.text, "eE") {

@@ -35,7 +35,7 @@ type figure struct {
 	negative bool
 	cut      bool // it stands for a longer one: AB12…
 	tail     bool // it is the end of a longer one: «terminada en 1332»
-	isHour   bool // what stands beside it says that it may be one
+	isHour   bool // the words beside it say that it may be one
 	isDay    bool
 	scale    int    // zeros that a word after it adds: 6 of «millones»
 	before   string // the words beside it, folded; "" when there is another sign between
@@ -72,8 +72,8 @@ func scan(text string) []figure {
 	return list
 }
 
-// figureAt returns the figure that begins at a place, and how many bytes it has; 0 when none begins there. What only
-// numbers a line, or says that a number follows, is no figure: it has no text.
+// figureAt returns the figure that begins at a place, and how many bytes it has; 0 when none begins there. A number of a
+// line, and a sign that a number follows, are no figures: they have no text.
 func figureAt(text string, at int) (figure, int) {
 	rest := text[at:]
 	if r, _ := utf8.DecodeRuneInString(rest); !isPart(r) || isWithin(text, at, "_") {
@@ -114,8 +114,8 @@ func figureAt(text string, at int) (figure, int) {
 // near returns as much of a text as a figure may have: a pattern is slower the longer its text is.
 func near(text string) string { return text[:min(len(text), longestForm)] }
 
-// plainlyAt returns what needs no pattern to be known at the beginning of a text, because most of a text is of it: a word,
-// which is no figure, or a number that no sign follows.
+// plainlyAt returns the beginning of a text if it is known without a pattern, because most of a text is: a word, which
+// is no figure, or a number that no sign follows.
 func plainlyAt(text string) (figure, int) {
 	if n := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }); n > 0 {
 		if strings.IndexByte(",\"]}\n", text[n]) >= 0 && (text[n] != ',' || !goesOn(text, n+1, "")) {
@@ -174,7 +174,7 @@ func numbering(text string, at int) int {
 
 const currencySigns = "€$£¥"
 
-// beside reads what stands beside a figure.
+// beside reads the text beside a figure.
 func (f *figure) beside(text string, at int) {
 	before, after := strings.TrimRight(text[:at], "*_`. "), strings.TrimLeft(text[f.end:], "*_` \u00a0\u202f")
 	f.percent = strings.HasPrefix(after, "%")
@@ -215,8 +215,8 @@ func (f *figure) readSign(text string, at int) {
 	f.negative, f.sign = true, len(left)
 }
 
-// inContext returns the figures of a text, where one that stands in a range or a list is what the others are:
-// «los días 20, 21 y 22 de noviembre», «10 – 11 h».
+// inContext returns the figures of a text, where one in a range or a list takes the kind of the others: «los días 20, 21
+// y 22 de noviembre», «10 – 11 h».
 func inContext(text string, list []figure) []figure {
 	for i := 1; i < len(list); i++ {
 		a, b := &list[i-1], &list[i]
