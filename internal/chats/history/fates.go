@@ -14,20 +14,20 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// What a model said beside a plan stays in its prompt as its own words, and after it stands what became of the plan. The plan
-// itself reaches the model as data only.
+// A model's text beside a plan stays in its prompt as its own words, and after it stands the outcome of the plan. The
+// plan itself reaches the model as data only.
 
 // mostFates bounds the plans that the texts of a prompt stand beside. Texts beside older plans are left out.
 const mostFates = 20
 
-// saidText is a text of the history, with what the prompt says of it.
+// saidText is a text of the history, with the prompt's line about its plan.
 type saidText struct {
 	conversation.Message
 	fate    fate
 	changed bool // the plan was changed after it
 }
 
-// line returns what the prompt says of a text; "" for nothing.
+// line returns the prompt's line about a text; "" for none.
 func (m saidText) line(tag locale.Tag) string {
 	line := m.fate.line(tag)
 	if m.changed && line != "" {
@@ -36,7 +36,7 @@ func (m saidText) line(tag locale.Tag) string {
 	return line
 }
 
-// fate is what became of a plan; "": the text stands beside none.
+// fate is the outcome of a plan; "": the text stands beside none.
 type fate string
 
 // The fates. Those that are no status of a run say who ended it, and that it is not here.
@@ -49,10 +49,10 @@ const (
 	fateCopied    fate = "copied" // it is of the chat from which this one branched off
 )
 
-// settled reports whether the fate does not change any more.
+// resolved reports whether the fate does not change any more.
 func (f fate) resolved() bool { return f != fateActive && f != fate(plan.Draft) }
 
-// line returns what the prompt says of a plan with the fate; "" for nothing.
+// line returns the prompt's line about a plan with the fate; "" for none.
 func (f fate) line(tag locale.Tag) string {
 	if f == "" {
 		return ""
@@ -60,7 +60,7 @@ func (f fate) line(tag locale.Tag) string {
 	return locale.Text(tag, "prompt.beside."+string(f))
 }
 
-// fateOf returns what became of a run.
+// fateOf returns the fate of a run.
 func fateOf(r plan.Run, at time.Time) fate {
 	switch {
 	case r.Withdrawn != nil:
@@ -128,7 +128,7 @@ func changedAfter(text conversation.Message, messages []conversation.Message) bo
 	return cards > 1
 }
 
-// readFate reads what became of a run. Only a draft and a run that was cancelled need more than their status.
+// readFate reads the fate of a run. Only a draft and a run that was cancelled need more than their status.
 func (r Reader) readFate(ctx context.Context, account, id string) (fate, error) {
 	status, err := r.Runs.Status(ctx, account, id)
 	of := plan.Run{Status: status}

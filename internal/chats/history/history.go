@@ -1,5 +1,5 @@
-// Package history reads a chat for the prompt of its next answer: the newest texts, the runs, what was read for earlier answers, the
-// summary of the rest, and what became of each plan.
+// Package history reads a chat for the prompt of its next answer: the newest texts, the runs, the reads of earlier
+// answers, the summary of the rest, and the outcome of each plan.
 package history
 
 import (
@@ -84,9 +84,9 @@ type Older struct {
 	Messages []llm.Message
 }
 
-// Load returns the newest messages of the chat that fit, ending with the current one, and
-// its newest runs. Plans and runs reach the model as data and not as the assistant's text,
-// because the model would imitate such text. What it said beside a plan is its own text.
+// Load returns the newest messages of the chat that fit, ending with the current one, and its newest runs. Plans and
+// runs reach the model as data and not as the assistant's text, because the model would imitate such text. Its text
+// beside a plan is its own.
 func (r Reader) Load(ctx context.Context, of Of) (Past, error) {
 	messages, older, err := r.Pages(ctx, conversation.Key{Account: of.Account, ChatID: of.Chat.ID})
 	if err != nil {
@@ -132,8 +132,7 @@ func (h *Past) textsBefore(message conversation.Message, messages []conversation
 	return texts, messages
 }
 
-// write writes the texts and the message to answer as the prompt has them. What we say of a text stands after it, as the
-// system's.
+// write writes the texts and the message to answer as the prompt has them. Our lines about a text stand after it, as the system's.
 func (h *Past) write(tag locale.Tag, said []saidText, message conversation.Message) {
 	for _, m := range said {
 		h.Texts = append(h.Texts, llm.Message{Role: roleOf(m.Message), Content: m.Content})
@@ -158,7 +157,7 @@ func (h *Past) addReads(messages []conversation.Message, message conversation.Me
 		}
 		h.ReadFrom = append(h.ReadFrom, m.ReadFrom...)
 		for _, s := range slices.Backward(m.Sources) {
-			concluded := m.Kind == conversation.KindConclusion // its text has what the services of its run answered
+			concluded := m.Kind == conversation.KindConclusion // its text has the answers of the services of its run
 			if s.Answer == "" && s.AnswerHash == "" && !concluded {
 				continue
 			}
@@ -243,8 +242,9 @@ func (r Reader) Pages(ctx context.Context, k conversation.Key) (list []conversat
 	return list, cursor != "", nil
 }
 
-// olderPart returns what a turn has to summarise; nothing until the history has grown by summaryKeeps exchanges, so that a
-// summary that failed is not tried at every turn. said is the history, the oldest first, without the message to answer.
+// olderPart returns the messages that a turn has to summarise; none until the history has grown by summaryKeeps
+// exchanges, so that a summary that failed is not tried at every turn. said is the history, the oldest first, without
+// the message to answer.
 func olderPart(tag locale.Tag, said []saidText) Older {
 	var begins []int // of the exchanges
 	for i, m := range said {

@@ -8,7 +8,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// Refused is what a person refused, in the words that there are for it.
+// Refused is a draft that a person refused, as texts.
 type Refused struct {
 	Asked string   // the message that it was proposed for
 	Words []string // its goal, its titles, its values
@@ -145,11 +145,11 @@ did
 do you
 have you
 `)
-	// quitting words end something, unless they name what was refused: «anula la reserva».
+	// quitting words end something, unless they name the refused draft: «anula la reserva».
 	quitting = lazy.Words(`
 deja deje dejad dejar olvida olvidate olvide olvidemos cancela cancele anula anule borra quita para parad descarta evita odio detesto harto harta
 stop quit forget drop cancel skip avoid hate undo`)
-	// telling words begin a wish for words only, unless they name what was refused.
+	// telling words begin a wish for words only, unless they name the refused draft.
 	telling = lazy.Words(`
 explica explicame explicarme explicar explicas explique cuenta cuentame contarme contar cuentas dime decirme decir dices di diga digame muestra muestrame mostrarme mostrar
 muestras ensename ensenarme describe describeme describir resume resumeme resumir recuerdame recordarme recuerdas aclara aclarame aclararme saber sabes entender entiendo entiendes ver veo
@@ -167,7 +167,7 @@ muchas gracias por
 thanks for
 thank you for
 `)
-	// common words say nothing of what is asked for.
+	// common words say nothing about the subject of a request.
 	common = lazy.Words(`
 	que el la los las lo un una uno unos unas de del al a y o e u en con por para mas muy pero este esta esto estos estas ese esa eso esos esas me te se le les nos mi su ya si es
 	ahora hoy manana luego despues pronto quiero quiera queria quisiera gustaria puedes puede puedo podrias podria podemos favor porfa porfavor gracias hola oye anda venga vale ok okay
@@ -243,7 +243,7 @@ func personally(text string) bool {
 // openings may stand before a question or a request.
 var openings = lazy.Words(`y pero oye hola bueno vale ok okay entonces pues por favor perdona and but hey hi hello so well sorry`)
 
-// withoutCourtesy drops what stands before a question or a request.
+// withoutCourtesy drops the words before a question or a request.
 func withoutCourtesy(text string) string {
 	for {
 		word, rest, more := strings.Cut(text, " ")

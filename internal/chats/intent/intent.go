@@ -48,7 +48,7 @@ func (i Intent) Agrees() bool { return i == Assent || i == Confirm }
 // Refuses reports whether the intent is a no, bare or not, or a stop.
 func (i Intent) Refuses() bool { return i == Refusal || i == Cancel || i == Stop }
 
-// Named reports whether the message is about a plan or a run, whatever the last message is.
+// Named reports whether the message is about a plan or a run, independent of the last message.
 // Without a plan or a run it gets a notice, unless it answers a text; a bare yes or no goes to the model.
 func (i Intent) Named() bool { return i == Confirm || i == Cancel || i == Stop }
 

@@ -1,6 +1,6 @@
-// Package proposal turns the calls that a model, or a person, wants into a plan: each call is bound to an operation of the
-// catalogue, fits its schema, is denied by no rule, and stands in the form that is shown and sent. It owns the arguments of
-// proposals, what is wrong with them, and their revision. It stores nothing and sends nothing.
+// Package proposal turns the calls that a model, or a person, wants into a plan: each call is bound to an operation of
+// the catalogue, fits its schema, is denied by no rule, and stands in the form that is shown and sent. It owns the
+// arguments of proposals, their errors, and their revision. It stores nothing and sends nothing.
 package proposal
 
 import (

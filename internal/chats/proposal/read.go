@@ -9,7 +9,7 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// maxAbout bounds what a plan keeps of the text of a service about an operation, in characters.
+// maxAbout bounds a service's text about an operation in a plan, in characters.
 const maxAbout = 400
 
 // Read binds a call that is to be made without a confirmation, as Draft binds a step. The Ask of its step says that a rule wants one.

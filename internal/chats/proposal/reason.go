@@ -8,7 +8,7 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// reason says in one line, for a person, what is wrong with a proposal.
+// reason returns the errors of a proposal in one line, for a person.
 func reason(wrong []fault.Field) locale.Phrase {
 	const most = 3
 	all := locale.Joined{Between: "; "}
@@ -25,8 +25,8 @@ func reason(wrong []fault.Field) locale.Phrase {
 	return all
 }
 
-// wrongPhrase is a fault of a proposal as a sentence for the user: its reason, or what its type says where its own text, which is
-// English and for a model, cannot be used.
+// wrongPhrase is an error of a proposal as a sentence for the user: its reason, or a sentence for its type where its own
+// text, which is English and for a model, cannot be used.
 type wrongPhrase fault.Field
 
 // In returns the sentence in a language.

@@ -14,7 +14,7 @@ import (
 
 // Asked is a read that the model asks for in one reply.
 type Asked struct {
-	At     int // its place among the calls of the reply
+	At     int // its position among the calls of the reply
 	Call   plan.Call
 	asked  json.RawMessage // the call as it stands in a source
 	sum    string
@@ -36,7 +36,7 @@ type arguments struct {
 // Keys are the arguments of the tool look.
 var Keys = []string{"mcp_id", "method", "path", "query", "headers", "tool", "arguments"}
 
-// check adds what does not belong to what is read to the errors: a tool has arguments, and a path has a query.
+// check adds arguments that do not belong together to the errors: a tool has arguments, and a path has a query.
 func (a arguments) check(wrong []fault.Field) []fault.Field {
 	where, why := "", ""
 	switch {
@@ -56,7 +56,7 @@ func (a arguments) check(wrong []fault.Field) []fault.Field {
 	return append(wrong, fault.Field{Loc: []any{where}, Msg: why, Type: "value_error"})
 }
 
-// call returns the call that they ask for. What is empty is absent.
+// call returns the call that they ask for. Empty arguments are absent.
 func (a arguments) call() plan.Call {
 	some := func(value json.RawMessage) json.RawMessage {
 		if toolcall.Empty(value) {
@@ -88,9 +88,9 @@ func recordOf(c plan.Call) record {
 	return record{Body: c.Body, Headers: c.Headers, MCPID: c.MCPID, Method: c.Method, Path: c.Path, Query: c.Query, Tool: c.Tool}
 }
 
-// Again makes a read of an earlier answer once more: its call as it stands in a source. It returns the answer as a model reads it. The
-// service's setting and the rules decide as they do for a turn. It returns what is wrong with a call that is no longer to be made, or
-// whose answer is no success.
+// Again makes a read of an earlier answer once more: its call as it stands in a source. It returns the answer as a model
+// reads it. The service's setting and the rules decide as they do for a turn. It returns the errors of a call that is no
+// longer to be made, or whose answer is no success.
 func (s *Set) Again(ctx context.Context, call json.RawMessage) (seen plan.ReadAnswer, answer string, wrong []fault.Field, err error) {
 	var of plan.Call
 	if err := json.Unmarshal(call, &of); err != nil {
@@ -110,7 +110,8 @@ func (s *Set) Again(ctx context.Context, call json.RawMessage) (seen plan.ReadAn
 	return seen, readable(seen.Result.Answer(bound.Step.Method)), nil, nil
 }
 
-// Parse reads the arguments of a call of the tool look, binds them to an operation and checks them. at is the place of the call in its reply.
+// Parse reads the arguments of a call of the tool look, binds them to an operation and checks them. at is the position
+// of the call in its reply.
 func (s *Set) Parse(ctx context.Context, at int, raw json.RawMessage) (a Asked, wrong []fault.Field, err error) {
 	var in arguments
 	if wrong = in.check(toolcall.Decode(raw, &in, Keys, "mcp_id")); len(wrong) > 0 {

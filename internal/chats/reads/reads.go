@@ -1,5 +1,5 @@
-// Package reads makes the read-only calls of a model: it says which may be made at once, makes them, and keeps what the model
-// sees of the answers. A turn, or a job, holds one Set.
+// Package reads makes the read-only calls of a model: it decides which may be made at once, makes them, and keeps the
+// part of the answers that the model sees. A turn, or a job, holds one Set.
 package reads
 
 import (
@@ -128,8 +128,8 @@ func (s *Set) From() (list []string) {
 	return list
 }
 
-// Answers returns what the model has read, the newest first: of this turn or job whole, of earlier turns as it stands in the
-// prompt.
+// Answers returns the answers that the model has read, the newest first: of this turn or job whole, of earlier turns as
+// they stand in the prompt.
 func (s *Set) Answers() []plan.Answered {
 	var list []plan.Answered
 	for _, b := range s.Before {
@@ -179,7 +179,7 @@ func (all Results) Of(p plan.Plan) (map[string]ref.Result, error) {
 	return read, nil
 }
 
-// sumOf returns what two steps with the same call have in common.
+// sumOf returns a digest that steps with the same call share.
 func sumOf(s plan.Step) (string, error) {
 	return jcs.Sum(s.Call())
 }
@@ -215,8 +215,8 @@ func serverOf(listed []tool.Listed, mcpID string) tool.Server {
 	return tool.Server{ID: mcpID}
 }
 
-// asks reports whether a read has to be proposed: its server is not to be read by a turn, a rule asks, or it would
-// carry what the model read of services in other trust zones.
+// asks reports whether a read has to be proposed: its server is not to be read by a turn, a rule asks, or it would carry
+// data of services in other trust zones.
 func (s *Set) asks(a Asked) bool {
 	step := a.call.Step
 	entry := tool.Entry{Name: step.Tool, Method: step.Method, Fingerprint: a.call.Binding.Fingerprint}
@@ -341,7 +341,7 @@ func (s *Set) make(ctx context.Context, a Asked) (r read, err error) {
 	return r, nil
 }
 
-// unsent says to the model that a read was not sent, because what asks for it ended.
+// unsent returns the tool result of a read that was not sent, because its turn or job ended.
 func (s *Set) unsent(ctx context.Context) string {
 	if errors.Is(context.Cause(ctx), s.Stopped) {
 		return "a person stopped this; nothing was sent"

@@ -18,7 +18,7 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// What the model reads of an answer.
+// The part of an answer that the model reads.
 
 // Bounds of an answer in the prompt.
 const (
@@ -29,7 +29,7 @@ const (
 	calledBytes  = 512 // of the address that was read
 )
 
-// readable returns an answer without secrets: a text without the quotes of JSON, and without what cannot be shown.
+// readable returns an answer without secrets: a text without the quotes of JSON, and without characters that cannot be shown.
 func readable(body []byte) string {
 	text := string(body)
 	var plain string
@@ -76,7 +76,7 @@ func Break(lines []string) []string {
 	return short
 }
 
-// shorten sets what the model reads of an answer.
+// shorten sets the part of an answer that the model reads.
 func (r *read) shorten(tag locale.Tag) {
 	if r.lines == nil {
 		return
@@ -91,7 +91,7 @@ func omitted(tag locale.Tag, lines int, id string) string {
 	return locale.Text(tag, "prompt.omitted", "count", strconv.Itoa(lines), "id", id)
 }
 
-// excerpt returns what the model reads of an answer, at most so many tokens as it is sent, and whether it is not all of it.
+// excerpt returns the part of an answer that the model reads, at most so many tokens as it is sent, and whether it is not all of it.
 func excerpt(lines []string, tokens int, omitted func(lines int) string) (text string, cut bool) {
 	if text = strings.Join(lines, "\n"); sent(text) <= tokens {
 		return text, false
