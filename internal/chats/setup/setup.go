@@ -1,4 +1,4 @@
-// Package setup defines what an account has set, as far as a turn needs it. A turn reads it as one value.
+// Package setup defines the settings of an account, as far as a turn needs them. A turn reads them as one value.
 package setup
 
 import (
@@ -9,7 +9,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Of names the turn's part of what an account has set.
+// Of identifies the settings of an account that a turn reads.
 type Of struct {
 	Account   string
 	ProjectID string // of the chat; "": it has none
@@ -18,7 +18,7 @@ type Of struct {
 	Agent     string // that the chat chose; "": none
 }
 
-// Setup is what an account has set. Turns share it: nobody changes it.
+// Setup is the settings of an account. Turns share it: nobody changes it.
 type Setup struct {
 	AI      eligibility.Settings
 	Project conversation.Project // of the chat; a deleted project has only its ID, and allows no server

@@ -90,7 +90,7 @@ func isObject(text string) bool {
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }
 
-// withoutEmptyObject drops an empty object before or after another one. Some servers send it in the place of arguments that
+// withoutEmptyObject drops an empty object before or after another one. Some servers send it before the arguments that
 // are still to come.
 func withoutEmptyObject(text string) string {
 	if rest := strings.TrimSpace(strings.TrimPrefix(text, "{}")); strings.HasPrefix(rest, "{") {
@@ -102,8 +102,7 @@ func withoutEmptyObject(text string) string {
 	return text
 }
 
-// firstObject returns the text from the first { to the } that closes it, outside
-// of strings, and what follows.
+// firstObject returns the text from the first { to the } that closes it, outside of strings, and the rest.
 func firstObject(text string) (object, rest string, ok bool) {
 	from := strings.IndexByte(text, '{')
 	if from < 0 {

@@ -17,8 +17,8 @@ const (
 	Refused = "refused" // a person refused the plan
 )
 
-// Error returns a tool result with one error. With a location the model is asked to mend that and to call again;
-// without one the error says itself what to do.
+// Error returns a tool result with one error. With a location the model is asked to mend that and to call again; without
+// one the error itself names the next step.
 func Error(where, what string) string {
 	if where == "" {
 		return Encode(map[string]string{"error": what})

@@ -1,9 +1,9 @@
-// Package window fits a conversation into the context window of a model: it drops the oldest parts, and says so when even
-// what must stay is too large. It knows nothing of chats, so a turn and a longer loop use it alike.
+// Package window fits a conversation into the context window of a model: it drops the oldest parts, and says so when
+// even the mandatory parts are too large. It knows nothing of chats, so a turn and a longer loop use it alike.
 //
-// Invariants: Fit never drops the system messages that begin a request, the first message of the person, the message that
-// is answered (with the system messages directly before it), or a call without all of its results. A call and its results
-// stay or go together. What stays keeps its order.
+// Invariants: Fit never drops the system messages that begin a request, the first message of the person, the message
+// that is answered (with the system messages directly before it), or a call without all of its results. A call and its
+// results stay or go together. Kept messages keep their order.
 package window
 
 import (
@@ -13,8 +13,8 @@ import (
 )
 
 // Fit returns the messages of a request that fit into a window of so many tokens, together with the longest answer. It
-// drops what was said before the message at index answered first, the oldest exchange first, then the rounds after it, the
-// oldest first. It reports false, and returns only what must stay, when that alone is too large.
+// drops the messages before index answered first, the oldest exchange first, then the rounds after it, the oldest first.
+// It reports false, and returns only the mandatory messages, when these alone are too large.
 func Fit(r llm.Request, tokens, answered int) ([]llm.Message, bool) {
 	room := tokens - r.MaxTokens
 	if room >= r.MostTokens() {
@@ -42,7 +42,7 @@ type part struct {
 	stays    bool
 }
 
-// partsOf cuts a conversation into its parts: what begins it, exchanges, the message that is answered, and rounds.
+// partsOf cuts a conversation into its parts: the beginning, exchanges, the message that is answered, and rounds.
 func partsOf(all []llm.Message, answered int) []part {
 	begin := 0
 	for begin < len(all) && all[begin].Role == llm.System {
