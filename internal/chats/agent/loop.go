@@ -99,7 +99,7 @@ func ToolNames() []string {
 	})
 }
 
-// looksOnly are the tools of an agent that proposes nothing.
+// readsOnly are the tools of an agent that proposes nothing.
 var readsOnly = []string{"look", "read_result", "search_tools", "ask_person"}
 
 // MayUse reports whether the agent has a tool.

@@ -7,7 +7,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// act is what is done to a thing.
+// act is an act on a thing.
 type act string
 
 // The acts. To make a file, to overwrite it and to edit it are one, because each gives it its content.
@@ -25,8 +25,8 @@ func actOf(d Deed) act {
 	return act(d.Kind)
 }
 
-// actOfTool returns what a tool does, by its name: write_files, str_replace, runCommand. It is "" if a word of the name says something
-// else, too: move_file, deploy_site.
+// actOfTool returns the act of a tool by its name: write_files, str_replace, runCommand. It is "" if a word of the name
+// says something else, too: move_file, deploy_site.
 func actOfTool(tool string) act {
 	words := toolWords().FindAllString(tool, -1)
 	for i := range words {
@@ -52,10 +52,10 @@ var (
 	changeWords  = lazy.Words(`write create make edit update replace patch apply save overwrite insert append find search and str in to`)
 )
 
-// settles reports whether what a tool did to a thing makes good what was not done. What a person or a rule refused is good only if
-// the same tool did the same: another tool may do less. What failed, or was asked of a tool that there is not, is good if the same
-// was done by any.
-func (f Refusal) settles(tool string, did act, name string) bool {
+// resolves reports whether an act of a tool on a thing makes a refusal good. A refusal of a person or a rule is made
+// good only by the same act of the same tool, because another tool may do less. A failure, or a call of an unknown tool,
+// is made good by the same act of any tool.
+func (f Refusal) resolves(tool string, did act, name string) bool {
 	if f.Kind == DeedCall {
 		same := did != actRead && f.Tool == tool && (f.What == listed(tool) || f.What == listed(tool+" "+name))
 		return same || did != "" && actOfTool(f.Tool) == did && f.What == listed(f.Tool+" "+name)
@@ -64,7 +64,7 @@ func (f Refusal) settles(tool string, did act, name string) bool {
 	return again && actOf(Deed{Kind: f.Kind, Deleted: f.Deleted}) == did && f.What == listed(name)
 }
 
-// done takes back what was refused or failed before, and was done now.
+// done removes earlier refusals and failures of an act that was done now.
 func (r *Record) done(tool string, did act, name string) {
-	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.settles(tool, did, name) })
+	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.resolves(tool, did, name) })
 }

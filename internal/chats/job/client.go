@@ -15,18 +15,18 @@ import (
 // the calls of a round, as it waits for a plan. So this program runs nothing there, and a model can work on the files of
 // a person who is at a terminal.
 
-// Bounds of the tools of a client, and of what it answers.
+// Bounds of the tools of a client, and of its answers.
 const (
 	MostTools     = 20
 	maxToolText   = 2_000    // bytes of a description
 	maxSchema     = 4 << 10  // bytes
-	MaxContext    = 24 << 10 // bytes of what a client tells about its machine
+	MaxContext    = 24 << 10 // bytes of a client's description of its machine
 	maxArguments  = 64 << 10 // bytes of the arguments of the calls of a round
 	maxResult     = 16 << 10 // bytes of the answer to a call
 	maxResults    = 64 << 10 // bytes of the answers to the calls of a round
 	clientTime    = time.Hour
 	ClientSilence = 90 * time.Second // of a client that said that it is there
-	MachineZone   = "machine"        // what was read on the client's machine, beside the services that a model has read
+	MachineZone   = "machine"        // reads on the client's machine, beside the services that a model has read
 )
 
 // Tool is a tool of the client.
@@ -39,20 +39,20 @@ type Tool struct {
 
 // OpenCall is a call that the client has to answer.
 type OpenCall struct {
-	ID        string `json:"call_id"` // its round and its place: 3.0
+	ID        string `json:"call_id"` // its round and its index: 3.0
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"` // as the model wrote them
 }
 
-// ToolResult is the client's answer to a call: what the model reads, and what the call came to. A client that does not tell that
-// is believed to have done what it was asked for.
+// ToolResult is the client's answer to a call: the text for the model, and the deeds of the call. A client that does not
+// report deeds is believed to have done the call.
 type ToolResult struct {
 	ID     string `json:"call_id"`
 	Output string `json:"output" doc:"for the model"`
 	Did    []Deed `json:"did,omitempty" maxItems:"100" doc:"what it came to, for the record of the job"`
 }
 
-// The failures of what a client answers.
+// The errors of a client's answers.
 var (
 	ErrNoCalls   = fault.New(fault.Conflict, "job.no_call") // it does not wait for these calls
 	ErrAnother   = fault.New(fault.Forbidden, "job.of_another")
@@ -119,11 +119,11 @@ func (j Job) OpenCalls() (list []OpenCall) {
 	return list
 }
 
-func hasResult(told []ToolResult, id string) bool {
-	return slices.ContainsFunc(told, func(t ToolResult) bool { return t.ID == id })
+func hasResult(results []ToolResult, id string) bool {
+	return slices.ContainsFunc(results, func(t ToolResult) bool { return t.ID == id })
 }
 
-// Watch is when a client is looked for, and when the only process began that hears clients; zero: there may be others.
+// Watch is when a client is checked, and when the only process began that hears clients; zero: there may be others.
 type Watch struct{ Now, Began time.Time }
 
 // ClientGone reports whether the client of a job did not answer in time, or is silent.
@@ -170,25 +170,25 @@ func (s *Service) here(ctx context.Context, account, user, id string) (Job, erro
 	return j, err
 }
 
-// Tell gives a job its client's answers to some of its open calls, or to all. Without answers it says that the client is there: one that
-// said so is gone when it does not say so, or answer, for 90 seconds. Repeated with the same calls it changes nothing. What
-// a client did while the job ended is still noted in its record. It returns ErrNotFound, ErrEnded, ErrAnother for another
-// person than who started the job, ErrNoCalls and ErrTold.
-func (s *Service) Tell(ctx context.Context, account, user, id string, told []ToolResult) (Job, error) {
-	if wrong := checkResult(told); len(wrong) > 0 {
+// Tell gives a job its client's answers to some of its open calls, or to all. Without answers it is a heartbeat: a
+// client that sent one is gone when it sends neither another nor an answer for 90 seconds. Repeated with the same calls
+// it changes nothing. Deeds of a client while the job ended are still added to its record. It returns ErrNotFound,
+// ErrEnded, ErrAnother for another person than who started the job, ErrNoCalls and ErrHasResult.
+func (s *Service) Tell(ctx context.Context, account, user, id string, results []ToolResult) (Job, error) {
+	if wrong := checkResult(results); len(wrong) > 0 {
 		return Job{}, ErrHasResult.At(wrong...)
 	}
-	if len(told) == 0 {
+	if len(results) == 0 {
 		return s.here(ctx, account, user, id)
 	}
 	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
-		fresh := slices.DeleteFunc(slices.Clone(told), func(t ToolResult) bool { return hasResult(j.Results, t.ID) })
+		fresh := slices.DeleteFunc(slices.Clone(results), func(t ToolResult) bool { return hasResult(j.Results, t.ID) })
 		switch {
 		case j.User != user:
 			return nil, ErrAnother
 		case j.Status.Terminal() && (len(fresh) == 0 || !j.isOpen(fresh)):
 			return nil, ErrEnded.With("status", string(j.Status))
-		case len(j.Open) == 0 || !j.isOpen(told):
+		case len(j.Open) == 0 || !j.isOpen(results):
 			return nil, ErrNoCalls
 		case len(fresh) == 0:
 			return nil, nil
@@ -205,7 +205,7 @@ func (s *Service) Tell(ctx context.Context, account, user, id string, told []Too
 	return j, err
 }
 
-// take adds the answers to some calls, and what they came to.
+// take adds the answers to some calls, and their deeds.
 func (j *Job) take(at time.Time, all, fresh []ToolResult) ([]Event, error) {
 	if j.Results, j.Waited = all, at; !j.Seen.IsZero() {
 		j.Seen = at
@@ -223,21 +223,21 @@ func (j *Job) take(at time.Time, all, fresh []ToolResult) ([]Event, error) {
 	return []Event{e}, err
 }
 
-// checkTold returns every problem of the answers of one request.
-func checkResult(told []ToolResult) (wrong []fault.Field) {
-	for i, t := range told {
+// checkResult returns every problem of the answers of one request.
+func checkResult(results []ToolResult) (wrong []fault.Field) {
+	for i, t := range results {
 		if len(t.Output) > maxResult {
 			wrong = append(wrong, fault.Field{Loc: []any{"body", "results", i, "output"}, Type: "string_too_long"})
 		}
 		wrong = append(wrong, checkDeeds(t.Did, "body", "results", i)...)
 	}
-	return append(wrong, checkRoom(told)...)
+	return append(wrong, checkRoom(results)...)
 }
 
 // checkRoom returns the problem of the answers of a round that are too long together.
-func checkRoom(told []ToolResult) []fault.Field {
+func checkRoom(results []ToolResult) []fault.Field {
 	outputs, deeds := 0, 0
-	for _, t := range told {
+	for _, t := range results {
 		outputs, deeds = outputs+len(t.Output), deeds+sizeOf(t.Did)
 	}
 	if outputs > maxResults || deeds > maxResults {
@@ -247,13 +247,13 @@ func checkRoom(told []ToolResult) []fault.Field {
 }
 
 // isOpen reports whether each answer is to another of the job's calls.
-func (j Job) isOpen(told []ToolResult) bool {
+func (j Job) isOpen(results []ToolResult) bool {
 	seen := map[string]bool{}
-	for _, t := range told {
+	for _, t := range results {
 		if seen[t.ID] || !slices.ContainsFunc(j.Open, func(c OpenCall) bool { return c.ID == t.ID }) {
 			return false
 		}
 		seen[t.ID] = true
 	}
-	return len(told) > 0
+	return len(results) > 0
 }

@@ -1,15 +1,15 @@
-// Package job owns the work of an agent that takes longer than a turn: its states, its rounds, and what starts, stops,
-// wakes and repairs it.
+// Package job owns the work of an agent that takes longer than a turn: its states, its rounds, and how it is started,
+// stopped, woken and repaired.
 //
-// A job is a prompt for an agent. It works in rounds. A round is one call of a model, and what becomes of the tool calls
+// A job is a prompt for an agent. It works in rounds. A round is one call of a model, and the results of the tool calls
 // in its answer. Package turn makes a round; the state machine AgentJob asks it for one after the other. A plan that a
 // round proposes is a draft as any other. The job waits until the plan ended, and its outcome is the result of the call.
 // A question waits for the next message of a person in the same way.
 //
 // Invariants: a round is stored before its model is called, and its answer is stored before anything is done with it. So
-// a round that was killed is asked again, and no round is answered twice. What a lost call may have cost counts as spent.
-// A job ends once, and its last message stands in its chat. One execution makes the rounds of a job. Others ask it to
-// stop, or answer its question. Every write has the condition that the version is the one that was read.
+// a round that was killed is asked again, and no round is answered twice. The possible cost of a lost call counts as
+// spent. A job ends once, and its last message stands in its chat. One execution makes the rounds of a job. Others ask
+// it to stop, or answer its question. Every write has the condition that the version is the one that was read.
 package job
 
 import (
@@ -42,7 +42,7 @@ func (s Status) Terminal() bool { return s == Success || s == Partial || s == Fa
 // Next says how the execution of a job goes on.
 type Next string
 
-// What follows a step of a job.
+// The steps that may follow a step of a job.
 const (
 	NextRound Next = "round"
 	NextWait  Next = "wait"  // until its plan ended, or its question was answered
@@ -55,8 +55,8 @@ const (
 const MostRefused = 5
 
 // Graceful reports whether the model of a job that is ended for a reason is asked for a last text. It is not asked after
-// a person stopped the job or refused its plans, because they want no more of it, nor when it may not be asked at all. When the client is
-// gone it does not know what was done.
+// a person stopped the job or refused its plans, because they want no more of it, nor when it may not be asked at all.
+// When the client is gone the model does not know which calls were done.
 func Graceful(r conversation.StopReason) bool {
 	switch r {
 	case "", conversation.StopPerson, conversation.StopRefused, conversation.StopBlocked, conversation.StopClient:
@@ -83,13 +83,13 @@ type Job struct {
 	Locale    string     `json:"locale"`
 	TraceID   string     `json:"trace_id,omitempty"`
 	DryRun    bool       `json:"dry_run,omitempty"` // nothing is proposed
-	Cache     bool       `json:"cache,omitempty"`   // its model is not asked again what it answered before
+	Cache     bool       `json:"cache,omitempty"`   // repeated calls of its model are answered from the cache
 	Tools     []Tool     `json:"tools,omitempty"`   // of its client
-	Context   string     `json:"context,omitempty"` // what its client tells about its machine; for the model
+	Context   string     `json:"context,omitempty"` // its client's description of its machine; for the model
 
 	Status     Status                  `json:"status"`
 	StopReason conversation.StopReason `json:"stop_reason,omitempty"`
-	Why        string                  `json:"why,omitempty"`    // what a person reads of a block: its cause, and what to do
+	Why        string                  `json:"why,omitempty"`    // of a block, for a person: its cause, and the next step
 	StopAt     time.Time               `json:"stop_at,omitzero"` // when a person asked it to stop
 
 	CreatedAt time.Time `json:"created_at"`
@@ -101,7 +101,7 @@ type Job struct {
 	Worked   time.Duration `json:"worked"`             // of all rounds, nanoseconds; waits do not count
 	Reads    int           `json:"looks"`              // how many were made
 	Events   int           `json:"events"`             // how many were written
-	Micros   int64         `json:"micros"`             // spent, with what lost calls may have cost; millionths of a US dollar
+	Micros   int64         `json:"micros"`             // spent, with the possible cost of lost calls; millionths of a US dollar
 	Lost     int           `json:"lost,omitempty"`     // calls whose answers were lost
 	RunID    string        `json:"run_id,omitempty"`   // the plan that it waits for
 	Refused  int           `json:"refused,omitempty"`  // plans that a person refused since they confirmed one
@@ -114,24 +114,23 @@ type Job struct {
 	Seen     time.Time     `json:"seen,omitzero"`      // when its client was there last; zero: it never said so
 	Absent   bool          `json:"absent,omitempty"`   // it waits until its client says that it is there
 	Results  []ToolResult  `json:"told,omitempty"`     // the answers so far, until the next round has them
-	Record   Record        `json:"record,omitzero"`    // of what was done for it
+	Record   Record        `json:"record,omitzero"`    // of the deeds that were done for it
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
 	Notes   []conversation.Note   `json:"notes,omitempty"`   // of Output, or of Question while it is asked
 	Options []conversation.Option `json:"options,omitempty"` // of the question
-	Denied  []conversation.Note   `json:"denied,omitempty"`  // what rules denied to its agent, and what made room for its changes, for its last message
+	Denied  []conversation.Note   `json:"denied,omitempty"`  // the rule denials of its agent, and the data removed to make room for its changes, for its last message
 
 	Changes Changes  `json:"changes,omitzero"`       // of files
 	Next    *Changes `json:"next_changes,omitempty"` // its changes when the plan is there that the round proposes
 
-	DueAt   time.Time `json:"-"` // when the sweep looks at it
-	Listed  bool      `json:"-"` // its stored row stands in the list of what waits; the store sets it
+	DueAt   time.Time `json:"-"` // when the sweep checks it
+	Listed  bool      `json:"-"` // its stored row stands in the list of waiting jobs; the store sets it
 	Version int64     `json:"-"`
 }
 
-// Changes are what a job changed of the files of its project or chat. Each is a change set, see files.Workspace; "" is
-// none.
+// Changes are a job's changes of the files of its project or chat. Each is a change set, see files.Workspace; "" is none.
 type Changes struct {
 	Round    int    `json:"round,omitempty"`    // that proposes; of Next
 	Set      string `json:"set,omitempty"`      // that was not applied
@@ -145,8 +144,8 @@ func (j Job) WaitsForPerson() bool {
 	return j.Status == Waiting && j.StopAt.IsZero() && j.Reply == "" && len(j.Open) == 0 && !j.Absent
 }
 
-// Awaits reports whether the agent of a job will hear what came of a run, and go on. A plan that a round proposed before
-// it was stored as such is found by that round.
+// Awaits reports whether the agent of a job will get the outcome of a run as a tool result, and go on. A plan that a
+// round proposed before it was stored as such is found by that round.
 func (j Job) Awaits(runID string) bool {
 	if j.Status.Terminal() || j.StopReason != "" || !j.StopAt.IsZero() {
 		return false
@@ -157,13 +156,13 @@ func (j Job) Awaits(runID string) bool {
 // AsksPerson reports whether a job waits for the answer to a question.
 func (j Job) AsksPerson() bool { return j.WaitsForPerson() && j.Question != "" }
 
-// Round is one call of a model, and what became of the tool calls in its answer.
+// Round is one call of a model, and the results of the tool calls in its answer.
 type Round struct {
 	N       int       `json:"n"`       // from 1
 	Attempt int       `json:"attempt"` // of the call, from 1
 	Asked   time.Time `json:"asked"`
 	Held    int64     `json:"held"`              // the most that the call may cost, millionths of a US dollar
-	Lost    bool      `json:"lost,omitempty"`    // there is no answer, and what the call may have cost is counted
+	Lost    bool      `json:"lost,omitempty"`    // there is no answer, and the possible cost of the call is counted
 	Closing bool      `json:"closing,omitempty"` // the last call, without tools
 	Eval    bool      `json:"eval,omitempty"`    // a call that judges the answer of the round before it
 	Doubted bool      `json:"doubted,omitempty"` // the record does not bear its text out: the model was asked once more
@@ -185,7 +184,7 @@ type Round struct {
 	Options  []conversation.Option `json:"options,omitempty"`
 
 	Open []OpenCall `json:"open,omitempty"` // that its client answers
-	Did  [][]Deed   `json:"did,omitempty"`  // what its calls came to at the client, in their order; nil: the client did not tell it
+	Did  [][]Deed   `json:"did,omitempty"`  // the deeds of its calls at the client, in their order; nil: the client did not report them
 }
 
 // IsText reports whether the model was done with this round: it answered in text.
@@ -219,13 +218,13 @@ const (
 	EventStarted    = "job.started"
 	EventAnswered   = "job.round"    // a model answered: round, text, calls, cost, and the calls of no tool as deeds
 	EventJudged     = "job.judged"   // an answer was judged: round, verdict, cost
-	EventLost       = "job.lost"     // the answer of a call was lost: round, what it may have cost
+	EventLost       = "job.lost"     // the answer of a call was lost: round, and its possible cost
 	EventRead       = "job.looked"   // a read was made: request and hashes
 	EventProposed   = "job.proposed" // a plan was proposed: run_id
 	EventAsked      = "job.asked"    // the person was asked: round, question
 	EventReplied    = "job.replied"  // the person answered: message_id
 	EventCalled     = "job.called"   // its client is to answer calls: round, names, objects
-	EventToolResult = "job.told"     // its client answered: names, and what it did
+	EventToolResult = "job.told"     // its client answered: names and deeds
 	EventResumed    = "job.resumed"  // it goes on: run_id and status of the plan that ended, or message_id of the answer
 	EventStopping   = "job.stopping"
 	EventEnded      = "job.ended"
@@ -251,16 +250,16 @@ type Store interface {
 	// SaveJob stores a job with some of its rounds and its next events, all or nothing, and returns it with its new
 	// version.
 	SaveJob(ctx context.Context, j Job, rounds []Round, events ...Event) (Job, error)
-	// AskRound stores a round as asked, in place of its earlier attempts. It returns fault.ErrMoved when the round was
+	// AskRound stores a round as asked, over its earlier attempts. It returns fault.ErrMoved when the round was
 	// answered, or asked by another.
 	AskRound(ctx context.Context, j Job, r Round) error
 	// AnswerRound stores the answer of a round while its attempt is the stored one, else it returns fault.ErrMoved.
 	AnswerRound(ctx context.Context, j Job, r Round) error
 	// Rounds returns all rounds of a job, in order.
 	Rounds(ctx context.Context, account, id string) ([]Round, error)
-	// KeepText stores the whole answer of a look, which the prompt has only a part of; Text returns it, or "".
-	KeepText(ctx context.Context, j Job, lookID, text string) error
-	Text(ctx context.Context, account, id, lookID string) (string, error)
+	// KeepText stores the whole answer of a read, of which the prompt has only a part; Text returns it, or "".
+	KeepText(ctx context.Context, j Job, readID, text string) error
+	Text(ctx context.Context, account, id, readID string) (string, error)
 	// DueJobs lists at most limit jobs that are due, the oldest first.
 	DueJobs(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Key], error)
 }

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/workspace/filespec"
 )
 
-// Object returns a call and what it is about, as a person reads it: «write_file a.go», «run_command npm test», «mcp_request GET
+// Object returns a call and its object for a person: «write_file a.go», «run_command npm test», «mcp_request GET
 // /rooms». A list of files without a folder is of the whole one.
 func (c OpenCall) Object() string {
 	var with map[string]any
@@ -36,14 +36,14 @@ func (c OpenCall) Object() string {
 	return short(c.Name)
 }
 
-// mostTargets is how many things of a call are told.
+// mostTargets is how many things of a call are recorded.
 const mostTargets = 20
 
 // named matches the members of arguments that name a file or a command line, and a patch, at any depth and in a text that is no JSON.
 var named = lazy.Pattern(`"(path|file|file_path|filename|patch|command|cmd)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 
-// Targets returns the files and the command lines that the arguments of a call name, each once, and at most 20. Arguments that are no
-// JSON, because they were cut, name what they do before that.
+// Targets returns the files and the command lines that the arguments of a call name, each once, and at most 20.
+// Arguments that are no JSON, because they were cut, give the names before the cut.
 func Targets(arguments string) (list []string) {
 	add := func(name string) {
 		if name = strings.TrimSpace(name); name != "" && len(list) < mostTargets && !slices.Contains(list, name) {
@@ -75,7 +75,7 @@ func Deletes(tool, arguments, name string) bool {
 	var with struct {
 		Patch string `json:"patch"`
 	}
-	_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read deletes nothing
+	_ = json.Unmarshal([]byte(arguments), &with) // arguments that are not JSON delete nothing
 	_, gone := patched(with.Patch)
 	return actOfTool(tool) == actDelete || slices.Contains(gone, name)
 }

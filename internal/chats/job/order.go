@@ -12,7 +12,8 @@ import (
 // ErrOrder means that a job cannot be started as it was asked for. Fields has every problem.
 var ErrOrder = fault.New(fault.Invalid, "job.invalid")
 
-// check refuses what the account or the deployment does not have, and what lifts a bound that an administrator set for the agent.
+// check refuses names that the account or the deployment does not have, and a bound above the one that an administrator
+// set for the agent.
 func (o Order) check(ctx context.Context, known agent.Known, loop agent.Loop, caches bool) error {
 	var services []string
 	if o.Servers != nil {
@@ -46,8 +47,8 @@ func (o Order) lifts(loop agent.Loop) (wrong []fault.Field) {
 	return wrong
 }
 
-// admits refuses a chat that the router answers: what a job reads and writes there would be in the prompt of the agent that
-// answers its customer.
+// admits refuses a chat that the router answers, because a job's reads and writes there would be in the prompt of the
+// agent that answers its customer.
 func admits(c conversation.Chat) error {
 	if c.Company != 0 {
 		return agent.ErrRouted

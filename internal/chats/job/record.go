@@ -16,20 +16,20 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// The record of a job says what was done for it, whatever its model says: each call's client reports its deeds beside the
+// The record of a job has its deeds, independent of its model's text: each call's client reports its deeds beside the
 // text for the model, and they are added as they come. So the record is there when the client is gone, and wherever the
 // job is watched.
 
-// DeedKind is what kind of act a deed is.
+// DeedKind is the kind of a deed.
 type DeedKind string
 
 // The kinds of deeds.
 const (
 	DeedRead    DeedKind = "read"
 	DeedChange  DeedKind = "change"  // of a file
-	DeedCommand DeedKind = "command" // that ended, whatever its exit code
+	DeedCommand DeedKind = "command" // that ended, with any exit code
 	DeedPlan    DeedKind = "plan"    // only of a Refusal
-	DeedCall    DeedKind = "call"    // only of a Refusal: its tool, and what it is about
+	DeedCall    DeedKind = "call"    // only of a Refusal: its tool, and its object
 )
 
 // Refused is why something was not done though it could be.
@@ -141,8 +141,9 @@ func sizeOf(list []Deed) int {
 	return len(raw)
 }
 
-// Record is what was done for a job, what was refused, and what nobody knows. Lists are bounded: what had no room is
-// counted, and each list has its first entry. It has no more than is known: the zero Record is a job that did nothing.
+// Record has the deeds of a job, its refusals, and the calls of unknown outcome. Lists are bounded: entries without room
+// are counted, and each list has its first entry. It has no more than is known: the zero Record is a job that did
+// nothing.
 type Record struct {
 	Changes  []ChangedFile `json:"changes,omitempty"`
 	Commands []RanCommand  `json:"commands,omitempty"` // in their order
@@ -157,7 +158,7 @@ type Record struct {
 	BuildFails bool `json:"build_fails,omitempty"` // the last one that builds
 }
 
-// ChangedFile is what became of a file since the job began.
+// ChangedFile is the change of a file since the job began.
 type ChangedFile struct {
 	Name    string `json:"name"`
 	Added   int    `json:"added" doc:"lines, since the job began"`
@@ -176,7 +177,7 @@ type RanCommand struct {
 	Unproved bool   `json:"unproved,omitempty" doc:"it tests or builds, and how that ended is not in its exit code, which may be that of another program"`
 }
 
-// Refusal is what was refused or could not be done, and was not done since.
+// Refusal is an act that was refused or could not be done, and was not done since.
 type Refusal struct {
 	Kind DeedKind `json:"kind" enum:"read,change,command,plan,call"`
 	What string   `json:"what" doc:"the file, the command line, the goal of the plan, or the tool of a call and what it is about"`
@@ -192,13 +193,13 @@ func (r Record) Acted() bool {
 	return len(r.Changes)+len(r.Unknown)+r.Plans > 0 || slices.ContainsFunc(r.Commands, func(c RanCommand) bool { return !c.Safe })
 }
 
-// Empty reports whether there is nothing to tell.
+// Empty reports whether the record has no entry.
 func (r Record) Empty() bool {
 	return len(r.Changes)+len(r.Commands)+len(r.Refused)+len(r.Unknown) == 0
 }
 
-// Broken reports whether something was changed, or may have been by a command, and the last command that tests, or that builds, did
-// not end well. To test and to build is no change: a job that only did that ends well, whatever it came to.
+// Broken reports whether something was changed, or may have been by a command, and the last command that tests, or that
+// builds, did not end well. To test and to build is no change: a job that only did that ends well, with any result.
 func (r Record) Broken() bool {
 	return (len(r.Changes)+r.Plans > 0 || r.Altered) && (r.TestsFail || r.BuildFails)
 }
@@ -218,7 +219,7 @@ func (r Record) Declined() bool {
 	return slices.ContainsFunc(r.Refused, func(f Refusal) bool { return f.Code != RefusedFailed && f.Code != RefusedUnfinished })
 }
 
-// Add adds what a call of a tool came to. What was refused or failed before and is done now is told no more.
+// Add adds the deeds of a call of a tool. A refusal or failure of an act that is done now is removed.
 func (r *Record) Add(tool string, deeds ...Deed) {
 	for _, d := range deeds {
 		name := listed(d.Name)
@@ -261,7 +262,7 @@ func (r *Record) Fail(tool, arguments string, code Refused) {
 	}
 }
 
-// Done notes that a call was made, whose client does not tell what it did.
+// Done notes that a call was made whose client does not report deeds.
 func (r *Record) Done(tool string, targets ...string) {
 	for _, name := range targets {
 		r.done(tool, actOfTool(tool), name)
@@ -284,7 +285,7 @@ func (r *Record) check(d Deed) (unproved bool) {
 	return does.Unproved()
 }
 
-// checks returns what the exit code of a command tells of its tests and its build. Those that had no time did not end well.
+// checks returns the results of its tests and its build by the exit code of a command. Those that had no time did not end well.
 func (d Deed) checks() claim.Checks {
 	does := claim.Command{Line: d.Name, Code: d.ExitCode}.Checks()
 	for _, of := range []*command.Verdict{&does.Tests, &does.Builds} {
@@ -295,7 +296,7 @@ func (d Deed) checks() claim.Checks {
 	return does
 }
 
-// change notes what became of a file. One that is as it was did not change.
+// change stores the change of a file. A file that is as it was did not change.
 func (r *Record) change(c ChangedFile, same bool) {
 	i := slices.IndexFunc(r.Changes, func(o ChangedFile) bool { return o.Name == c.Name })
 	switch {
@@ -330,7 +331,7 @@ func (r *Record) FailPlan(goal string) {
 	r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedFailed})
 }
 
-// Proposed notes that a plan was proposed: it is what those that could not be were to become.
+// Proposed notes that a plan was proposed: it replaces proposals that became no plan.
 func (r *Record) Proposed() {
 	r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == DeedPlan && f.Code == RefusedFailed })
 }
@@ -340,8 +341,9 @@ func (r *Record) RefusePlan(goal string) {
 	r.refuse(Refusal{Kind: DeedPlan, What: listed(goal), Code: RefusedPerson})
 }
 
-// Ran notes a plan that a person confirmed, and that ended. When it was done, it took the place of what they refused before, and of plans
-// of which nothing could be done. A plan of which only a part was done stays on record, whatever is done after it.
+// Ran notes a plan that a person confirmed, and that ended. When it was done, it replaces the plans that they refused
+// before, and those of which nothing could be done. A plan of which only a part was done stays on record, even if a
+// later one is done.
 func (r *Record) Ran(goal string, status plan.Status, changed bool) {
 	if status == plan.Done {
 		r.Refused = slices.DeleteFunc(slices.Clone(r.Refused), func(f Refusal) bool { return f.Kind == DeedPlan && f.Code != RefusedUnfinished })
@@ -372,7 +374,7 @@ func (r *Record) fits(room int, name string, n int, at func(i int) string) bool 
 	return false
 }
 
-// unknown returns what is not known of calls that were left to the client: those that change something and were not answered.
+// unknown returns the calls of unknown outcome that were left to the client: those that change something and were not answered.
 func (j Job) unknown() (list []string) {
 	for _, c := range j.OpenCalls() {
 		writes := slices.ContainsFunc(j.Tools, func(t Tool) bool { return t.Name == c.Name && t.Writes })
@@ -383,10 +385,9 @@ func (j Job) unknown() (list []string) {
 	return list
 }
 
-// Note adds the answers of the client to open calls to the record. A client that does not tell what it did failed if it answered with an
-// error.
-func (j *Job) Note(told ...ToolResult) {
-	for _, t := range told {
+// Note adds the answers of the client to open calls to the record. A call without reported deeds failed if its answer is an error.
+func (j *Job) Note(results ...ToolResult) {
+	for _, t := range results {
 		i := slices.IndexFunc(j.Open, func(c OpenCall) bool { return c.ID == t.ID })
 		if i < 0 {
 			continue
@@ -406,8 +407,8 @@ func (j *Job) Note(told ...ToolResult) {
 // IsError reports whether the answer to a call says that it was not made.
 func IsError(output string) bool { return strings.HasPrefix(output, `{"error"`) }
 
-// CloseRecord notes, when the job ends, of which calls and plans nobody knows what they came to: its client did not answer, or a service.
-// Called again when more is known, it takes the lines about that out of the last text of the job.
+// CloseRecord adds, when the job ends, the calls and plans of unknown outcome: its client did not answer, or a service.
+// Called again when more is known, it removes the lines about that from the last text of the job.
 func (j *Job) CloseRecord() {
 	before := j.Record.Unknown
 	j.Record.Unknown = append(j.unknown(), j.Record.InDoubt...)

@@ -19,7 +19,7 @@ func (d Deed) Phrase() locale.Phrase {
 }
 
 func (d Deed) phrase() locale.Phrase {
-	what := d.what()
+	what := d.act()
 	switch {
 	case d.Refused != "":
 		return locale.Say("job.deed.refused", "what", what, "why", locale.Say("job.refused."+string(d.Refused)))
@@ -37,8 +37,8 @@ func (d Deed) phrase() locale.Phrase {
 	return what
 }
 
-// what returns the act and its object.
-func (d Deed) what() locale.Phrase {
+// act returns the act and its object.
+func (d Deed) act() locale.Phrase {
 	key := "job.deed." + string(d.Kind)
 	switch {
 	case d.Kind == DeedChange && d.Deleted:
@@ -104,9 +104,9 @@ func (r Record) Phrases() (list []locale.Phrase) {
 	return list
 }
 
-// phrase returns what was refused.
+// phrase returns the refused act.
 func (f Refusal) phrase() locale.Phrase {
-	return Deed{Kind: f.Kind, Name: f.What, Made: f.Made, Deleted: f.Deleted}.what()
+	return Deed{Kind: f.Kind, Name: f.What, Made: f.Made, Deleted: f.Deleted}.act()
 }
 
 // reads reports whether another one reads the same: two tools were refused the same.

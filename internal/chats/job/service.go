@@ -47,8 +47,8 @@ type Service struct {
 	Log        *slog.Logger
 	Caches     bool // the deployment keeps answers of models
 
-	// AloneSince is the start of the only process: what an earlier one left is looked at, whenever it is due. Zero for
-	// any other deployment.
+	// AloneSince is the start of the only process: jobs that an earlier one left are checked regardless of their due
+	// time. Zero for any other deployment.
 	AloneSince time.Time
 }
 
@@ -74,8 +74,8 @@ type Order struct {
 	Servers      *[]string // of those of the agent, only these; nil: all of them
 
 	Tools   []Tool // of the client
-	Context string // what the client tells about its machine
-	Cache   bool   // calls of its model that were made before are answered as they were then
+	Context string // the client's description of its machine
+	Cache   bool   // repeated calls of its model get the stored answers
 }
 
 // startGrace is the time after which the sweep starts a job that was not started.
@@ -351,13 +351,13 @@ func (s *Service) repair(ctx context.Context, k Key, swept *Swept) error {
 	return s.postpone(ctx, k, j.checkEvery())
 }
 
-// isDue reports whether the sweep looks at a job now. What the only process writes is due later than what an earlier
-// process wrote.
+// isDue reports whether the sweep checks a job now. The only process sets due times from AloneSince plus checkEvery on,
+// so an earlier due time was set by an earlier process.
 func (s *Service) isDue(j Job) bool {
 	return !s.Now().Before(j.DueAt) || j.DueAt.Before(s.AloneSince.Add(j.checkEvery()))
 }
 
-// checkEvery returns how often the sweep looks at a job.
+// checkEvery returns how often the sweep checks a job.
 func (j Job) checkEvery() time.Duration {
 	switch {
 	case j.AwaitsClient() && !j.Seen.IsZero():
@@ -406,7 +406,7 @@ func (j Job) EndEvent(at time.Time) (Event, error) {
 	})
 }
 
-// EndSeq returns the position of a job's last message in its chat, after what was said in the same millisecond.
+// EndSeq returns the position of a job's last message in its chat, after all messages of the same millisecond.
 func EndSeq(j Job) string { return ids.DeriveAt(j.EndedAt.Add(time.Millisecond), "job", j.ID, "end") }
 
 // waitIsOver reports whether a job waits for a run that ended or for a question that was answered, or was asked to stop.
