@@ -104,12 +104,12 @@ func bounded(answers []conversation.Message) []conversation.Message {
 	})
 }
 
-// failed reports whether an answer came to nothing. It takes the place of no other answer, but of earlier failed ones.
+// failed reports whether an answer has no result. A failed answer replaces only earlier failed ones.
 func failed(m conversation.Message) bool {
 	return m.Kind == conversation.KindBlocked || m.Status == conversation.Failed
 }
 
-// replacedBy returns the answers of a tail whose place a new one takes.
+// replacedBy returns the answers of a tail that a new one replaces.
 func (t tail) replacedBy(answer conversation.Message) []conversation.Message {
 	if !failed(answer) {
 		return t.answers
@@ -117,8 +117,8 @@ func (t tail) replacedBy(answer conversation.Message) []conversation.Message {
 	return slices.DeleteFunc(slices.Clone(t.answers), func(m conversation.Message) bool { return !failed(m) })
 }
 
-// replaceLast stores the message of a request in the place of the last one of its chat. Those that are replaced stay
-// stored. It returns the writers of the replaced message. A repeated request changes nothing.
+// replaceLast stores the message of a request in place of the last one of its chat. Replaced messages stay stored. It
+// returns the writers of the replaced message. A repeated request changes nothing.
 func (s *Service) replaceLast(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, []string, error) {
 	account := req.Principal.Account
 	all, _, err := s.Chats.Messages(ctx, account, chat.ID, "", history.PageMessages)
@@ -154,7 +154,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 }
 
 // answerAgain answers the last message of a chat once more. The turn does not see the earlier answer, nor the draft that
-// it proposes; both stay until the new answer takes their place, and when there is none.
+// it proposes; both stay until the new answer replaces them, and when there is none.
 func (s *Service) answerAgain(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
 	account := req.Principal.Account
 	messages, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chat.ID})

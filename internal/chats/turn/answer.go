@@ -150,12 +150,11 @@ func (s *Service) Stop(ctx context.Context, p auth.Principal, chatID string) err
 // strategy produces the answer of an allowed turn: by a conversation (dialog), or by routing.
 // Only take calls its methods, in this order.
 type strategy interface {
-	// state returns what the turn and its calls of a model have in common.
+	// state returns the state that the turn and its calls of a model share.
 	state() *exchange
-	// loaders returns the functions that read the data of the turn, besides what the account has
-	// set. They run in parallel.
+	// loaders returns the functions that read the data of the turn, besides the account's settings. They run in parallel.
 	loaders(ctx context.Context, message conversation.Message) []func() error
-	// equip takes what the account has set, in parallel to the loaders.
+	// equip takes the account's settings, in parallel to the loaders.
 	equip(ctx context.Context, set setup.Setup) error
 	// endEarly reports whether the turn ends without a model call, and returns its reply. When it waited, it replaces the
 	// snapshot by one of afterwards.
@@ -244,7 +243,7 @@ func (s *Service) take(ctx context.Context, w strategy, message conversation.Mes
 	return blocked, nil
 }
 
-// equip reads what the account has set, and hands it to take. The agent of a job works; nil: the one that the chat chose.
+// equip reads the account's settings, and hands them to take. The agent of a job works; nil: the one that the chat chose.
 func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat, working *actor,
 	take func(context.Context, setup.Setup) error,
 ) (eligibility.Snapshot, error) {

@@ -30,7 +30,7 @@ const (
 	mostTitle   = 200  // characters of an option
 )
 
-// inquiry is what a model asks the person.
+// inquiry is a model's question to the person.
 type inquiry struct {
 	at      int    // of its call, in the reply
 	text    string // without its options
@@ -42,7 +42,7 @@ type inquiry struct {
 // content returns the text of the question with its options.
 func (q inquiry) content() string { return q.whole(q.text) }
 
-// whole returns a text that ends with the question, with what stands below it.
+// whole returns a text that ends with the question, with its options below it.
 func (q inquiry) whole(text string) string {
 	if q.missing != nil {
 		text += "\n\n" + q.missing.In(q.tag)
@@ -50,8 +50,8 @@ func (q inquiry) whole(text string) string {
 	return shorten(text) + conversation.OptionLines(q.options)
 }
 
-// readQuestion reads the arguments of ask_person: what can be asked of them, and what is wrong with them. Without a text there is no
-// question.
+// readQuestion reads the arguments of ask_person: the question, and the errors of its arguments. Without a text there is
+// no question.
 func readQuestion(raw json.RawMessage, tag locale.Tag) (inquiry, []fault.Field) {
 	var in struct {
 		Question string          `json:"question"`
@@ -68,8 +68,8 @@ func readQuestion(raw json.RawMessage, tag locale.Tag) (inquiry, []fault.Field) 
 	return q, append(wrong, q.offer(in.Options)...)
 }
 
-// offer gives a question the options that a model wrote, as far as they can be shown, and returns what is wrong with them. What
-// nobody can see is no option, and the same one twice is one. When one is missing, the question says so.
+// offer gives a question the options that a model wrote, as far as they can be shown, and returns their errors. An
+// invisible option is dropped, and the same one twice is one. When one is missing, the question says so.
 func (q *inquiry) offer(raw json.RawMessage) (wrong []fault.Field) {
 	bad := func(msg string, loc ...any) {
 		wrong = append(wrong, fault.Field{Loc: append([]any{"options"}, loc...), Msg: msg + "; nothing was asked", Type: "value_error"})
@@ -127,7 +127,7 @@ func (o *optionText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// seen returns what a person sees of a text, in one line.
+// seen returns the visible characters of a text, in one line.
 func seen(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -138,8 +138,8 @@ func seen(text string) string {
 	}, text))
 }
 
-// doAsk takes a question. Nothing is proposed beside it, because the answer may change what is to be proposed. What is wrong with it
-// is told to the model once; then it is asked as it is, because a model that does not mend it would never ask.
+// doAsk takes a question. Nothing is proposed beside it, because the answer may change the proposal. Errors are returned
+// to the model once; then it is asked as it is, because a model that does not mend them would never ask.
 func doAsk(_ context.Context, l *loop, c toolCall) (string, error) {
 	q, wrong := readQuestion(c.raw, l.req.Locale)
 	if len(wrong) > 0 && (q.text == "" || !wasCorrected(l.query.Messages)) {
@@ -153,7 +153,7 @@ func doAsk(_ context.Context, l *loop, c toolCall) (string, error) {
 	return "", nil
 }
 
-// wasCorrected reports whether the model was told what is wrong with a question, in an earlier reply of this turn or job.
+// wasCorrected reports whether the model got the errors of a question, in an earlier reply of this turn or job.
 func wasCorrected(messages []llm.Message) bool {
 	asked := map[string]bool{}
 	for _, m := range messages {
@@ -167,7 +167,7 @@ func wasCorrected(messages []llm.Message) bool {
 	return false
 }
 
-// askPerson ends a turn with a question as its text, below what the model wrote beside the call. Many models write the
+// askPerson ends a turn with a question as its text, below the model's text beside the call. Many models write the
 // question there, too.
 func (d *dialog) askPerson(ctx context.Context, q *inquiry) (Reply, error) {
 	text := shorten(d.loop.words.with(""))

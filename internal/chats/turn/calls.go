@@ -117,7 +117,7 @@ func (l *loop) panicked(ctx context.Context, c toolCall, spec *toolSpec, cause a
 	return toolcall.Error("", why)
 }
 
-// unread tells the model that the store cannot be read now.
+// unread returns the tool result of a read that the store cannot make now.
 func (l *loop) unread(ctx context.Context, err error) string {
 	l.service.Log.ErrorContext(ctx, "turn.unread", "chat_id", l.chat.ID, "error", err)
 	return "this cannot be read now: go on without it, or call again later"

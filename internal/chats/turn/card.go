@@ -13,7 +13,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// cardOf returns a run's plan as a person sees it: what is sent, and what the documents and the reads call it.
+// cardOf returns a run's plan as a person sees it: the values that are sent, and their names in the documents and the reads.
 func cardOf(r plan.Run) (card consent.Card) {
 	card.Titled = []string{r.Plan.Goal}
 	bindings, labels := map[plan.EffectID]plan.Binding{}, map[plan.EffectID][]string{}
@@ -39,13 +39,13 @@ func cardOf(r plan.Run) (card consent.Card) {
 	return card
 }
 
-// labelled returns what a read calls a value, as the member that is sent.
+// labelled returns a read's label of a value, as the member that is sent.
 func labelled(member, label string) string {
 	text, _ := json.Marshal(map[string]string{member: label})
 	return string(text)
 }
 
-// read returns what the message of a request says to the draft, if there is one.
+// read returns the meaning of a request's message for the draft, if there is one.
 func (st chatState) read(req Request, meaning intent.Intent) consent.Yes {
 	switch {
 	case st.runConfirmedBy(req) != nil:
@@ -62,14 +62,14 @@ func (st chatState) cardIsLast(req Request) bool {
 	return shown && after == 0 && !req.sentBefore(shownAt)
 }
 
-// asksElse reports whether a text of the model beside the draft's cards, in them or since may have asked for the yes. What was said
-// beside an earlier revision is answered: the person wrote, and the plan changed.
+// asksElse reports whether a text of the model beside the draft's cards, in them or since may have asked for the yes.
+// Texts beside an earlier revision are answered: the person wrote, and the plan changed.
 func (st chatState) asksElse(yes consent.Yes) bool {
 	p, of := st.draft.Plan, cardOf(*st.draft)
 	since, _, _ := st.card()
 	for i, m := range st.messages {
-		told := m.RunID == st.draft.ID && !m.At.Before(st.draft.UpdatedAt) || m.Role == conversation.RoleAssistant && i >= len(st.messages)-since
-		if told && m.Kind == conversation.KindText && beside.AsksElse(m.Content, yes, of) {
+		relevant := m.RunID == st.draft.ID && !m.At.Before(st.draft.UpdatedAt) || m.Role == conversation.RoleAssistant && i >= len(st.messages)-since
+		if relevant && m.Kind == conversation.KindText && beside.AsksElse(m.Content, yes, of) {
 			return true
 		}
 	}

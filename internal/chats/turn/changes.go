@@ -61,8 +61,7 @@ func (c change) text() locale.Phrase {
 	)
 }
 
-// gone names the steps that the new plan does not have: those that were left out, and those in whose place another call
-// stands under the same id.
+// gone names the steps that the new plan does not have: those that were left out, and those whose id has another call now.
 func (c change) gone() (lines []locale.Phrase) {
 	for _, was := range c.before.Plan.Steps {
 		now, stays := c.next.Step(was.ID)
@@ -91,7 +90,7 @@ func (c change) called(p plan.Plan, s, other plan.Step) string {
 	return name
 }
 
-// namedAnew reports whether a change is part of what gone says of its step.
+// namedAnew reports whether gone names a change already.
 func (c change) namedAnew(one plan.Change) bool {
 	was, before := c.before.Plan.Step(one.StepID)
 	now, stays := c.next.Step(one.StepID)

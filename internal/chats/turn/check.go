@@ -20,7 +20,7 @@ type checker struct {
 	req      Request
 	chat     conversation.Key
 	ends     string                                        // id of a draft that the answer ends, and that waits no longer
-	facts    func(context.Context) (evidence.Facts, error) // what a claim is compared with; read when there is one
+	facts    func(context.Context) (evidence.Facts, error) // a claim is compared with them; read when there is one
 }
 
 func (s *Service) evidence() evidence.Chats {
@@ -48,7 +48,7 @@ func (c checker) notes(ctx context.Context, said claim.Reading) ([]conversation.
 	return append(list, c.req.notDone(lacking)...), err
 }
 
-// pretends reports whether a text announces what no call does, or claims an act that the record does not have.
+// pretends reports whether a text announces an act without its call, or claims an act that the record does not have.
 func (c checker) pretends(ctx context.Context, chat conversation.Chat, text string) bool {
 	said := claim.Read(text)
 	if chat.PendingRunID == "" && said.Poses() {
@@ -71,7 +71,7 @@ func (c checker) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, er
 	return c.evidence.Lacking(ctx, f, acts)
 }
 
-// withoutOptions returns what a question claims: it asks for no confirmation, and its options are what the person may say.
+// withoutOptions returns the claims of a question: it asks for no confirmation, and its options are possible answers of the person.
 func withoutOptions(question string) claim.Reading {
 	return claim.Reading{Acts: claim.Read(question).Acts}
 }

@@ -19,10 +19,10 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// A turn that has to end before the model is done ends with a text: the model says what was read and what is open, in one
-// last call without tools. The cost of that call is held from the first one on, and in a turn that may not look from the
-// second one on: most of these have only one, and would keep others waiting. When it cannot be made, the text is made
-// from the record. The call is not made when a person stopped the turn, or when the turn did not begin.
+// A turn that has to end before the model is done ends with a text: the model lists its reads and the open points, in
+// one last call without tools. The cost of that call is held from the first one on, and in a turn that may not read from
+// the second one on: most of these have only one, and would keep others waiting. When it cannot be made, the text is
+// made from the record. The call is not made when a person stopped the turn, or when the turn did not begin.
 
 // Bounds of the closing call.
 const (
@@ -104,7 +104,7 @@ func (d *dialog) closedBy(stop conversation.StopReason) locale.Phrase {
 	return locale.Say("turn.closed." + string(stop))
 }
 
-// lastWords makes the closing call of a turn, with what was held for it.
+// lastWords makes the closing call of a turn, with the credit that was held for it.
 func (d *dialog) lastWords(asking context.Context, why locale.Phrase) (llm.Reply, error) {
 	if d.loop.calls.First != nil && (d.loop.calls.First.Reason == eligibility.NoAPIKey || d.loop.calls.First.Reason == eligibility.RateLimited) {
 		return llm.Reply{}, paid.Blocked{Block: d.loop.calls.First} // the provider is not to be called
@@ -120,7 +120,7 @@ func (d *dialog) lastWords(asking context.Context, why locale.Phrase) (llm.Reply
 	return ask.LastCall(asking, d.loop.calls, r)
 }
 
-// statePhrases say what was read, what is open and what waits in the chat.
+// statePhrases list the reads, the open points and the waiting plan of the chat.
 func (d *dialog) statePhrases() (all []locale.Phrase) {
 	say := func(key, name string, value any) { all = append(all, locale.Say(key, name, value)) }
 	read := ""

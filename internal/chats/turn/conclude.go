@@ -27,7 +27,7 @@ import (
 // Bounds of a conclusion.
 const (
 	concludeTime   = 40 * time.Second // of all model calls
-	concludeLease  = 55 * time.Second // what it is written in, also after the calls
+	concludeLease  = 55 * time.Second // the lease to write it, also after the calls
 	concludeTries  = 2                // an invocation that died is followed by one more
 	concludeTokens = 600              // of the answer
 	concludeBytes  = 4 << 10          // of its text
@@ -49,19 +49,19 @@ const (
 	concludeWritten = "written"
 )
 
-// Concluder has the model tell, after a run ended, what came of it: the answer to what the person asked, in the chat,
-// after the final message. It gets no tools, so it can only write text.
+// Concluder has the model describe the outcome of a run after it ended: the answer to the person's question, in the
+// chat, after the final message. It gets no tools, so it can only write text.
 //
-// There is one conclusion of a run. The lease to write it is taken before a model is called, and ends with the message in
-// one transaction. The lease of an invocation that died is taken once more; then the final message stands alone, as it
-// does when the model may not, or cannot, write. What a call that was lost may have cost is held until the sweep of
-// credit releases it, as for a turn.
+// There is one conclusion of a run. The lease to write it is taken before a model is called, and ends with the message
+// in one transaction. The lease of an invocation that died is taken once more; then the final message stands alone, as
+// it does when the model may not, or cannot, write. The possible cost of a lost call is held until the sweep of credit
+// releases it, as for a turn.
 type Concluder struct {
 	Service *Service
 	Store   ConclusionStore
 }
 
-// ConclusionStore stores conclusions, and reads the results that they tell.
+// ConclusionStore stores conclusions, and reads the results for them.
 type ConclusionStore interface {
 	run.Concluder
 	plan.ResultReader
@@ -90,7 +90,7 @@ func (c *Concluder) Conclude(ctx context.Context, account, runID string) error {
 	return c.end(context.WithoutCancel(ctx), w, outcome)
 }
 
-// end stores a conclusion, or that there is none, and settles what it cost.
+// end stores a conclusion, or that there is none, and settles the hold of its calls.
 func (c *Concluder) end(ctx context.Context, w *conclusion, outcome string) error {
 	s := c.Service
 	err := c.Store.EndConclusion(ctx, w.lease, w.chat.ID, outcome, s.Now(), w.messages...)
@@ -135,8 +135,8 @@ type conclusion struct {
 	results  plan.ResultReader
 	lease    run.Conclusion
 	run      plan.Run
-	reads    []conversation.Source // what the model had read when it wrote the plan
-	facts    evidence.Facts        // what its claims are compared with, besides the run
+	reads    []conversation.Source // the model's reads when it wrote the plan
+	facts    evidence.Facts        // compared with its claims, besides the run
 	asked    []string              // the person's messages, from the question to the end of the run
 	ended    time.Time             // of the final message
 	messages []conversation.Message
@@ -181,7 +181,7 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 	return w.ask(ctx, snapshot)
 }
 
-// prepare reads what the person asked, and writes the prompt.
+// prepare reads the person's question, and writes the prompt.
 func (w *conclusion) prepare(ctx context.Context) error {
 	messages, older, err := w.service.history().Pages(ctx, conversation.Key{Account: w.lease.Account, ChatID: w.chat.ID})
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	concludeSource = 20      // results that a conclusion names
 )
 
-// read finds the person's messages from the question to the end of the run, what the model had read for the plan, and the
-// time of that end. A question that is further back than a turn reads is not found; then the plan's goal stands for it.
+// read finds the person's messages from the question to the end of the run, the model's reads for the plan, and the time
+// of that end. A question that is further back than a turn reads is not found; then the plan's goal stands for it.
 func (w *conclusion) read(messages []conversation.Message, older bool) {
 	w.reads = readsFor(w.run, messages)
 	w.facts = evidence.Facts{Account: w.lease.Account, ChatID: w.chat.ID, Named: evidence.Named(messages), Longer: older, Message: conversation.Message{At: w.run.CreatedAt}}
@@ -53,7 +53,7 @@ func (w *conclusion) read(messages []conversation.Message, older bool) {
 	}
 }
 
-// question returns what the model answers.
+// question returns the question that the model answers.
 func (w *conclusion) question() string {
 	if len(w.asked) == 0 {
 		return w.run.Plan.Goal
@@ -61,7 +61,7 @@ func (w *conclusion) question() string {
 	return strings.Join(w.asked, "\n\n")
 }
 
-// message returns the conclusion with a model's text, and with notes where it says what the record does not.
+// message returns the conclusion with a model's text, and with notes where the record contradicts it.
 func (w *conclusion) message(ctx context.Context, text string) (conversation.Message, error) {
 	text = clip.Bytes(text, concludeBytes)
 	m := w.newMessage(conversation.KindConclusion, locale.Verbatim(text))
@@ -71,7 +71,7 @@ func (w *conclusion) message(ctx context.Context, text string) (conversation.Mes
 	return m, err
 }
 
-// newMessage returns a message that stands after the final one, whatever the clocks of the processes say.
+// newMessage returns a message that stands after the final one, even if the clocks of the processes differ.
 func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conversation.Message {
 	at := w.service.Now()
 	if !at.After(w.ended) {
@@ -80,7 +80,7 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 	return run.Message(w.service.IDs, w.run, kind, at, w.req.Locale, text)
 }
 
-// notes compares a text with the record: its figures with the results, and its claims with what was done.
+// notes compares a text with the record: its figures with the results, and its claims with the done steps.
 func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Note, error) {
 	var list []conversation.Note
 	counts, record := recordOf(w.run, w.reads)
@@ -103,8 +103,8 @@ func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Not
 	return append(list, w.req.notDone(lacking)...), err
 }
 
-// lacking returns those of some acts that neither the run did, nor the chat otherwise, as a turn compares them. What the
-// person asked for counts as their message: an earlier run did not do it.
+// lacking returns those of some acts that neither the run did, nor the chat otherwise, as a turn compares them. The
+// person's order counts as their message, because an earlier run did not carry it out.
 func (w *conclusion) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, error) {
 	known := claim.NewRecord()
 	for _, st := range w.run.Steps {
@@ -132,8 +132,7 @@ func inDoubt(r plan.Run) []string {
 	return titles
 }
 
-// resultsOf returns what a conclusion rests on: the requests that were answered, without their answers, because the run
-// has them.
+// resultsOf returns the sources of a conclusion: the requests that were answered, without their answers, because the run has them.
 func resultsOf(r plan.Run) []conversation.Source {
 	var list []conversation.Source
 	for _, st := range r.Steps {

@@ -14,11 +14,11 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Bounds of what a conclusion is written from.
+// Bounds of the data for a conclusion.
 const (
 	requestBytes  = 2 << 10 // of each request
 	requestsBytes = 16 << 10
-	tookBytes     = 12 << 10 // of what was read for the plan
+	tookBytes     = 12 << 10 // of the reads for the plan
 	tookEach      = 6 << 10  // of each answer of it
 	wholeBytes    = 4 << 20  // of the results that are stored apart
 )
@@ -41,7 +41,7 @@ func (w *conclusion) readWhole(ctx context.Context) {
 	}
 }
 
-// isWhole reports whether the results of a run are all of what its services answered.
+// isWhole reports whether the results of a run are the whole answers of its services.
 func isWhole(r plan.Run) bool {
 	return !slices.ContainsFunc(r.Steps, func(st plan.StepState) bool { return st.Result != nil && (st.Result.Truncated || st.Result.Apart > 0) })
 }
@@ -83,7 +83,7 @@ func readsFor(r plan.Run, messages []conversation.Message) []conversation.Source
 	return list
 }
 
-// tookLine is what is known of the thing that a value of the plan is the id of.
+// tookLine has the known facts of the thing that a value of the plan identifies.
 type tookLine struct {
 	Step  string                     `json:"step"`
 	Where string                     `json:"where"`
@@ -101,7 +101,7 @@ type readLine struct {
 	Answer  string `json:"answer"`
 }
 
-// took returns what the model had read for the plan of a run, a JSON line each, in which no character can end a tag: the
+// took returns the model's reads for the plan of a run, a JSON line each, in which no character can end a tag: the
 // things that the plan names, and then the reads, the newest first.
 func took(r plan.Run, reads []conversation.Source) string {
 	var all []any
@@ -130,8 +130,8 @@ func took(r plan.Run, reads []conversation.Source) string {
 	return strings.Join(lines, "\n")
 }
 
-// recordOf returns what a conclusion may say figures of: how many there are of something, and the texts of the plan, its
-// requests, its results, and the reads that it was written from.
+// recordOf returns the sources of the figures in a conclusion: the counts, and the texts of the plan, its requests, its
+// results, and the reads for it.
 func recordOf(r plan.Run, reads []conversation.Source) (counts []int, texts []string) {
 	texts = []string{r.Plan.Goal}
 	if r.Error != nil {

@@ -25,8 +25,8 @@ const (
 	maxText   = 64 << 10 // bytes of an answer
 )
 
-// dialog is the strategy of a turn in which a model converses, and may propose plans: it makes steps of a loop until one is the answer.
-// It keeps in memory what the loop did.
+// dialog is the strategy of a turn in which a model converses, and may propose plans: it makes steps of a loop until one
+// is the answer. It keeps the state of the loop in memory.
 type dialog struct {
 	loop    *loop
 	service *Service
@@ -39,7 +39,7 @@ type dialog struct {
 	ending    ending // how the answer ends, when it is no success
 
 	mu    sync.Mutex
-	notes []conversation.Note // of what rules denied, and of what made room for changes of files
+	notes []conversation.Note // of rule denials, and of data removed to make room for changes of files
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
@@ -149,7 +149,7 @@ func (d *dialog) note(n conversation.Note) {
 // cardNotes implements journal: the card of a turn ends it.
 func (d *dialog) cardNotes() []conversation.Note { return d.notes }
 
-// deny implements journal: the note tells it.
+// deny implements journal: a note has it already.
 func (d *dialog) deny(plan.Step) {}
 
 // handleFailure returns the reply of a turn whose model call gave no answer: the user stopped it, it

@@ -422,12 +422,12 @@ func (d decider) stopRun(ctx context.Context, req Request, active plan.Run, draf
 // waitingElsewhere returns the goal of a run that waits for an approval while another run is the
 // chat's active one. It reads the runs of the last screen's messages.
 func (d decider) waitingElsewhere(ctx context.Context, req Request, st chatState) (string, error) {
-	looked := map[string]bool{}
+	seen := map[string]bool{}
 	for _, m := range slices.Backward(st.messages) {
-		if m.RunID == "" || looked[m.RunID] {
+		if m.RunID == "" || seen[m.RunID] {
 			continue
 		}
-		looked[m.RunID] = true
+		seen[m.RunID] = true
 		r, err := d.thread.Plans.Run(ctx, req.Principal.Account, m.RunID)
 		if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
 			return "", err

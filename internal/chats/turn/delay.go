@@ -45,8 +45,8 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 	return d.endDelayed(ctx, message, snapshot)
 }
 
-// endDelayed is endEarly after the delay. What is set may have changed meanwhile: the chat and the settings are read again,
-// and the turn is judged by them. It ends every turn but that of the last message that arrived within the delay.
+// endDelayed is endEarly after the delay. The settings may have changed meanwhile: the chat and the settings are read
+// again, and the turn is judged by them. It ends every turn but that of the last message that arrived within the delay.
 func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
 	s, req, account := d.service, d.loop.req, d.loop.req.Principal.Account
 	if d.loop.chat, err = s.Chats.Chat(ctx, account, d.loop.chat.ID); err != nil {

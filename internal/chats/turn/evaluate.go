@@ -34,7 +34,7 @@ type verdict struct {
 	Suggestion string   `json:"suggestion"`
 }
 
-// partial reports whether the answer does not do what was asked. The zero verdict, of nobody, says nothing.
+// partial reports whether the answer leaves the request undone. The zero verdict, of nobody, says nothing.
 func (v verdict) partial() bool {
 	return v.Completed != nil && (!*v.Completed || *v.Confidence < sureEnough)
 }
@@ -46,8 +46,8 @@ func verdictFormat() *llm.Format {
 		`"required":["completed","confidence","issues","suggestion"],"additionalProperties":false}`)}
 }
 
-// corrects judges a text that would be the answer, when the agent's is judged. It reports whether the model is to
-// answer again: it was told what is missing. An evaluation that fails leaves the answer as it is.
+// corrects judges a text that would be the answer, when the agent's is judged. It reports whether the model is to answer
+// again: the prompt names the missing parts. An evaluation that fails leaves the answer as it is.
 func (d *dialog) corrects(ctx context.Context, text string) bool {
 	evaluates := d.loop.agent.Eval == agent.EvalBasic || d.loop.agent.Eval == agent.EvalFull
 	if !evaluates || visible.Blank(text) || d.loop.reconsiders(ctx, text) {
@@ -70,7 +70,7 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 	return true
 }
 
-// judge asks the model for its verdict, without tools. What it writes is not shown. The cost has a record of its own, and
+// judge asks the model for its verdict, without tools. Its text is not shown. The cost has a record of its own, and
 // counts in the limit of the turn.
 func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) {
 	q, calls := d.loop.query, d.loop.calls.Apart(d.service.record(d.loop.req, d.loop.chat, credit.SourceEval))

@@ -21,7 +21,7 @@ type exchange struct {
 	chat    conversation.Chat
 	began   time.Time
 	sources []conversation.Source // the reads that were made for the answer
-	query   ask.Query             // what the model is asked
+	query   ask.Query             // the request to the model
 	calls   *paid.Calls           // of the model
 	count   counter               // counts the turn; nil: it is none
 }

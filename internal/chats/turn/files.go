@@ -19,8 +19,8 @@ func doFile(_ context.Context, _ *loop, c toolCall) (string, error) {
 	return "", nil
 }
 
-// place returns whose files the chat has.
-func (l *loop) place() files.Place {
+// scope returns whose files the chat has.
+func (l *loop) scope() files.Place {
 	return files.PlaceOf(l.req.Principal.Account, l.chat.ProjectID, l.chat.ID)
 }
 
@@ -32,7 +32,7 @@ func (l *loop) openFiles(ctx context.Context, project conversation.Project) {
 	}
 	l.files = changes.Work{
 		Of: changes.Of{
-			Files: l.service.Files, Place: l.place(), ChatID: l.chat.ID, Locale: l.req.Locale,
+			Files: l.service.Files, Place: l.scope(), ChatID: l.chat.ID, Locale: l.req.Locale,
 			Now: l.service.Now, Log: l.service.Log, MayUse: l.agent.MayUse, Dry: l.terms.dryRun, Long: l.terms.long,
 		},
 		Set: l.terms.changes.Set, Proposed: l.terms.changes.Proposed,

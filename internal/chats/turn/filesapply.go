@@ -10,7 +10,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// applySpec is the tool that proposes what was changed.
+// applySpec is the tool that proposes the change set.
 var applySpec = toolSpec{
 	class: classWrite, do: doApply,
 	Tool: llm.Tool{
@@ -79,7 +79,7 @@ func (l *loop) applyChanges(ctx context.Context, b *batch) (reply Reply, result 
 	return reply, "", err
 }
 
-// fileDrafting returns what stores the changes of files: they may be proposed again after a person refused them.
+// fileDrafting returns the drafting of changes of files: they may be proposed again after a person refused them.
 func (l *loop) fileDrafting() drafting {
 	d := l.drafting()
 	d.refuses = nil

@@ -73,7 +73,7 @@ func (jj *jobJournal) wasProposed(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// proposing implements journal. It is stored before the plan, so that an invocation that finds the plan knows what it applies.
+// proposing implements journal. It is stored before the plan, so that an invocation that finds the plan knows its change set.
 func (jj *jobJournal) proposing(ctx context.Context, next job.Changes) error {
 	next.Round = jj.rows.last().N
 	return jj.rows.keepNext(ctx, next)
@@ -86,7 +86,7 @@ func (jj *jobJournal) note(n conversation.Note) {
 	jj.job.Denied = withNote(jj.job.Denied, n)
 }
 
-// cardNotes implements journal: the last message tells them.
+// cardNotes implements journal: the last message has them.
 func (jj *jobJournal) cardNotes() []conversation.Note { return nil }
 
 // deny implements journal.
@@ -134,8 +134,7 @@ func (jj *jobJournal) nextRound(ctx context.Context) (job.Round, error) {
 	return job.Round{N: last.N, Attempt: last.Attempt + 1}, nil
 }
 
-// limitSpending bounds the calls by what is left of the budget without the cost of the last text. It reports whether the
-// next call fits.
+// limitSpending bounds the calls by the rest of the budget without the cost of the last text. It reports whether the next call fits.
 func (jj *jobJournal) limitSpending(held int64, request llm.Request) bool {
 	budget := jj.job.Loop.BudgetMicros
 	if budget == 0 {
@@ -165,7 +164,7 @@ func (jj *jobJournal) roundRecord(r job.Round) credit.Turn {
 	}
 }
 
-// chargeLost counts what a call whose answer was lost may have cost as spent, once.
+// chargeLost counts the possible cost of a call whose answer was lost as spent, once.
 func (jj *jobJournal) chargeLost(ctx context.Context, r *job.Round) error {
 	if r.Lost {
 		return nil
@@ -254,7 +253,7 @@ func (jj *jobJournal) endedBy(reason conversation.StopReason) *conversation.By {
 	return by
 }
 
-// bounded bounds a model call, or the looks of a round, to at most so much time. It ends with the time of the agent, of
+// bounded bounds a model call, or the reads of a round, to at most so much time. It ends with the time of the agent, of
 // which there is at least so much, and when a person stops the job. The caller must call the function.
 func (jj *jobJournal) bounded(ctx context.Context, most, least time.Duration) (context.Context, context.CancelFunc) {
 	var cause error

@@ -28,7 +28,7 @@ type jobRows struct {
 
 func (jr *jobRows) locale() locale.Tag { return locale.Tag(jr.job.Locale) }
 
-// watch says when the client is looked for.
+// watch returns the times by which the client is checked.
 func (jr *jobRows) watch() job.Watch {
 	return job.Watch{Now: jr.service.Now(), Began: jr.service.AloneSince}
 }
@@ -99,9 +99,9 @@ func (jr *jobRows) reasonText() string {
 	return locale.Text(jr.locale(), "job.stopped."+string(jr.job.StopReason))
 }
 
-// told puts the client's answers into the results of the round; "" while some are missing. What it answered was read on
-// its machine, so it may not go into a read of a service unseen.
-func (jr *jobRows) results() (told string, data map[string]any, err error) {
+// results puts the client's answers into the results of the round; "" while some are missing. The answers are data of
+// the machine, so they may not go into a read of a service without a confirmation.
+func (jr *jobRows) results() (result string, data map[string]any, err error) {
 	if len(jr.job.OpenCalls()) > 0 {
 		return "", nil, nil
 	}
@@ -153,7 +153,7 @@ func (jr *jobRows) save(ctx context.Context, rounds []job.Round, events ...job.E
 	})
 }
 
-// takeTold takes what the client told while this invocation worked.
+// takeResults takes the client's answers that came while this invocation worked.
 func (jr *jobRows) takeResults(now job.Job) {
 	if len(jr.job.Open) == 0 || len(now.Results) <= len(jr.job.Results) {
 		return
@@ -164,7 +164,7 @@ func (jr *jobRows) takeResults(now job.Job) {
 	}
 }
 
-// addCircles notes services whose data the model has read. open gives them their circles.
+// addReadFrom adds services whose data the model has read. open gives them their trust zones.
 func (jr *jobRows) addReadFrom(more ...string) {
 	for _, c := range more {
 		if !slices.Contains(jr.job.ReadFrom, c) {
@@ -184,8 +184,8 @@ func (jr *jobRows) readText(of conversation.Source) func() ([]string, error) {
 	}
 }
 
-// replied returns what the call is told of the person's answer, with the option that it names; "" when there is none yet.
-func (jr *jobRows) replied() (told string, data map[string]any, err error) {
+// replied returns the tool result with the person's answer, and the option that it names; "" when there is none yet.
+func (jr *jobRows) replied() (result string, data map[string]any, err error) {
 	if jr.job.Reply == "" {
 		return "", nil, nil
 	}
@@ -197,7 +197,7 @@ func (jr *jobRows) replied() (told string, data map[string]any, err error) {
 	return string(raw), map[string]any{"message_id": jr.job.ReplyID}, err
 }
 
-// keepNext stores what the changes of the job are when its plan is there. What else the round did is stored with the round.
+// keepNext stores the changes of the job as of its plan. The round stores its other results.
 func (jr *jobRows) keepNext(ctx context.Context, next job.Changes) error {
 	return retry.Do(ctx, func() error {
 		stored, err := jr.service.Jobs.Job(ctx, jr.job.Account, jr.job.ID)

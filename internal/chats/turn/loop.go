@@ -24,9 +24,9 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// loop is one agent's work on an answer: what it is asked, its tools, what it read, its change set, and what it proposes. next makes
-// one step of it. A turn makes steps until one is its answer; a job makes one in each round. Neither tells it which of both it is: terms
-// are what it may do, and journal keeps what it did.
+// loop is one agent's work on an answer: its prompt, its tools, its reads, its change set, and its proposals. next makes
+// one step of it. A turn makes steps until one is its answer; a job makes one in each round. The loop does not know its
+// caller: terms are its permissions, and journal keeps its results.
 type loop struct {
 	exchange
 	service *Service
@@ -41,7 +41,7 @@ type loop struct {
 	persona   string
 	agent     actor
 	pending   *plan.Run // the draft that waits, when the model may change it
-	concludes bool      // the model tells what comes of its plan
+	concludes bool      // the model describes the outcome of its plan
 
 	reading  *reads.Set
 	files    changes.Work
@@ -49,39 +49,39 @@ type loop struct {
 
 	runID      string        // of the plan that it proposes; "": a new one
 	unproposed locale.Phrase // why the last proposal became no plan
-	doubted    string        // a text that the record did not bear out: the model was asked once more, and it stands where nothing takes its place
+	doubted    string        // a text that the record did not bear out: the model was asked once more, and the text stands if no other follows
 	final      bool          // no call of the model follows
 	words      words
-	done       []claim.Call           // acts in no run: a withdrawal of this turn, what the client of a job did
+	done       []claim.Call           // acts in no run: a withdrawal of this turn, acts of the client of a job
 	commands   []claim.Command        // that the client of a job ran
-	reported   []string               // what it read
+	reported   []string               // answers of the client of a job that changed nothing
 	withdrawn  []conversation.Message // that say which draft was taken back
 }
 
-// terms are what a loop may do, and for whom.
+// terms are the permissions of a loop, and for whom it works.
 type terms struct {
 	jobID     string          // of the job whose plans are results of its calls; "": none
 	dryRun    bool            // nothing is proposed
 	revises   bool            // it may change the draft that waits
-	asks      bool            // it may ask the person, whatever the list of the agent says: a question ends it
+	asks      bool            // it may ask the person, even if the list of the agent lacks that: a question ends it
 	parts     bool            // it may propose some of its changes of files, because it goes on with the others
 	long      bool            // it takes many steps: it reads as many files as it likes, and may make the first one
-	workspace string          // what the client tells of its machine
+	workspace string          // the client's description of its machine
 	client    []job.Tool      // that the client carries out
 	changes   job.Changes     // of files, that are there when it begins
-	viewer    string          // who is shown what it proposes; "": nobody waits for it
-	below     []locale.Phrase // what a proposed plan says of that
+	viewer    string          // the person who sees its proposals; "": nobody waits for it
+	below     []locale.Phrase // lines about that below a proposed plan
 }
 
-// journal keeps what a loop does: a turn in memory, a job in its rows. Reads that are made at the same time may use it.
+// journal keeps the results of a loop: a turn in memory, a job in its rows. Reads that are made at the same time may use it.
 type journal interface {
 	// ask returns the next answer of the model. One that was kept, and that nothing followed, is returned without a call.
 	ask(ctx context.Context) (llm.Reply, error)
-	// bound bounds what an answer asks for. The caller must call the function.
+	// bound bounds the time of an answer's calls. The caller must call the function.
 	bound(ctx context.Context) (context.Context, context.CancelFunc)
 	// wasProposed reports whether the plan of the answer is there: an earlier attempt died after it proposed it.
 	wasProposed(ctx context.Context) (bool, error)
-	// proposing keeps what the changes of files are once the plan is there that applies them.
+	// proposing keeps the changes of files as of the plan that applies them, before that is stored.
 	proposing(ctx context.Context, next job.Changes) error
 	// note keeps a note for the message with which the work ends, and cardNotes returns those that a card has already.
 	note(n conversation.Note)
@@ -90,20 +90,20 @@ type journal interface {
 	deny(call plan.Step)
 }
 
-// stepKind names what a step came to.
+// stepKind is the kind of a step's result.
 type stepKind int
 
 // The kinds of step. Of a plan and of a question nothing follows until a person answers.
 const (
 	stepCalled  stepKind = iota // its calls are answered: the model goes on
 	stepSilent                  // the answer has neither a call nor a text
-	stepDoubted                 // the text pretends: the model was told, and goes on
+	stepDoubted                 // the text pretends: the prompt says so, and the model goes on
 	stepSaid                    // the text is the answer
 	stepPlanned                 // a plan waits
 	stepMoved                   // the draft that it changed is not as it was
 )
 
-// step is what one answer of the model came to.
+// step is the result of one answer of the model.
 type step struct {
 	kind     stepKind
 	answer   llm.Reply
@@ -115,7 +115,7 @@ type step struct {
 
 // isLeft reports whether somebody else answers a call: the person, or the client.
 func (s step) isLeft(at int) bool {
-	return s.question != nil && s.question.at == at || slices.ContainsFunc(s.open, func(c job.OpenCall) bool { return placeOf(c) == at })
+	return s.question != nil && s.question.at == at || slices.ContainsFunc(s.open, func(c job.OpenCall) bool { return indexOf(c) == at })
 }
 
 // goal returns that of the plan that waits; "": an earlier attempt proposed it.
@@ -129,7 +129,7 @@ func (s step) goal() string {
 // by returns the model that answers.
 func (l *loop) by() *conversation.By { return writtenBy(&l.exchange) }
 
-// equip takes what the account has set.
+// equip takes the account's settings.
 func (l *loop) equip(ctx context.Context, set setup.Setup) (err error) {
 	if l.agent.Name == "" { // neither a job nor the router chose it
 		if l.agent, err = actorOf(l.chat, set.Agent); err != nil {
@@ -171,8 +171,8 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 	return err
 }
 
-// next makes one step: it asks the model, and does what its answer asks for. asking bounds the call of the model and the reads. Changes
-// of files that wait are proposed when the model is done.
+// next makes one step: it asks the model, and makes the calls of its answer. asking bounds the call of the model and the
+// reads. Changes of files that wait are proposed when the model is done.
 func (l *loop) next(ctx, asking context.Context) (step, error) {
 	answer, err := l.journal.ask(asking)
 	if err != nil {
@@ -208,10 +208,10 @@ func (l *loop) dataFrom() []string {
 	return union(list, l.reading.From())
 }
 
-// newReads returns the reads of this turn, with what is known when it begins.
+// newReads returns the reads of this turn, with the zones that are known when it begins.
 func (l *loop) newReads() *reads.Set {
 	from := l.past.ReadFrom
-	for _, r := range l.past.Runs { // what runs came to is in the prompt, and so is the text of answers whose reads are not
+	for _, r := range l.past.Runs { // the outcomes of runs are in the prompt, and so is the text of answers whose reads are not
 		from = slices.Concat(from, r.DataFrom())
 	}
 	return reads.NewSet(reads.Turn{

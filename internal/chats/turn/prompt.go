@@ -11,8 +11,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// prompt writes what begins every prompt of a chat. It depends on nothing that differs between two turns, because a
-// provider takes from its cache what begins as an earlier prompt: now has the rest.
+// prompt writes the beginning of every prompt of a chat. It is the same in all turns, because a provider reuses its
+// cache for a prompt that begins as an earlier one: now has the rest.
 func (l *loop) prompt() (string, error) {
 	shown, total := l.listed, brief.Count(l.listed)
 	if total <= brief.Whole {
@@ -40,8 +40,8 @@ func (l *loop) prompt() (string, error) {
 	})
 }
 
-// now writes what is true of this turn: the time, the draft that waits, what was read and run, the files, and the best matches
-// of a large catalogue. It stands before the person's message.
+// now writes the state of this turn: the time, the draft that waits, the reads and the runs, the files, and the best
+// matches of a large catalogue. It stands before the person's message.
 func (l *loop) now() (string, error) {
 	ended := slices.DeleteFunc(slices.Clone(l.past.Runs), func(r plan.Run) bool {
 		return l.pending != nil && r.ID == l.pending.ID || l.terms.jobID != "" && r.JobID == l.terms.jobID // those are results of its calls

@@ -62,26 +62,26 @@ func (s *Service) drafter(account string, tag locale.Tag) proposal.Drafter {
 	return proposal.Drafter{Operations: s.Servers, Schemas: s.Schemas, IDs: s.IDs, Now: s.Now, Life: s.DraftLife, Account: account, Locale: tag}
 }
 
-// provenance is what a plan rests on and who asked for it. It is stored with the draft, and shown on its card.
+// provenance is the origin of a plan and who asked for it. It is stored with the draft, and shown on its card.
 type provenance struct {
 	asked    Request          // the request that it answers; the zero Request for a person's own edit
 	by       *conversation.By // the model that wrote it; nil: a person did
 	said     string           // the message that it answers
 	sources  []conversation.Source
-	answers  []plan.Answered     // what the model had read, the newest first
+	answers  []plan.Answered     // the model's reads, the newest first
 	read     reads.Results       // the same, by the calls
 	readFrom []string            // the ids of the services whose data the model had read
 	notes    []conversation.Note // beside the card
 	askers   []string            // who asked for it, besides whoever has it proposed
 	data     map[string]any      // data of the event
 	viewer   string              // who gets the answer; "": nobody waits for it
-	// refuses returns plan.ErrInvalid for what a person refused; nil: it may be shown again.
+	// refuses returns plan.ErrInvalid for a plan that a person refused; nil: it may be shown again.
 	refuses func(context.Context, plan.Plan) error
 	// preceding returns the messages before the card; nil: none.
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
 
-// provenance returns that of what the loop proposes now.
+// provenance returns the provenance of the loop's next proposal.
 func (l *loop) provenance() provenance {
 	return provenance{
 		asked: l.req, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
@@ -90,8 +90,8 @@ func (l *loop) provenance() provenance {
 	}
 }
 
-// askers returns the users who asked for a plan of this turn, besides the one whose request it is: who pressed «answer again»
-// asks for what somebody else wrote.
+// askers returns the users who asked for a plan of this turn, besides the one whose request it is: a person who pressed
+// «answer again» repeats somebody else's request.
 func (l *loop) askers() []string {
 	return slices.DeleteFunc(union(l.incoming.Writers, []string{l.req.speaksFor}), func(user string) bool {
 		return user == "" || user == l.req.Principal.User
@@ -114,13 +114,13 @@ type drafting struct {
 	draft   plan.Run          // without its plan
 	chat    conversation.Chat // as it was read for the prompt
 	old     *plan.Run         // the draft that waited in it then; nil: none
-	below   []locale.Phrase   // what the card says below the plan
+	below   []locale.Phrase   // lines of the card below the plan
 	until   time.Time         // when the reads for the card end
-	calls   *paid.Calls       // that the turn settles beside the write
+	calls   *paid.Calls       // settled by the turn beside the write
 	count   counter
 }
 
-// drafting returns what stores the plans of the loop.
+// drafting returns the drafting of the loop's plans.
 func (l *loop) drafting() drafting {
 	r := plan.Run{
 		ID: cmp.Or(l.runID, l.service.IDs.New(l.service.Now())), Account: l.req.Principal.Account, User: l.req.Principal.User, ChatID: l.chat.ID,
@@ -136,8 +136,8 @@ func (l *loop) drafting() drafting {
 	}
 }
 
-// propose stores a plan as a draft and answers with its card. It settles the turn's hold at the same time. plan.ErrInvalid says what
-// could not be sent, or is not to be proposed.
+// propose stores a plan as a draft and answers with its card. It settles the turn's hold at the same time.
+// plan.ErrInvalid names the calls that could not be sent, or are not to be proposed.
 func (d drafting) propose(ctx context.Context, p plan.Plan) (reply Reply, err error) {
 	r := d.draft
 	r.Plan, r.ReadFrom, r.Besides = p, d.readFrom, d.askers
@@ -202,7 +202,7 @@ func (d drafting) store(ctx context.Context, r plan.Run) (reply Reply, err error
 	return reply, err
 }
 
-// replaced returns the answers whose place the card of a plan takes, when the turn answers anew.
+// replaced returns the answers that the card of a plan replaces, when the turn answers anew.
 func (d drafting) replaced(ctx context.Context) ([]conversation.Message, error) {
 	if d.asked.anew == nil {
 		return nil, nil
@@ -239,30 +239,30 @@ func draftIn(runs []plan.Run, chat conversation.Chat) *plan.Run {
 	return nil
 }
 
-// Previewer reads, within limit, the objects that the references of each step name, as far as
-// that is possible without a change, and without telling a service what another one answered, and which requests may have been
-// done before, as the chat knows. It says which calls could not
-// be sent with what was read, or with what the turn looked at, by the names of the steps that make the same reads.
+// Previewer reads, within limit, the objects that the references of each step name, as far as that is possible without a
+// change, and without sending a service's answer to another one, and which requests may have been done before, as the
+// chat knows. It returns the calls that could not be sent with the results of these reads, or of the turn's own, which
+// it gets by the names of the steps that make the same reads.
 type Previewer interface {
-	Known(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) ([]plan.Known, []fault.Field)
+	Known(ctx context.Context, r plan.Run, results map[string]ref.Result, limit time.Duration) ([]plan.Known, []fault.Field)
 }
 
 // previewTime bounds the previews of a plan.
 const previewTime = 5 * time.Second
 
-// addKnown adds to a draft what is known of its steps. A target that cannot be read is omitted,
-// and does not prevent the proposal. When no time is left for reads, the doubts are added still. plan.ErrInvalid names the calls that could not be sent with what was read, or with the answers
-// of looks, by the sums of their calls.
+// addKnown adds the known facts of its steps to a draft. A target that cannot be read is omitted, and does not prevent
+// the proposal. When no time is left for reads, the doubts are added still. plan.ErrInvalid names the calls that could
+// not be sent with the results of these reads, or of the turn's own, by the sums of their calls.
 func (s *Service) addKnown(ctx context.Context, r *plan.Run, read reads.Results, until time.Time) error {
 	limit := max(0, min(previewTime, until.Sub(s.Now())))
 	if s.Previews == nil {
 		return nil
 	}
-	looked, err := read.Of(r.Plan)
+	results, err := read.Of(r.Plan)
 	if err != nil {
 		return err
 	}
-	known, wrong := s.Previews.Known(ctx, *r, looked, limit)
+	known, wrong := s.Previews.Known(ctx, *r, results, limit)
 	if len(wrong) > 0 {
 		return plan.ErrInvalid.At(wrong...)
 	}

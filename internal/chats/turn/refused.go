@@ -15,16 +15,16 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// What a person refused is not shown to them again, whatever the model calls it, until they ask for it with a message. The
-// chat remembers it, so turns and jobs of the chat do alike.
+// A plan that a person refused is not shown to them again, even in other words of the model, until they ask for it with
+// a message. The chat remembers it, so turns and jobs of the chat do alike.
 
-// refusals are what persons refused in a chat.
+// refusals are the plans that persons refused in a chat.
 type refusals struct {
 	service  *Service
 	chat     conversation.Key
 	incoming conversation.Message                // that is answered
-	read     reads.Results                       // what the model read
-	unread   func(context.Context, error) string // tells the model that the store cannot be read
+	read     reads.Results                       // the model's reads
+	unread   func(context.Context, error) string // returns the tool result of a store that cannot be read
 }
 
 func (l *loop) refusals() refusals {
@@ -45,11 +45,11 @@ func (f refusals) check(ctx context.Context, p plan.Plan) error {
 }
 
 func (f refusals) of(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
-	looked, err := f.read.Of(p)
+	results, err := f.read.Of(p)
 	if err != nil {
 		return nil, err
 	}
-	requests, err := p.EachRequest(func(step string) (ref.Result, bool) { res, ok := looked[step]; return res, ok })
+	requests, err := p.EachRequest(func(step string) (ref.Result, bool) { res, ok := results[step]; return res, ok })
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (f refusals) stands(ctx context.Context, was plan.Refusal) ([]fault.Field, 
 		": they were shown exactly these requests, and have not asked for them since. Do not propose them again, alone or with others; do something else, or answer in text"}}, nil
 }
 
-// askedAgain reports whether a person asked again, after they refused a draft, for what it had.
+// askedAgain reports whether a person asked again for a draft's content after they refused it.
 func (f refusals) askedAgain(ctx context.Context, refused plan.Run, was plan.Refusal) (bool, error) {
 	messages, err := f.service.history().Newest(ctx, f.chat)
 	if err != nil {

@@ -108,15 +108,15 @@ type change struct {
 	user   string // who has it changed
 }
 
-// applyChange adds what is known to the new plan and stores it, while the draft has the digest
-// that was seen and its chat waits for it.
+// applyChange adds the known facts to the new plan and stores it, while the draft has the digest that was seen and its
+// chat waits for it.
 func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (Reply, error) {
-	looked := c.before
-	looked.Plan, looked.ReadFrom = c.next, union(c.before.ReadFrom, c.readFrom)
-	if err := s.addKnown(ctx, &looked, c.read, until); err != nil {
+	draft := c.before
+	draft.Plan, draft.ReadFrom = c.next, union(c.before.ReadFrom, c.readFrom)
+	if err := s.addKnown(ctx, &draft, c.read, until); err != nil {
 		return Reply{}, err
 	}
-	c.next = looked.Plan
+	c.next = draft.Plan
 	if c.refuses != nil {
 		if err := c.refuses(ctx, c.next); err != nil {
 			return Reply{}, err
@@ -190,8 +190,8 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 	return reply, err
 }
 
-// stillDropped says what a draft's new plan leaves out of the draft in whose place it came; what was told before, where that one
-// is gone.
+// stillDropped returns the steps of the replaced draft that a draft's new plan leaves out; the stored ones, when the
+// replaced draft is gone.
 func stillDropped(ctx context.Context, store plan.BareReader, r plan.Run, next plan.Plan) (*plan.Dropped, error) {
 	if r.Dropped == nil {
 		return nil, nil

@@ -29,8 +29,8 @@ const (
 	bytesOfSources = 96 << 10 // of their answers
 )
 
-// work is a job while one of its rounds is made: a step of its loop, with the rounds of the job after the message in its prompt. What
-// the round came to is stored in the job's rows.
+// work is a job while one of its rounds is made: a step of its loop, with the rounds of the job after the message in its
+// prompt. The round's results are stored in the job's rows.
 type work struct {
 	service *Service
 	loop    *loop
@@ -114,8 +114,9 @@ func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error
 	return w, err
 }
 
-// jobTerms returns what the loop of a job may do. Nobody waits for its answer, so its plan is shown to whoever says yes to it before the
-// yes counts, where their client does not say what they saw. It may not ask unless the agent may, because it may wait for days.
+// jobTerms returns the terms of the loop of a job. Nobody waits for its answer, so its plan is shown to whoever says yes
+// to it before the yes counts, unless their client sends the digest that they saw. It may not ask unless the agent may,
+// because it may wait for days.
 func jobTerms(j job.Job) terms {
 	return terms{
 		jobID: j.ID, dryRun: j.DryRun, parts: true, long: true, workspace: j.Context, client: j.Tools,
@@ -171,10 +172,10 @@ func (w *work) isBusy() bool {
 	return w.journal.block != nil && w.journal.block.Reason == eligibility.Busy && w.rows.last() != nil && w.rows.last().Attempt < mostBusy
 }
 
-// addTime adds the time of this invocation to what the job worked.
+// addTime adds the time of this invocation to the worked time of the job.
 func (w *work) addTime() { w.job.Worked += w.service.Now().Sub(w.loop.began) }
 
-// handle stores what a step came to, with the reads that it made.
+// handle stores the result of a step, with the reads that it made.
 func (w *work) handle(ctx context.Context, s step, made []reads.Made) (job.Next, error) {
 	r := w.rows.last()
 	r.Calls, r.Doubted = jobCalls(s.answer.Calls), s.kind == stepDoubted
@@ -225,7 +226,7 @@ func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
 	return job.NewEvent(r.Answered, job.EventAnswered, data)
 }
 
-// keepCalls puts what the calls of a step came to into its round: the reads, and what it waits for.
+// keepCalls puts the results of the calls of a step into its round: the reads, and the plan, question or calls for which it waits.
 func (w *work) keepCalls(ctx context.Context, r *job.Round, s step, made []reads.Made, events *[]job.Event) error {
 	r.Results = make([]string, len(r.Calls))
 	for i, result := range s.results {

@@ -14,9 +14,9 @@ import (
 )
 
 // pose puts the question of a round into the chat, and notes in the chat that the job asks. It may be repeated: the
-// message has an id and a place of the round. The chat keeps the note of who asked, because a message that the job took before
-// its process died, and that comes once more, is known by the job alone. It reports false, and poses nothing, while another job asks in the chat,
-// because the next message could not answer both.
+// message's id and position are derived from the round. The chat keeps the note of who asked, because a message that the
+// job took before its process died, and that comes once more, is known by the job alone. It reports false, and poses
+// nothing, while another job asks in the chat, because the next message could not answer both.
 func (w *work) pose(ctx context.Context, r *job.Round, q *inquiry) (bool, error) {
 	s, j, before := w.service, w.job, w.loop.chat.AskingJobID
 	if before != "" && before != j.ID {

@@ -19,8 +19,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// CloseJob ends a job that is being ended, or whose execution failed; throttled: because the server had no room for it. The model writes the last text, which says what was
-// done and what is open; when it cannot, the text is made from the record. A job that ended is left as it is.
+// CloseJob ends a job that is being ended, or whose execution failed; throttled: because the server had no room for it.
+// The model writes the last text about the done and the open work; when it cannot, the text is made from the record. A
+// job that ended is left as it is.
 func (s *Service) CloseJob(ctx context.Context, account, id string, throttled bool) error {
 	w, err := s.loadJob(ctx, account, id)
 	switch {
@@ -54,8 +55,8 @@ func (s *Service) CloseJob(ctx context.Context, account, id string, throttled bo
 	return w.end(ctx, w.job.StopReason, text, nil)
 }
 
-// countOpen counts the last call of a job that is being ended, when it is not counted yet. What its answer asks for is
-// not done any more.
+// countOpen counts the last call of a job that is being ended, when it is not counted yet. The calls of its answer are
+// not made any more.
 func (w *work) countOpen(ctx context.Context) error {
 	last := w.rows.last()
 	switch {
@@ -90,7 +91,7 @@ func (w *work) lastText(ctx context.Context) (string, error) {
 	return w.record(ctx)
 }
 
-// askLastText asks the model once, without tools, what was done and what is open.
+// askLastText asks the model once, without tools, for the done and the open work.
 func (w *work) askLastText(ctx context.Context) (string, error) {
 	if last := w.rows.last(); last != nil && last.Closing { // "" when its answer was lost
 		return last.Text, nil
@@ -136,7 +137,7 @@ func (w *work) affordable(micros int64) int {
 	return int(min(left/float64(price.Input)*1e6, float64(w.loop.calls.Use.Window))) // below 0 nothing fits
 }
 
-// record returns what was done, what is open and what waits, from the record of the job.
+// record returns the done, the open and the waiting work, from the record of the job.
 func (w *work) record(ctx context.Context) (string, error) {
 	w.own = true
 	tag := w.loop.req.Locale
@@ -183,8 +184,8 @@ func (w *work) record(ctx context.Context) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// end stores the last text of a job as its message, and the job as ended. It may be repeated: the message has an id and
-// a place of the job.
+// end stores the last text of a job as its message, and the job as ended. It may be repeated: the message's id and
+// position are derived from the job.
 func (w *work) end(ctx context.Context, reason conversation.StopReason, text string, rounds []job.Round, events ...job.Event) error {
 	if err := w.beginEnd(ctx); err != nil {
 		return err
@@ -204,8 +205,8 @@ func (w *work) end(ctx context.Context, reason conversation.StopReason, text str
 	return w.rows.save(ctx, rounds, append(events, ended)...)
 }
 
-// beginEnd stores the time of the job's end, which is the place of its last message. Nothing that is to be stored later
-// may have been changed before, because it would be counted again after a crash.
+// beginEnd stores the time of the job's end, which is the position of its last message. Nothing that is to be stored
+// later may have been changed before, because it would be counted again after a crash.
 func (w *work) beginEnd(ctx context.Context) error {
 	if !w.job.EndedAt.IsZero() {
 		return nil
@@ -264,14 +265,14 @@ func (w *work) say(ctx context.Context, text string) error {
 	return err
 }
 
-// lastSources returns what stands under the last message of a job: its newest reads, and the answers to its plans. Those
+// lastSources returns the sources of the last message of a job: its newest reads, and the answers to its plans. Those
 // that do not fit are there without their answers.
 func (w *work) lastSources(ctx context.Context) ([]conversation.Source, error) {
 	var list []conversation.Source
 	size := 0
 	add := func(s conversation.Source) {
 		known := slices.ContainsFunc(list, func(o conversation.Source) bool { return o.MCPID == s.MCPID })
-		if len(list) < sourcesOfJob || !known { // each service is there, because the next looks depend on it
+		if len(list) < sourcesOfJob || !known { // each service is there, because its zone bounds the next reads
 			list = append(list, s)
 		}
 	}

@@ -68,7 +68,7 @@ func (w *work) endWith(ctx context.Context, r *job.Round) error {
 	return w.end(ctx, "", answer.Text, rounds, events...)
 }
 
-// correction tells the model what its answer lacks.
+// correction returns the message that names the issues of the model's answer.
 func correction(tag locale.Tag, v verdict) llm.Message {
 	return llm.Message{Role: llm.System, Content: locale.Text(tag, "prompt.correct", "issues", strings.Join(v.Issues, "; "), "suggestion", v.Suggestion)}
 }

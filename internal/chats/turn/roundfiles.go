@@ -12,8 +12,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// filesResumed takes what became of the proposed changes of a job into its change set, and returns what the model is told
-// of it; "" when there is nothing to add.
+// filesResumed takes the outcome of the proposed changes of a job into its change set, and returns lines about it for
+// the tool result; "" when there is nothing to add.
 func (w *work) filesResumed(ctx context.Context, r plan.Run) (string, error) {
 	if len(proposal.FileCalls(r.Plan)) == 0 {
 		return "", nil
@@ -22,7 +22,7 @@ func (w *work) filesResumed(ctx context.Context, r plan.Run) (string, error) {
 		w.job.Changes = job.Changes{Set: w.job.Changes.Rest}
 		return "", nil
 	}
-	set, gone, err := w.service.Files.Rebase(ctx, w.loop.place(), w.job.Changes.Set)
+	set, gone, err := w.service.Files.Rebase(ctx, w.loop.scope(), w.job.Changes.Set)
 	if err != nil {
 		return "", err
 	}
@@ -32,8 +32,8 @@ func (w *work) filesResumed(ctx context.Context, r plan.Run) (string, error) {
 	return "\nThese files are not as they were when you read them, so your changes of them are dropped: " + strings.Join(gone, ", ") + ".", nil
 }
 
-// proposeLeft proposes the changes of a job that is ended before it was done: a person may want them, and the job does not
-// wait. What cannot be proposed is left.
+// proposeLeft proposes the changes of a job that is ended before it was done: a person may want them, and the job does
+// not wait. Changes that cannot be proposed are left.
 func (w *work) proposeLeft(ctx context.Context) error {
 	s, set := w.service, w.job.Changes.Set
 	if set == "" || set == w.job.Changes.Proposed || w.job.DryRun || s.Files == nil || !job.Graceful(w.job.StopReason) {

@@ -12,7 +12,7 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// open reads what a round needs, and writes its prompt.
+// open reads the data for a round, and writes its prompt.
 func (w *work) open(ctx context.Context) error {
 	s, j := w.service, w.job
 	chat, err := s.Chats.Chat(ctx, j.Account, j.ChatID)
@@ -20,7 +20,7 @@ func (w *work) open(ctx context.Context) error {
 		return err
 	}
 	w.loop.chat = chat
-	w.loop.chat.Agent = j.Agent // it works, whatever the chat chose
+	w.loop.chat.Agent = j.Agent // it works, independent of the chat's choice
 	w.loop.incoming = conversation.Message{
 		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: j.Prompt, At: j.CreatedAt,
 	}
@@ -42,7 +42,7 @@ func (w *work) open(ctx context.Context) error {
 		w.job.Changes = job.Changes{}
 	}
 	if w.closing {
-		snapshot.Budget, snapshot.Need.Output = 0, closingTokens // it is made to fit into what is left of the budget
+		snapshot.Budget, snapshot.Need.Output = 0, closingTokens // it is made to fit into the rest of the budget
 	}
 	if j.Context != "" { // the prompt has names of files of the client's machine
 		w.rows.addReadFrom(job.MachineZone)
@@ -57,10 +57,10 @@ func (w *work) open(ctx context.Context) error {
 	return nil
 }
 
-// addRounds adds the rounds to the prompt, and what they read to the looks.
+// addRounds adds the rounds to the prompt, and their reads to the loop's.
 func (w *work) addRounds() {
 	w.loop.reading.Most = mostJobReads
-	since := 0 // what was read before a plan ended may be read again
+	since := 0 // reads before a plan ended may be made again
 	for i, r := range w.rows.rounds {
 		if r.RunID != "" {
 			since = i + 1
@@ -80,7 +80,7 @@ func (w *work) addRounds() {
 		case r.Doubted:
 			w.loop.doubted = r.Text
 			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: locale.Text(w.loop.req.Locale, "prompt.reconsider")})
-		case r.RunID != "": // what it says of that is looked at anew
+		case r.RunID != "": // its text about that is checked anew
 			w.loop.doubted = ""
 		}
 		for k, call := range r.Calls {

@@ -17,7 +17,7 @@ import (
 // noteCalls notes which calls of a round were to change something and were not made: of a tool that the agent does not have, of a
 // tool of files or of the client that answers with an error, or a proposal that became no plan.
 func (w *work) noteCalls(r *job.Round, s step) {
-	denied := w.journal.denied // its plan is told by that
+	denied := w.journal.denied // the rule's note names its plan
 	w.journal.denied = false
 	for i, c := range r.Calls {
 		spec, arguments, wrong := w.loop.terms.spec(c.Name), argumentsOf(c), job.IsError(r.Results[i])
@@ -58,8 +58,8 @@ func (w *work) absent(r *job.Round) (list []job.Deed) {
 	return list
 }
 
-// objectsOf returns the calls of a round and what each is about, with the service that it names. The client's own have only
-// their names, because an event of their own tells of them.
+// objectsOf returns the calls of a round and the object of each, with the service that it names. The client's own have
+// only their names, because an event of their own has the rest.
 func (w *work) objectsOf(calls []job.Call) []string {
 	objects := callNames(calls)
 	for i, c := range calls {
@@ -71,7 +71,7 @@ func (w *work) objectsOf(calls []job.Call) []string {
 		var with struct {
 			MCPID string `json:"mcp_id"`
 		}
-		_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read names no service
+		_ = json.Unmarshal([]byte(arguments), &with) // arguments that are not JSON name no service
 		if at := slices.IndexFunc(w.loop.listed, func(l tool.Listed) bool { return l.Server.ID == with.MCPID }); at >= 0 {
 			objects[i] += " (" + toolcall.OneLine(w.loop.listed[at].Server.Name) + ")"
 		}
@@ -87,10 +87,10 @@ func argumentsOf(c job.Call) string {
 	return c.Arguments
 }
 
-// proposedGoal returns what a call proposes, in a line: its goal, or its request. It is "" of one that only reads.
+// proposedGoal returns the proposal of a call, in a line: its goal, or its request. It is "" of one that only reads.
 func proposedGoal(tool, arguments string) string {
 	var with struct{ Goal, Method, Path, Tool string }
-	_ = json.Unmarshal([]byte(arguments), &with) // what cannot be read has its tool only
+	_ = json.Unmarshal([]byte(arguments), &with) // arguments that are not JSON have its tool only
 	switch {
 	case tool != toolRequest:
 		return cmp.Or(toolcall.OneLine(with.Goal), tool)
@@ -106,7 +106,7 @@ func (w *work) proposed() {
 	w.job.Record.Proposed()
 }
 
-// onlyLooks reports whether the name of a tool that is not there says that it would have changed nothing: list_files, readFile.
+// onlyReads reports whether the name of a tool that is not there says that it would have changed nothing: list_files, readFile.
 func onlyReads(tool string) bool {
 	words := strings.Fields(strings.ToLower(strings.Join(inName().FindAllString(tool, -1), " ")))
 	return len(words) > 0 && readVerbs()[words[0]] && !slices.ContainsFunc(words, func(w string) bool { return changeVerbs()[w] })
@@ -139,8 +139,8 @@ func changed(r plan.Run) bool {
 	})
 }
 
-// addDone adds what a call came to at the client to what the texts of the model are compared with. What was refused is no act, and
-// neither is a read. A client that does not tell it is believed, unless it answered with an error.
+// addDone adds the deeds of a call at the client to the facts with which the model's texts are compared. A refusal is no
+// act, and neither is a read. A client that reports no deeds is believed, unless it answered with an error.
 func (w *work) addDone(r job.Round, k int) {
 	call := r.Calls[k]
 	act := claim.Call{Method: "POST", Tool: call.Name, Sent: call.Arguments, Answered: r.Results[k]}

@@ -27,17 +27,17 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	case len(w.job.Open) > 0:
 		wait = func(context.Context) (string, map[string]any, error) { return w.rows.results() }
 	}
-	told, data, err := wait(ctx)
+	result, data, err := wait(ctx)
 	switch {
 	case err != nil:
 		return "", false, err
-	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.rows.watch()):
+	case result == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.rows.watch()):
 		_, err := w.service.Chats.Chat(ctx, w.job.Account, w.job.ChatID)
 		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there who could decide
 			return job.NextClose, true, w.stop(ctx, conversation.StopBlocked)
 		}
 		return job.NextWait, true, err
-	case told == "":
+	case result == "":
 		reason := conversation.StopPerson
 		switch {
 		case !w.job.StopAt.IsZero():
@@ -49,9 +49,9 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 		return job.NextClose, true, w.stop(ctx, reason)
 	}
 	last := w.rows.last()
-	for i, result := range last.Results {
-		if result == "" {
-			last.Results[i] = told
+	for i, r := range last.Results {
+		if r == "" {
+			last.Results[i] = result
 		}
 	}
 	e, err := job.NewEvent(w.service.Now(), job.EventResumed, data)
@@ -66,8 +66,8 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	return "", false, nil
 }
 
-// ended returns what the call is told of the end of the job's plan; "" when it has not ended.
-func (w *work) ended(ctx context.Context) (told string, data map[string]any, err error) {
+// ended returns the tool result with the end of the job's plan; "" when it has not ended.
+func (w *work) ended(ctx context.Context) (result string, data map[string]any, err error) {
 	r, err := w.service.Plans.Bare(ctx, w.job.Account, w.job.RunID)
 	data = map[string]any{"run_id": w.job.RunID, "status": r.Status}
 	switch {
@@ -77,18 +77,18 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 		return "", nil, err
 	}
 	w.countRefusal(r)
-	told, err = brief.Runs([]plan.Run{r}, w.service.Now())
+	result, err = brief.Runs([]plan.Run{r}, w.service.Now())
 	w.loop.past.Runs = []plan.Run{r}
 	w.rows.addReadFrom(r.DataFrom()...)
 	if err != nil {
 		return "", nil, err
 	}
-	told = strings.TrimSpace(told)
+	result = strings.TrimSpace(result)
 	if doubts := brief.Doubts(&r, w.loop.req.Locale); doubts != "" {
-		told += "\n" + doubts
+		result += "\n" + doubts
 	}
 	files, err := w.filesResumed(ctx, r)
-	return told + files, data, err
+	return result + files, data, err
 }
 
 // awaitClient has the job wait until its client says that it is there. A client that is silent for too long ends it.

@@ -349,8 +349,8 @@ func (r *routing) agentContext() map[string]any {
 	return c
 }
 
-// readFrom returns the ids of the services whose data the router's prompt has: of what loops answered, and of what the
-// router's own model wrote when it had read that.
+// readFrom returns the ids of the services whose data the router's prompt has: in answers of loops, and in texts of the
+// router's own model that follow from them.
 func (r *routing) readFrom() (list []string) {
 	for _, e := range r.memory.Recent() {
 		list = union(list, e.ReadFrom)
@@ -358,16 +358,16 @@ func (r *routing) readFrom() (list []string) {
 	return list
 }
 
-// shareable returns the exchanges that a server may hear. What a loop answered may have come from a service, whose data
-// goes to no other, and neither does what was written from it.
+// shareable returns the exchanges that a server may get. A loop's answer may have data of a service, which goes to no
+// other, and neither do texts that were written from it.
 func (r *routing) shareable() []agent.Exchange {
 	return slices.DeleteFunc(slices.Clone(r.memory.Recent()), func(e agent.Exchange) bool {
 		return len(e.ReadFrom) > 0 || slices.ContainsFunc(r.set.Loops, func(c agent.Change) bool { return c.ServerID == "" && c.Name == e.Agent }) || agent.IsShipped(e.Agent)
 	})
 }
 
-// finish stores the answer, which may be a question with options, adds the exchange to the session's memory and settles the turn's
-// hold. A failed write of the memory does not fail the answer.
+// finish stores the answer, which may be a question with options, adds the exchange to the session's memory and settles
+// the turn's hold. A failed write of the memory does not fail the answer.
 func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed, asks *inquiry) (reply Reply, err error) {
 	by, answer := writtenBy(&r.exchange), text.In(r.req.Locale)
 	by.Agent = routed.Agent
@@ -402,7 +402,7 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed,
 	return reply, err
 }
 
-// failed returns the agent that gave no answer. One that is not called for now failed before, and that was told.
+// failed returns the agent that gave no answer. One that is not called for now failed before, and had its notification then.
 func (r Routed) failed() failedAgent {
 	if r.Failure == nil || errors.Is(r.Failure, agent.ErrOpen) {
 		return failedAgent{}

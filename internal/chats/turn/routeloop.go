@@ -13,7 +13,7 @@ import (
 )
 
 // converseAs has a loop that the router's model chose answer a customer: by a conversation under its prompt, within its
-// bounds, in the same turn. What it proposes is a draft of the chat. A customer's message confirms nothing, because only the
+// bounds, in the same turn. Its proposal is a draft of the chat. A customer's message confirms nothing, because only the
 // model's decision is asked of it: a person of the account confirms.
 func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, error) {
 	s := r.service
@@ -51,7 +51,7 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 	switch {
 	case err != nil || reply.Block != nil:
 		return reply, err
-	case reply.Message.StopReason == conversation.StopPerson: // what was written stays in the chat, and the customer waits for a person
+	case reply.Message.StopReason == conversation.StopPerson: // the written text stays in the chat, and the customer waits for a person
 		return r.leaveToPerson(ctx)
 	}
 	reply.Routed = &routed
@@ -59,8 +59,8 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 	return reply, nil
 }
 
-// failed returns the agent of a conversation with a customer that came to nothing. A person who reads the answer need not
-// be told elsewhere.
+// failed returns the agent of a conversation with a customer that had no result. A person who reads the answer needs no
+// notification.
 func (d *dialog) failed() failedAgent {
 	if d.loop.req.Route == nil || d.ending.status != conversation.Failed {
 		return failedAgent{}
@@ -68,7 +68,7 @@ func (d *dialog) failed() failedAgent {
 	return failedAgent{d.loop.agent.Name, string(d.ending.reason)}
 }
 
-// ForCustomer returns what a customer of the router hears. A plan is for the account's own people, who confirm it.
+// ForCustomer returns the text for a customer of the router. A plan is for the account's own people, who confirm it.
 func (r Reply) ForCustomer(tag locale.Tag) string {
 	if r.Kind == KindPlan {
 		return locale.Text(tag, "router.proposed")

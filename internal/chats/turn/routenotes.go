@@ -12,8 +12,8 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// asks returns the question of a decision that offers options; nil for another. What of them cannot be shown, the question says. The
-// model is not told: its decision is a good one without them.
+// asks returns the question of a decision that offers options; nil for another. The question says that options are
+// missing which cannot be shown. The model gets no error: its decision is a good one without them.
 func (r *routing) asks(d agent.Decision) *inquiry {
 	q := &inquiry{text: d.Response, tag: r.req.Locale}
 	if q.offer(json.RawMessage(d.Options)); len(q.options) == 0 && q.missing == nil {
@@ -22,9 +22,9 @@ func (r *routing) asks(d agent.Decision) *inquiry {
 	return q
 }
 
-// reconsiders reports whether the router's own model is asked once more, as the model of a turn is: its answer announces what
-// only an agent does, or tells of an act that the record does not have. It is not asked where there is no agent, nor for a question
-// with options: what that claims gets its note.
+// reconsiders reports whether the router's own model is asked once more, as the model of a turn is: its answer announces
+// an act that only an agent does, or claims an act that the record does not have. It is not asked where there is no
+// agent, nor for a question with options, because a false claim in that gets its note.
 func (r *routing) reconsiders(ctx context.Context, d agent.Decision) bool {
 	if d.Action != agent.Respond || len(r.agents) == 0 || r.asks(d) != nil {
 		return false
@@ -32,7 +32,7 @@ func (r *routing) reconsiders(ctx context.Context, d agent.Decision) bool {
 	return r.checker().pretends(ctx, r.chat, d.Response)
 }
 
-// decideAgain asks the model once more, and returns what it decides then. When that is no decision, the first one stands.
+// decideAgain asks the model once more, and returns its new decision. When that is no decision, the first one stands.
 func (r *routing) decideAgain(ctx context.Context, first agent.Decision) agent.Decision {
 	r.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", r.chat.ID)
 	r.query.Messages = append(r.query.Messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.reconsider_router")})
@@ -49,8 +49,8 @@ func (r *routing) decideAgain(ctx context.Context, first agent.Decision) agent.D
 	return first
 }
 
-// notes returns the notes beside an answer of the router's own model, which can only answer. An agent's claims get no note. A
-// question with options asks for no confirmation, and its options are what the customer may say.
+// notes returns the notes beside an answer of the router's own model, which can only answer. An agent's claims get no
+// note. A question with options asks for no confirmation, and its options are possible answers of the customer.
 func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string, routed Routed, asks *inquiry) ([]conversation.Note, error) {
 	if kind != conversation.KindText || routed.Action != agent.Respond {
 		return nil, nil
@@ -61,7 +61,7 @@ func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string
 	return r.checker().notes(ctx, claim.Read(text))
 }
 
-// checker returns what the texts of the router are checked with: the record of the chat, and what the business or its agents said.
+// checker returns the checker of the router's texts: the record of the chat, and the texts of the business or its agents.
 func (r *routing) checker() checker {
 	return r.service.checker(r.req, r.chat, "", func(ctx context.Context) (evidence.Facts, error) {
 		messages, err := r.service.history().Newest(ctx, conversation.Key{Account: r.req.Principal.Account, ChatID: r.chat.ID})

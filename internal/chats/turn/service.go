@@ -28,14 +28,14 @@ type Chats interface {
 	conversation.MessageReader
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
-	// AddTold is AddMessages of one message, with what the hooks of the account are told of it.
+	// AddNotified is AddMessages of one message, with the notification for the hooks of the account.
 	AddNotified(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error
 	// Say appends a message of a person to a chat that was read. It does not move the chat in the
 	// list. Expire has a message deleted whose chat was deleted meanwhile.
 	Say(ctx context.Context, account, chatID string, m conversation.Message) error
 	Expire(ctx context.Context, account, chatID, seq string, at time.Time) error
-	// Replace appends messages, the last of which takes the place of others: both or neither. It returns fault.ErrMoved
-	// when another message took their place meanwhile.
+	// Replace appends messages, the last of which supersedes others: both or neither. It returns fault.ErrMoved when
+	// another message superseded them meanwhile.
 	Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error
 	// DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that
 	// agent. Otherwise it returns fault.ErrMoved.
@@ -64,7 +64,7 @@ type Answers interface {
 	EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
 }
 
-// Drafts remembers which drafts the viewers of a chat were shown, and what was refused in it.
+// Drafts remembers the drafts that the viewers of a chat were shown, and the refusals in it.
 type Drafts interface {
 	// Show records that a viewer is shown a draft, and adds messages with it, while the chat
 	// waits for that draft. Otherwise it returns fault.ErrMoved. Shown returns the plan that the
@@ -87,20 +87,20 @@ type Plans interface {
 	// Revise replaces a draft's plan while the chat still waits for the draft that was read.
 	// Otherwise it returns fault.ErrMoved.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
-	// Retake replaces the values of a draft's plan that were read, after they were read again, with the event that tells
-	// it. It returns fault.ErrMoved when the draft is not as it was read.
+	// Retake replaces the values of a draft's plan that were read, after they were read again, with the event of it. It
+	// returns fault.ErrMoved when the draft is not as it was read.
 	Retake(ctx context.Context, r plan.Run, taken []plan.Taken, rec run.Record) (plan.Run, error)
 }
 
-// Servers reads what the servers of an account can do.
+// Servers reads the operations of an account's servers.
 type Servers interface {
 	tool.AllowlistReader
 	tool.OperationReader
 }
 
-// Setups reads what accounts have set.
+// Setups reads the settings of accounts.
 type Setups interface {
-	// Setup returns what an account has set, as of a time that is not before the call.
+	// Setup returns the settings of an account, as of a time that is not before the call.
 	Setup(ctx context.Context, of setup.Of) (setup.Setup, error)
 }
 
@@ -190,9 +190,9 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	return s.answer(ctx, req, chat)
 }
 
-// told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, the reads
-// that were made for it, the ids of the services whose data it may have, how it ended when it was no success, the agent that
-// was asked and failed, and the question that it asks; nil: none.
+// answerMeta is the metadata of an answer: the model of the turn, when one was asked, the notes under the text, the
+// reads that were made for it, the ids of the services whose data it may have, how it ended when it was no success, the
+// agent that was asked and failed, and the question that it asks; nil: none.
 type answerMeta struct {
 	by       *conversation.By
 	notes    []conversation.Note

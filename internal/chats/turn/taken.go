@@ -20,12 +20,12 @@ import (
 // ErrNotReadAgain is the error of a draft whose values could not be read again.
 var ErrNotReadAgain = fault.New(fault.Upstream, "plan.not_looked_again")
 
-// ReadAgain reads again what the values of a draft were taken from, as a person asked for on its card. The draft and its
-// digest stay as they are: a value that is no longer there is marked. A value whose service does not answer stays as it was
-// read before.
+// ReadAgain repeats the reads of a draft's values, as a person asked for on its card. The draft and its digest stay as
+// they are: a value that is no longer there is marked. A value whose service does not answer stays as it was read
+// before.
 //
-// It returns plan.ErrStale when Digest is not the draft's; plan.ErrExpired, plan.ErrNotPending, plan.ErrAlreadyRunning or
-// plan.ErrRunNotFound when there is no draft; ErrNotLookedAgain when nothing could be read.
+// It returns plan.ErrStale when Digest is not the draft's; plan.ErrExpired, plan.ErrNotPending, plan.ErrAlreadyRunning
+// or plan.ErrRunNotFound when there is no draft; ErrNotReadAgain when nothing could be read.
 func (s *Service) ReadAgain(ctx context.Context, e Edit) (plan.Run, error) {
 	account, began := e.Principal.Account, s.Now()
 	r, err := s.Plans.Run(ctx, account, e.RunID)
@@ -48,14 +48,14 @@ func (s *Service) ReadAgain(ctx context.Context, e Edit) (plan.Run, error) {
 	if len(again) == 0 {
 		return r, ErrNotReadAgain
 	}
-	err = retry.Do(ctx, func() error { // somebody else may be looking again
+	err = retry.Do(ctx, func() error { // somebody else may be reading again
 		if r, err = s.Plans.Run(ctx, account, e.RunID); err != nil {
 			return err
 		}
 		if err := checkEditable(r, e.Digest, s.Now()); err != nil {
 			return err
 		}
-		r, err = s.Plans.Retake(ctx, r, retaken(r.Taken, again), looked(r, again, e, s.Now()))
+		r, err = s.Plans.Retake(ctx, r, retaken(r.Taken, again), readEvent(r, again, e, s.Now()))
 		return err
 	})
 	return r, err
@@ -74,8 +74,8 @@ func retaken(before []plan.Taken, reads []reread) []plan.Taken {
 	return taken
 }
 
-// looked returns the event of what was read again.
-func looked(r plan.Run, reads []reread, e Edit, at time.Time) run.Record {
+// readEvent returns the event of the repeated reads.
+func readEvent(r plan.Run, reads []reread, e Edit, at time.Time) run.Record {
 	hashes := []map[string]any{}
 	for _, one := range reads {
 		hashes = append(hashes, map[string]any{"call": json.RawMessage(one.call), "request_hash": one.seen.Hash, "answer_hash": one.seen.Result.SHA256})
@@ -105,7 +105,7 @@ type reread struct {
 	err    error
 }
 
-// readAgain makes each call once that the values of a draft were taken from.
+// reread makes each call once from which the values of a draft were taken.
 func (s *Service) reread(ctx context.Context, d proposal.Drafter, r plan.Run) []reread {
 	var list []reread
 	for _, t := range r.Taken {

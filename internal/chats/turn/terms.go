@@ -44,8 +44,8 @@ func (t terms) clientSpec(name string) *toolSpec {
 	return spec
 }
 
-// clientTools returns the tools of the client that an agent may use. An agent that lists names of other tools has those that read when
-// it may look, and those that write when it may propose.
+// clientTools returns the tools of the client that an agent may use. An agent that lists names of other tools has the
+// reading ones when it may use look, and the writing ones when it may propose.
 func (t terms) clientTools(a actor) (list []llm.Tool) {
 	for _, c := range t.client {
 		needs := toolLook
@@ -68,15 +68,15 @@ func doClient(_ context.Context, l *loop, c toolCall) (string, error) {
 	return "", nil
 }
 
-// leaveToClient settles what else a reply asks for whose calls the client answers: nothing is proposed or asked beside
-// them, because their answers may change it.
+// leaveToClient decides the rest of a reply whose calls the client answers: nothing is proposed or asked beside them,
+// because their answers may change it.
 func (b *batch) leaveToClient(results []string) {
 	if len(b.open) == 0 {
 		return
 	}
 	if !job.FitsArguments(b.open) {
 		for _, c := range b.open {
-			results[placeOf(c)] = toolcall.Error("", "the arguments of this reply are too long: write less in one reply, such as one part of a file after the other")
+			results[indexOf(c)] = toolcall.Error("", "the arguments of this reply are too long: write less in one reply, such as one part of a file after the other")
 		}
 		b.open = nil
 		return
@@ -90,8 +90,8 @@ func (b *batch) leaveToClient(results []string) {
 	}
 }
 
-// placeOf returns the place of a call in its reply.
-func placeOf(c job.OpenCall) int {
+// indexOf returns the index of a call in its reply.
+func indexOf(c job.OpenCall) int {
 	at, _ := strconv.Atoi(c.ID) // doClient wrote it
 	return at
 }

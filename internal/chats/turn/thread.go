@@ -93,9 +93,8 @@ func (t thread) previousReply(ctx context.Context, req Request, chat conversatio
 	return reply, err
 }
 
-// mayBeRepeat reports whether the request may have been served before. Only then is an older
-// answer looked up. Another process may have served a request that was received before this
-// process started.
+// mayBeRepeat reports whether the request may have been served before. Only then is an older answer read. Another
+// process may have served a request that was received before this process started.
 func (t thread) mayBeRepeat(req Request) bool {
 	return req.MessageID != "" && (req.MessageAt.Before(t.AloneSince) || !t.Now().Before(req.MessageAt.Add(firstServingTime)))
 }
@@ -158,8 +157,7 @@ func (t thread) message(req Request, role conversation.Role, kind conversation.K
 	return conversation.Message{ID: id, Seq: id, Role: role, Kind: kind, Content: text.In(req.Locale), At: at}
 }
 
-// addAnswer appends an answer to a chat. One that is given anew takes the place of the earlier one and ends its draft;
-// until then both stay.
+// addAnswer appends an answer to a chat. One that is given anew replaces the earlier one and ends its draft; until then both stay.
 func (t thread) addAnswer(ctx context.Context, req Request, chat conversation.Chat, at time.Time, answer conversation.Message) (_ conversation.Chat, err error) {
 	if req.anew == nil {
 		return t.add(ctx, req, chat, at, answer)
@@ -172,8 +170,9 @@ func (t thread) addAnswer(ctx context.Context, req Request, chat conversation.Ch
 	return chat, err
 }
 
-// replace appends a message in the place of others, and ends the draft that they propose; nil: none. A line before the
-// message names that draft; it is returned. All or nothing is written. It returns ErrActed when the draft was confirmed meanwhile, and ErrNotLast when another message took the place.
+// replace appends a message in place of others, and ends the draft that they propose; nil: none. A line before the
+// message names that draft; it is returned. All or nothing is written. It returns ErrActed when the draft was confirmed
+// meanwhile, and ErrNotLast when another message replaced them.
 func (t thread) replace(ctx context.Context, req Request, chat conversation.Chat, draft *plan.Run, replaced []conversation.Message, m conversation.Message) (_ conversation.Chat, dropped []conversation.Message, err error) {
 	account, at := req.Principal.Account, t.Now()
 	moved := false

@@ -29,7 +29,7 @@ const (
 	toolWithdraw = "withdraw_draft"
 )
 
-// toolClass is what a call of a tool comes to.
+// toolClass is the effect of a call of a tool.
 type toolClass string
 
 // The classes of tools.
@@ -39,8 +39,8 @@ const (
 	classAsk   toolClass = "ask"   // it asks a person, and waits for them
 )
 
-// toolSpec is a tool as data. do answers a call, whose arguments are an object: its result is what the model reads, and
-// "" when the call is answered together with the others of its reply. Whatever is wrong with the call is a result; do
+// toolSpec is a tool as data. do answers a call, whose arguments are an object: its result is the text for the model,
+// and "" when the call is answered together with the others of its reply. Every error of the call is a result; do
 // returns an error only when a store fails.
 type toolSpec struct {
 	llm.Tool
@@ -49,7 +49,7 @@ type toolSpec struct {
 	do    func(ctx context.Context, l *loop, c toolCall) (string, error)
 }
 
-// offer is what decides which tools a turn has.
+// offer decides which tools a turn has.
 type offer struct {
 	listed  []tool.Listed
 	pending bool // a draft waits that the model may change
@@ -58,14 +58,14 @@ type offer struct {
 
 // toolCall is one call of a reply. batch collects the calls that are answered together.
 type toolCall struct {
-	at    int // its place in the reply
+	at    int // its index in the reply
 	name  string
 	raw   json.RawMessage
 	batch *batch
 }
 
-// batch is what the calls of one reply ask for together: looks, which run at once, proposals, which become one plan, one
-// question, and work on files.
+// batch has the calls of one reply that are answered together: reads, which run at once, proposals, which become one
+// plan, one question, and work on files.
 type batch struct {
 	reads     []reads.Asked
 	proposals proposal.Batch
@@ -110,7 +110,7 @@ func doSearch(ctx context.Context, l *loop, c toolCall) (string, error) {
 	return l.limitedSearch(ctx, c.raw)
 }
 
-// doLook takes a look: the looks of a reply are made at once.
+// doRead takes a read: the reads of a reply are made at once.
 func doRead(ctx context.Context, l *loop, c toolCall) (string, error) {
 	a, wrong, err := l.reading.Parse(ctx, c.at, c.raw)
 	if err != nil {
@@ -155,7 +155,7 @@ func turnTools(o offer) []llm.Tool {
 	return list
 }
 
-// mayLook reports whether any server may be read by a turn.
+// mayRead reports whether any server may be read by a turn.
 func mayRead(listed []tool.Listed) bool {
 	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Reads.Mode == tool.ReadsOn })
 }

@@ -51,7 +51,7 @@ type Request struct {
 	ChatID    string
 	Message   string
 	Seen      plan.Digest // digest of the plan on the user's screen, when the client sends it
-	Replaces  string      // id of the last message of the chat, in whose place this one comes; "" for none
+	Replaces  string      // id of the last message of the chat, which this one replaces; "" for none
 	Again     bool        // of a request for an answer: to a message that has one
 	Locale    locale.Tag
 	TraceID   string
@@ -70,13 +70,13 @@ type Request struct {
 
 	asked bool  // the user asked for the answer: the automation mode does not apply
 	said  bool  // the message is stored
-	anew  *tail // what is answered once more; nil: a message that has no answer
+	anew  *tail // the message that is answered once more; nil: a message that has no answer
 
 	// speaksFor is the person for whom a session speaks, by its last request; "" for nobody. The
 	// value comes from the client, so it can only take rights away: that person may not approve
 	// their own step. It grants nothing.
 	speaksFor string
-	after     []string // the writers of the message in whose place its message comes
+	after     []string // the writers of the message that its message replaces
 }
 
 // writers returns the users who wrote the message of a request.
@@ -113,7 +113,7 @@ type Routed struct {
 // Reply holds the result of a turn.
 type Reply struct {
 	Kind    Kind
-	Before  []conversation.Message // what stands before it: a draft that was taken back, and the model's texts before the card of its plan
+	Before  []conversation.Message // the messages before it: a draft that was taken back, and the model's texts before the card of its plan
 	Message conversation.Message
 	Chat    conversation.Chat
 	Run     *plan.Run // that the turn proposed or decided on

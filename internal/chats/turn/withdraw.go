@@ -22,7 +22,7 @@ import (
 
 // withdrawal is a call that takes the draft back.
 type withdrawal struct {
-	at     int // its place in the reply
+	at     int // its index in the reply
 	reason string
 }
 
@@ -107,7 +107,7 @@ func (l *loop) takeBack(ctx context.Context, reason string) (result, why string)
 	}), ""
 }
 
-// keptDraft tells the model why its draft was not taken back, and what became of it.
+// keptDraft returns the tool result of a draft that was not taken back, with its state.
 func (l *loop) keptDraft(ctx context.Context, err error) string {
 	why := "it ended meanwhile"
 	switch {
@@ -130,7 +130,7 @@ func (l *loop) keptDraft(ctx context.Context, err error) string {
 	return toolcall.Encode(out)
 }
 
-// forgetDraft notes what became of the draft: the turn cannot change it any more.
+// forgetDraft stores the new state of the draft: the turn cannot change it any more.
 func (l *loop) forgetDraft(now plan.Run) {
 	for i := range l.past.Runs {
 		if l.past.Runs[i].ID == now.ID {

@@ -60,9 +60,9 @@ func (d *dialog) giveUp(ctx context.Context, notice locale.Phrase) (Reply, error
 	return d.finish(ctx, conversation.KindNotice, notice)
 }
 
-// textMessages returns the model's text beside the call that proposes a run, as a message. The
-// claim that a plan waits is true by then; a claim of a finished act is compared with the
-// record, except that a text that asks to confirm the plan may say what it made or changed of it.
+// textMessages returns the model's text beside the call that proposes a run, as a message. The claim that a plan waits
+// is true by then; a claim of a finished act is compared with the record, except that a text that asks to confirm the
+// plan may name its own changes of it.
 func (l *loop) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]conversation.Message, error) {
 	text := l.words.with("")
 	if text == "" {
@@ -70,7 +70,7 @@ func (l *loop) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]co
 	}
 	said := claim.Read(text)
 	draft := evidence.OfDraft(r)
-	said.Acts = slices.DeleteFunc(said.Acts, func(a claim.Act) bool { // the plan may come in the place of another
+	said.Acts = slices.DeleteFunc(said.Acts, func(a claim.Act) bool { // the plan may replace another
 		return a.Withdraws || said.Asks && draft.Drafts(a, r.Plan.Replaces != "")
 	})
 	notes, err := l.checker().notes(ctx, claim.Reading{Acts: said.Acts}) // the plan waits
@@ -91,7 +91,7 @@ func (l *loop) reconsiders(ctx context.Context, text string) bool {
 	return l.checker().pretends(ctx, l.chat, text)
 }
 
-// checker returns what the texts of this turn are checked with.
+// checker returns the checker of this turn's texts.
 func (l *loop) checker() checker {
 	ends := ""
 	if l.req.anew != nil && l.req.anew.draft != nil {
