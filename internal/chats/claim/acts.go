@@ -11,26 +11,26 @@ import (
 
 // Act is an act that a text says is done, or under way.
 type Act struct {
-	Kinds []Kind   // families of its verb; none: any act
-	Own   bool     // the model says that it did it itself: nothing that was read makes that true
-	Verb  string   // as it is written, folded
-	Told  bool     // it tells of it as past: “was cancelled” is a claim only where the person orders that
-	State bool     // it says how a thing is: «está reservada», “is already booked”
-	Names []string // of its sentence: identifiers, folded
-	On    []string // those of its clause that it was done to
-	Both  string   // “both orders”: what it was done to two of
+	Kinds    []Kind   // families of its verb; none: any act
+	Own      bool     // the model claims it as its own: no read makes that true
+	Verb     string   // as it is written, folded
+	Narrated bool     // the sentence reports it as past: “was cancelled” is a claim only where the person orders that
+	State    bool     // the sentence states it as the state of a thing: «está reservada», “is already booked”
+	Names    []string // of its sentence: identifiers, folded
+	On       []string // those of its clause that are its objects
+	Both     string   // “both orders”: the noun of its two objects
 
-	Bare      bool   // it names nothing that it was done to: «lo he retirado»
+	Bare      bool   // it names no object: «lo he retirado»
 	Withdraws bool   // it takes back a plan: «he retirado la cancelación»
-	Taken     []Kind // families of the noun of what it takes back; none: a plan
+	Taken     []Kind // families of the noun of the thing that it takes back; none: a plan
 	Before    bool   // it says that it was done before the message that the text answers
 
 	About   []Kind   // families of the nouns of its sentence: «he pedido la devolución»
-	Of      []Kind   // families of what it was done to, where the verb tells of any: “the refund has been processed”
+	Of      []Kind   // families of its object, where the verb fits any act: “the refund has been processed”
 	Numbers []string // of its sentence: numbers and identifiers, by which it may name a thing
 
-	Needs     []string // what only a command does: see needs
-	OnMachine bool     // it says what only a command shows: that tests pass
+	Needs     []string // the commands that it needs: see needs
+	OnMachine bool     // only a command shows it: that tests pass
 }
 
 // actsOf returns the acts that a sentence claims. A question claims none.
@@ -46,19 +46,19 @@ func actsOf(s sentence) []Act {
 	var list []Act
 	names, numbers, about := identifiers(s.text), slices.Collect(numbersIn(words)), nounsIn(words)
 	already := slices.Contains(words, "already") || slices.Contains(words, "ya")
-	at, told := 0, false
+	at, narrated := 0, false
 	add := func(verb string, kinds []Kind, own, state bool) {
 		if slices.Contains(kinds, Send) && money().MatchString(s.text) { // “I've sent 50 € to Luis”
 			kinds = append(slices.Clone(kinds), Pay)
 		}
-		before := saysBefore(s.text, words, at, own, told, fresh)
+		before := saysBefore(s.text, words, at, own, narrated, fresh)
 		taken, withdraws := takenBack(words, at)
-		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers, Needs: needs(words, at)})
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Narrated: narrated, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers, Needs: needs(words, at)})
 	}
 	reported := has(words, reports()) || seeing().MatchString(s.text)
 	past := has(words, pastTimes())
 	for i, w := range words {
-		at, told = i, false
+		at, narrated = i, false
 		before := clauseBefore(words, i)
 		if has(before, denials()) || deniedAfter(words[i+1:]) || toCome(before, w) || isOfPlan(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
@@ -79,7 +79,7 @@ func actsOf(s sentence) []Act {
 		case !known && v.past[w] != nil && !ownText(s.text, words, i, v.past[w]) && !has(before[max(0, len(before)-1):], subordinators()):
 			add(w, v.past[w], true, false)
 		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past && !dated(words[i+1:]):
-			told = dayLater(words[i+1:])
+			narrated = dayLater(words[i+1:])
 			add(w, v.became[w], false, false)
 		case !known && v.going[w] != nil && (n.goes || (i == 0 || i < 5 && words[i-1] == ",") && goesNow(words)):
 			add(w, v.going[w], true, false)
@@ -92,7 +92,7 @@ func actsOf(s sentence) []Act {
 		case known && slices.Contains(before, "ya") && !reported && (slices.Contains(before, "tienes") || slices.Contains(before, "tiene")):
 			add(w, kinds, false, true)
 		case n.past && known && !reported:
-			told = !fresh && !(doneWords()[words[0]] && words[1] == ":") // “Done: the order was cancelled”
+			narrated = !fresh && !(doneWords()[words[0]] && words[1] == ":") // “Done: the order was cancelled”
 			add(w, kinds, false, false)
 		case i > 2 && words[i-1] == "to" && words[i-2] == "able" && words[i-3] == "was" && v.base[w] != nil:
 			add(w, v.base[w], true, false)
@@ -105,7 +105,7 @@ func actsOf(s sentence) []Act {
 		}
 	}
 	if p, ok := phraseIn(s.text, words); ok {
-		at, told = 0, p.told
+		at, narrated = 0, p.narrated
 		add(p.said, p.kinds, p.own, p.state)
 	}
 	if len(list) == 0 && !s.row && doneAlone(words) {
@@ -123,7 +123,7 @@ func nounsIn(words []string) (about []Kind) {
 	return about
 }
 
-// said returns what a sentence states, and whether it begins as the report of what was just done: «Listo, ya la reservé».
+// said returns the statement of a sentence, and whether it begins as a report of a new act: «Listo, ya la reservé».
 func said(s sentence) (words []string, fresh bool) {
 	words = wordsOf(noDenials.Replace(s.text))
 	if s.question {
@@ -139,10 +139,10 @@ func said(s sentence) (words []string, fresh bool) {
 // noDenials removes phrases that have the word of a denial, and deny nothing.
 var noDenials = strings.NewReplacer("not only", "", "no solo", "", "no sólo", "", "no problem", "", "not to worry", "", "no worries", "", "without delay", "", "sin problemas", "", "sin problema", "", "sin coste", "", "sin demora", "")
 
-// openers stand before what is said.
+// openers stand before a statement.
 var openers = lazy.Words(`si sí yes yeah perfecto listo vale genial bien claro great perfect ok okay sure alright done right`)
 
-// beforeQuestion returns what a sentence states before it asks: “I've cancelled it, is there anything else?”.
+// beforeQuestion returns the statement of a sentence before its question: “I've cancelled it, is there anything else?”.
 func beforeQuestion(words []string) []string {
 	for i, w := range words {
 		if w == "," && i+1 < len(words) && asking()[words[i+1]] {
@@ -154,7 +154,7 @@ func beforeQuestion(words []string) []string {
 
 var asking = lazy.Words(`is are anything any would do does did shall should can could may what which how who when right ok okay`)
 
-// auxiliary is what the words before a verb make of it.
+// auxiliary is the form that the words before a verb give it.
 type auxiliary struct{ own, passive, past, state, goes, quick bool }
 
 // nearest reads the words before a verb, backwards over adverbs and other participles.
@@ -222,12 +222,12 @@ var adverbs = lazy.Words(`now just already also successfully then both all gone 
 
 var articles = lazy.Words(`the a an this that these those el la los las un una este esta`)
 
-// participle reports whether a word looks like a participle of either language.
+// participle reports whether a word has the form of a participle of either language.
 func participle(w string) bool {
 	return len(w) > 3 && (strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "ado") || strings.HasSuffix(w, "ido")) || strings.HasSuffix(w, "uesto") && len(w) > 4 || verbs().done[w] != nil
 }
 
-// perceived are what a model does without any service, or by reading.
+// perceived are acts that a model does without any service, or by reading.
 var perceived = lazy.Words(`lined decided need feed seed speed checked found looked reviewed read retrieved located seen noticed understood searched verified compared prepared drafted listed summarised summarized calculated considered received tried attempted
 	noted identified determined asked explained mentioned been had included provided answered wanted needed gathered examined analysed analyzed learned planned assumed proposed suggested double-checked assumed obtained fetched reached authenticated helped assisted logged
 	revisado comprobado visto leido encontrado buscado consultado mirado entendido recibido verificado comparado preparado redactado calculado resumido pensado dicho explicado mencionado intentado podido querido tenido sido estado ido
@@ -235,8 +235,8 @@ var perceived = lazy.Words(`lined decided need feed seed speed checked found loo
 
 var denials = lazy.Words(`not never no nor neither cannot can't couldn't haven't hasn't isn't aren't wasn't weren't didn't don't doesn't won't without nothing none nobody unable yet nunca sin aun todavia ningun ninguna ninguno nada nadie tampoco jamas`)
 
-// isOfPlan reports whether what is done is done to a draft, which is no act at a service: “I've prepared the plan”. What is sent,
-// paid or withdrawn is not, and neither is “your plan”.
+// isOfPlan reports whether an act is on a draft, and so none at a service: “I've prepared the plan”. To send, to pay or
+// to withdraw one is an act, and so is one on “your plan”.
 func isOfPlan(words []string, at int) bool {
 	if kinds := verbs().done[words[at]]; withdrawals()[words[at]] || slices.Contains(kinds, Run) || slices.Contains(kinds, Send) || slices.Contains(kinds, Pay) {
 		return false
@@ -266,7 +266,7 @@ var (
 
 var planWords = lazy.Words(`plan plans planes borrador borradores propuesta draft drafts proposal`)
 
-// reports are words of who tells what somebody else did.
+// reports are words of a report of somebody else's act.
 var reports = lazy.Words(`according says said shows log logs history appears seems status segun dice dicen consta figura figuran muestra aparece parece historial bitacora example ejemplo`)
 
 var pastTimes = lazy.Words(`veces times yesterday ago last earlier previously originally ayer anoche anteayer hace pasado pasada anteriormente antes`)
@@ -304,7 +304,7 @@ var texts = lazy.Words(`texto textos text texts parrafo parrafos paragraph parag
 // gave reports whether an auxiliary makes an act of «dado de alta».
 func gave(a auxiliary) bool { return a.own || a.passive }
 
-// begins reports whether a sentence begins with an English past that says what was done: «Added you to the list».
+// begins reports whether a sentence begins with an English past of an act: «Added you to the list».
 func begins(words []string) bool {
 	return !nounLike()[words[0]] && (len(words) == 1 || determiners()[words[1]])
 }
@@ -316,8 +316,8 @@ var nounLike = lazy.Words(`complete pedido pedidos puesto puestos cargo put run 
 
 // fragment reports whether a sentence is a report without a verb before its participle: «Order cancelled.», «Dominio renovado por un año».
 func fragment(words []string, at int) bool {
-	told := func(w string) bool { return verbs().became[w] != nil || verbs().past[w] != nil }
-	if nounLike()[words[at]] || at > 9 || slices.ContainsFunc(words[at+1:], told) || has(words[:at], finites()) || ofAnyThing(words, at) || words[0] == "para" || words[0] == "for" || adjective(words[at+1:]) || at+1 < len(words) && stopsFragment()[words[at+1]] {
+	isPast := func(w string) bool { return verbs().became[w] != nil || verbs().past[w] != nil }
+	if nounLike()[words[at]] || at > 9 || slices.ContainsFunc(words[at+1:], isPast) || has(words[:at], finites()) || ofAnyThing(words, at) || words[0] == "para" || words[0] == "for" || adjective(words[at+1:]) || at+1 < len(words) && stopsFragment()[words[at+1]] {
 		return false
 	}
 	if at+2 < len(words) && words[at+1] == "en" && unicode.IsDigit([]rune(words[at+2])[0]) { // «la tarjeta terminada en 4412»

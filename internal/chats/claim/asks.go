@@ -7,11 +7,11 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// pose is what a sentence wants of the person, or says that the model will do.
+// pose is the part of a sentence that needs a plan or a call: a request to the person, or an announcement.
 type pose struct {
 	asks, offers, announces, data, refuses bool
 
-	now    bool // beside a refusal it announces what happens now
+	now    bool // beside a refusal it announces an act of now
 	closes bool // it asks whether there is anything else
 }
 
@@ -43,14 +43,14 @@ func poseOf(s sentence) (p pose) {
 	return p
 }
 
-// hasToWait matches what a person is told while the model does something.
+// hasToWait matches a request to the person to wait.
 var hasToWait = lazy.Pattern(`(?:^|, )(?:give me|dame|deme) (?:just )?(?:a|one|un) (?:moment|second|sec|minute|momento|momentito|segundo|minuto|instante)\b` +
 	`|(?:^|, )(?:please |just |por favor,? )*(?:(?:wait|hold on|hang on|espera|espere|aguarda)(?: for)? )?(?:a|one|un) (?:moment|second|sec|minute|momentito|segundo|instante)(?:$|[ ,.!]+(?:please|por favor|while i|mientras|i'm|i'll)\b|[.!]+$)|\b(?:wait|hold on|hang on|espera|espere) (?:while i|mientras (?:te|lo|la|los|las|proceso))\b|\bme pongo (?:con|a) (?:ello|eso)\b`)
 
 // closing matches a question for anything else, which asks for nothing that an act needs.
 var closing = lazy.Pattern(`\b(?:algo mas|alguna otra|otra cosa|anything else|something else|anything more)\b`)
 
-// checksItself matches what the model says that it checks itself.
+// checksItself matches an announcement of a check by the model.
 var checksItself = lazy.Pattern(`\b(?:i'll|i will|let me|i'm going to) (?:now |just |first |quickly )?(?:check|verify|look up) your`)
 
 // mentions reports whether a word begins as one of a set. Each pattern below has a set of how its words begin, because a pattern of
@@ -95,7 +95,7 @@ func confirmsData(t string) bool {
 
 var confirmed = lazy.Pattern(`\b(?:confirm (?:that )?(?:the|your|a|an|its|both the|these|both)|confirma[sme]* (?:el|la|los|las|tu|tus|su|sus)) (\w+)(?: (\w+))?`)
 
-// politely removes what stands between a verb and its thing and means nothing.
+// politely removes polite words between a verb and its thing.
 var politely = strings.NewReplacer(", por favor,", "", ", please,", "", "por favor ", "", "please ", "")
 
 var asksWhich = lazy.Pattern(`\bconfirma[sme]* (qué|cual|cuando|donde|quien|como)\b|\bconfirm (which|what|when|where|who|how)\b|\bconfirm whether\b.* or `)
@@ -121,20 +121,20 @@ var consents = lazy.Pattern(`\bconfirm( it| this| that| the plan| this plan| the
 // general matches an account of how plans are confirmed.
 var general = lazy.Pattern(`\b(un|cada|cualquier|todo|los|a|any|every|each|all) (plan|planes|plans)\b|\b(planes|plans) (se|are|can|wait)\b|\b(on|en) (a|its|su|una|cada) (card|tarjeta)\b`)
 
-// nobodys matches what says that nothing waits for the person, or that somebody else confirms.
+// nobodys matches a text that says that nothing waits for the person, or that somebody else confirms.
 var nobodys = lazy.Pattern(`\bno plan\b|\bnothing (is )?(waiting|pending)|\bnothing to confirm|\bno hay (ningun )?(plan|nada) (que|por|pendiente)|\bno (hace falta|necesito)\b|\b(don't|do not) need your\b|\b(click|follow) the link\b|\bthe \w+ (has|needs) to confirm\b|\b(type|enter|teclea|introduce) (the|your|el|tu|la) (code|pin|codigo|clave)\b|\b(approval|confirmation) (by|from) (the|[a-x])|\b(aprobacion|confirmacion) (de (la |el )?[a-su-z]|del|por (la|el|los|las)) ?`)
 
 // oks match a question that a yes answers, and that names no act: «¿Te parece?», “OK with you?”.
 var oks = lazy.Pattern(`\b(te parece|le parece|os parece|sound good|sounds good|look good|looks good|all good|ok with you|okay with you|is that (ok|okay|alright|fine|right)|is this (ok|okay|alright|fine)|does (that|this) (work|sound|look)|agreed|me das el ok|lo hago|lo hacemos|le doy|tiro para adelante|lo confirmo|ok para|lo doy por bueno)\b` +
 	`|^(entonces |vale |y |perfecto |pues |asi que )*,? ?(la |lo |los |las )?(procedo|avanzo|avanzamos|continuo|seguimos|sigo|sigo adelante|adelante|ejecuto|lanzo|confirmo|timbro|de acuerdo)\b|\b(quieres|quiere|deseas|desea|puedo|podemos|debo) (continuar|seguir|seguir adelante|proceder|avanzar)\b|^(proceed|confirm|ok|okay|go ahead|continue|ready|vale|lo confirmas|shall i|should i|can i)[ ?]*$`)
 
-// wishes match a question whether the model is to do what it spoke of.
+// wishes match a question whether the model is to do the act of which it spoke.
 var wishes = lazy.Pattern(`\b(would you like|do you want|want|shall|should|may|can|could)\b.{0,20}\bdo (it|that|this|so)\b`)
 
 // waits matches a text that poses as a plan.
 var waits = lazy.Pattern(`\bplan (propuesto|pendiente|a ejecutar|de accion)\b|^(el |mi |the |my |proposed )?plan( propuesto)?:?$|\b(proposed|pending) plan\b|\bhere('s| is) (the|my) plan\b|\bthe plan is to\b|\bmi plan:|^plan: |\b(here's what (i'd|i would|i'll|i will|we'll) do|esto es lo que (hare|haria|voy a hacer)|lo que hare|hare lo siguiente|te propongo|propongo|le propongo)\b|^(paso|step) [1-3] ?[:.)–-]`)
 
-// refusals match what the model says that it cannot do.
+// refusals match a refusal of the model.
 var refusals = lazy.Pattern(`\b(unable to|cannot|can't|can not|not able to|not possible|isn't possible|unfortunately|recommend contacting|not allowed|not eligible|don't have the (ability|authority)|no puedo|no podemos|no me es posible|no es posible|lamentablemente|por desgracia|no se puede|no esta permitido|no tengo (permiso|acceso|forma))\b`)
 
 // offers reports whether a question offers an act: «¿Te reservo la Norte?», “Would you like me to cancel it?”.
@@ -207,7 +207,7 @@ func announces(words []string) bool {
 	return false
 }
 
-// ofHouse reports whether what “we” will do is what a house does later: it writes, it opens, or it waits for something first.
+// ofHouse reports whether “we” announces a later act of a house: it writes, it opens, or it waits for something first.
 func ofHouse(words []string, at int) bool {
 	return !has(words, nows()) && (has(words[at:min(at+4, len(words))], writes()) || has(words[at:], conditions()) || has(words[at:], within()))
 }
@@ -217,8 +217,8 @@ var (
 	within = lazy.Words(`within days hours dias horas anterior`)
 )
 
-// doesNow reports whether a Spanish present says what the model does at once: «ahora mismo te envío la factura», «perfecto, la
-// reservo». What it tells or writes itself is no act, and what has a condition is none yet.
+// doesNow reports whether a Spanish present announces an act at once: «ahora mismo te envío la factura», «perfecto, la
+// reservo». A text that it says or writes itself is no act, and an act with a condition is none yet.
 func doesNow(words []string, at int) bool {
 	w := words[at]
 	if !strings.HasSuffix(w, "o") || telling()[w] || has(words, conditions()) || ofText(words[at+1:]) || slices.Contains(words[at:], ":") {

@@ -10,7 +10,7 @@ import (
 
 // saysBefore reports whether a sentence says that an act of it was done before the message that it answers: “I've already
 // cancelled it”, «ya se devolvió antes». A report of something new says «ya», too: «Listo, ya la reservé», «ya reservé otra».
-func saysBefore(text string, words []string, at int, own, told, fresh bool) bool {
+func saysBefore(text string, words []string, at int, own, narrated, fresh bool) bool {
 	from, to := at, at
 	for from > 0 && !parts()[words[from-1]] {
 		from--
@@ -35,7 +35,7 @@ func saysBefore(text string, words []string, at int, own, told, fresh bool) bool
 			}
 		}
 	}
-	return told && dayOf().MatchString(text) || asTold().MatchString(text)
+	return narrated && dayOf().MatchString(text) || asSaid().MatchString(text)
 }
 
 var (
@@ -47,14 +47,14 @@ var (
 	others         = lazy.Words(`another other otro otra otros otras also too tambien`)
 )
 
-// dayOf matches the day of what was: “on 3 May”.
+// dayOf matches the day of a past act: “on 3 May”.
 var dayOf = lazy.Pattern(`\b(?:on|el) (?:the )?(?:\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|lunes\b|martes\b|miercoles\b|jueves\b|viernes\b|sabado\b|domingo\b)`)
 
-// asTold matches what a text said or showed before.
-var asTold = lazy.Pattern(`\bas (?:you|i|we) (?:saw|said|mentioned|told|noted|can see)\b|\bcomo (?:viste|vio|vieron|ves|ve|te dije|le dije|te conte|te comente|le comente|dije|dijimos)\b`)
+// asSaid matches a reference to an earlier text.
+var asSaid = lazy.Pattern(`\bas (?:you|i|we) (?:saw|said|mentioned|told|noted|can see)\b|\bcomo (?:viste|vio|vieron|ves|ve|te dije|le dije|te conte|te comente|le comente|dije|dijimos)\b`)
 
-// doneTo returns the families of what an act was done to, where its verb may tell of any: «he tramitado la devolución», “your
-// refund has been issued”. A noun before another is not the thing: “your return flight”.
+// doneTo returns the families of an act's object, where its verb fits any act: «he tramitado la devolución», “your
+// refund has been issued”. A noun before another is not the object: “your return flight”.
 func doneTo(words []string, at int, kinds []Kind) (of []Kind) {
 	if !slices.Contains(kinds, Run) && !slices.Contains(kinds, Create) || bookings()[words[at]] {
 		return nil
@@ -74,7 +74,7 @@ func doneTo(words []string, at int, kinds []Kind) (of []Kind) {
 	return of
 }
 
-// ownFamily are nouns of acts that are told in no other words.
+// ownFamily are nouns of acts that have no other words.
 var ownFamily = sync.OnceValue(func() map[string]Kind {
 	return map[string]Kind{"cancellation": Remove, "cancelation": Remove, "cancelacion": Remove, "anulacion": Remove, "refund": GiveBack, "return": GiveBack, "devolucion": GiveBack, "reembolso": GiveBack}
 })
@@ -98,8 +98,8 @@ func dated(after []string) bool {
 	return len(after) > 1 && (after[0] == "el" || after[0] == "en") && unicode.IsDigit(rune(after[1][0]))
 }
 
-// dayLater reports whether a day follows an act in its clause, which may be that of the act: «se actualizó a la 2.1 el 9 de
-// septiembre». The day of what was reserved has «para».
+// dayLater reports whether a day follows an act in its clause, which may be that of the act: «se actualizó a la 2.1 el 9
+// de septiembre». The day of a reservation has «para».
 func dayLater(after []string) bool {
 	for i, w := range after {
 		if parts()[w] {
@@ -116,8 +116,8 @@ var until = lazy.Words(`para hasta desde por sobre`)
 
 var months = lazy.Words(`enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
 
-// byAnother reports whether an act has an agent: «fue cancelado por la aerolínea», “was closed by support”. Who tells of one tells
-// of what was there before.
+// byAnother reports whether an act has an agent: «fue cancelado por la aerolínea», “was closed by support”. Such a
+// sentence reports an earlier act.
 func byAnother(words []string, at int) bool {
 	for i := at + 1; i < min(at+4, len(words)-1) && !parts()[words[i]]; i++ {
 		next, third := words[i+1], ""
@@ -134,5 +134,5 @@ func byAnother(words []string, at int) bool {
 	return false
 }
 
-// noAgent are what follows “by” or «por el», and acts on nothing.
+// noAgent are words that follow “by” or «por el», and act on nothing.
 var noAgent = lazy.Words(`you me us mistake accident email e-mail mail phone card sms text default now then today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday tarde manana noche momento importe total cantidad valor dia precio medio error`)

@@ -9,11 +9,13 @@ import (
 	"piloto/internal/runs/command"
 )
 
-// Checks is what the exit code of a command tells of the programs in it that test, and that build.
+// Checks has the verdicts by the exit code of a command on the programs in it that test, and that build.
 type Checks struct{ Tests, Builds command.Verdict }
 
-// Checks returns what the exit code tells of tests and builds.
-func (c Command) Checks() Checks { return Checks{c.tells(thatTest, sorts), c.tells(thatBuild, sorts)} }
+// Checks returns the verdicts on tests and builds by the exit code.
+func (c Command) Checks() Checks {
+	return Checks{c.verdict(thatTest, sorts), c.verdict(thatBuild, sorts)}
+}
 
 // Unproved reports whether the exit code does not say how the tests or the build ended: it may be that of another program.
 func (c Checks) Unproved() bool {
@@ -40,25 +42,25 @@ func aims(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
-	told := operands(words[1:])
-	for len(told) > 1 && leading()[told[0]] {
-		told = told[1:]
+	ops := operands(words[1:])
+	for len(ops) > 1 && leading()[ops[0]] {
+		ops = ops[1:]
 	}
 	if !targeted()[nameOf(words[0])] {
-		told = told[:min(len(told), 1)]
+		ops = ops[:min(len(ops), 1)]
 	}
-	return slices.ContainsFunc(told, func(w string) bool { return sortOf(w) == 0 && !usual()[w] && !shorts()[w] })
+	return slices.ContainsFunc(ops, func(w string) bool { return sortOf(w) == 0 && !usual()[w] && !shorts()[w] })
 }
 
 // Sorts of programs.
 const (
 	thatTest    command.Sorts = 1 << iota
 	thatBuild                 // software
-	unknownSort               // nobody knows what it does: it may test
-	withWord                  // it has a word that is looked for
+	unknownSort               // an unknown program: it may test
+	withWord                  // it has a wanted word
 )
 
-func (c Command) tells(sort command.Sorts, sorts func(words []string) command.Sorts) command.Verdict {
+func (c Command) verdict(sort command.Sorts, sorts func(words []string) command.Sorts) command.Verdict {
 	of := sorts
 	if slices.ContainsFunc(makeFlags().FindAllStringSubmatch(c.Line, -1), func(m []string) bool { return forgives(strings.Fields("make " + m[1])) }) {
 		of = func(words []string) command.Sorts { return sorts(words) | command.Lenient }
@@ -66,23 +68,24 @@ func (c Command) tells(sort command.Sorts, sorts func(words []string) command.So
 	return command.Told(c.Line, c.Code, sort, of)
 }
 
-// sorts returns the sorts of a program. Its name says what it does, or the first of its words that is no option and no path: npm test. What
-// only looks at files, handles them or prepares something has none, and neither has what is asked for its help.
+// sorts returns the sorts of a program by its name, or by the first of its words that is no option and no path: npm
+// test. A program that only reads files, handles them or prepares something has none, and neither has a request for
+// help.
 func sorts(words []string) (of command.Sorts) {
 	name, args := programOf(words)
 	base := nameOf(name)
 	if base == "" || plain()[path.Base(name)] && (path.IsAbs(name) || path.Base(name) == name) || slices.ContainsFunc(args, func(a string) bool { return advising()[a] || a == "-n" && targeted()[base] }) {
 		return 0
 	}
-	told := operands(args)
-	for len(told) > 1 && leading()[told[0]] {
-		told = told[1:]
+	ops := operands(args)
+	for len(ops) > 1 && leading()[ops[0]] {
+		ops = ops[1:]
 	}
-	aim := told[:min(len(told), 2)]
+	aim := ops[:min(len(ops), 2)]
 	if targeted()[base] {
-		aim = slices.DeleteFunc(slices.Clone(told), func(w string) bool { return prepares()[w] })
+		aim = slices.DeleteFunc(slices.Clone(ops), func(w string) bool { return prepares()[w] })
 	}
-	if !strings.HasPrefix(base, "mvn") && (len(told) > 0 && len(aim) == 0 || has(aim, prepares())) {
+	if !strings.HasPrefix(base, "mvn") && (len(ops) > 0 && len(aim) == 0 || has(aim, prepares())) {
 		return 0
 	}
 	of = sortOf(base)
@@ -97,9 +100,9 @@ func sorts(words []string) (of command.Sorts) {
 		}
 	}
 	if !targeted()[base] {
-		told = told[:min(len(told), 1)]
+		ops = ops[:min(len(ops), 1)]
 	}
-	for _, w := range told {
+	for _, w := range ops {
 		if shorts()[w] && runners()[base] {
 			w = "test"
 		}
@@ -166,7 +169,7 @@ func programOf(words []string) (name string, args []string) {
 	return "", nil
 }
 
-// operands returns the words that may say what a program is to do: no options, no settings, no paths and no numbers.
+// operands returns the words that may name the task of a program: no options, no settings, no paths and no numbers.
 func operands(args []string) (list []string) {
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
@@ -180,7 +183,7 @@ func operands(args []string) (list []string) {
 	return list
 }
 
-// calls looks for programs with one of some words, such as commit: none that only looks.
+// calls finds programs with one of some words, such as commit: none that only reads.
 func calls(any []string) func(words []string) command.Sorts {
 	return func(words []string) command.Sorts {
 		if name := nameOf(words[0]); plain()[name] && !forges()[name] {

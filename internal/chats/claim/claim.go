@@ -1,9 +1,10 @@
-// Package claim owns one rule: what a text of the model says that only the record can make true. It reads a text for acts that
-// it claims, for a confirmation that it asks for, and for what it announces without a call. It compares the acts with a Record.
+// Package claim owns one rule: which statements of a model's text need the record to be true. It reads a text for acts
+// that it claims, for a confirmation that it asks for, and for acts that it announces without a call. It compares the
+// acts with a Record.
 //
-// A text is only data: the worst of an error is a second call of the model, or a line that stands by a text or is missing. So the
-// rules are plain, and closed lists of the acts that a service is asked for. They err for a good model, whose questions for data,
-// refusals and accounts of what it read pose as nothing.
+// A text is only data: the worst of an error is a second call of the model, or a line that stands by a text or is
+// missing. So the rules are plain, and closed lists of the acts that a service is asked for. They err for a good model:
+// its questions for data, refusals and accounts of reads count as no pose.
 package claim
 
 import (
@@ -11,7 +12,7 @@ import (
 	"strings"
 )
 
-// Reading is what a text of the model says.
+// Reading is the meaning of a text of the model.
 type Reading struct {
 	Acts      []Act // that are done, or under way
 	Asks      bool  // it asks for a confirmation
@@ -20,12 +21,12 @@ type Reading struct {
 	Excused   bool  // it ends in a question for data, or refuses: it wants neither of these
 }
 
-// Poses reports whether a text needs a plan that waits: it asks for a confirmation, or announces what only a call does.
+// Poses reports whether a text needs a plan that waits: it asks for a confirmation, or announces an act that needs a call.
 func (r Reading) Poses() bool { return (r.Asks || r.Offers || r.Announces) && !r.Excused }
 
-// Claims reports whether a text claims an act, whatever the person asked for.
+// Claims reports whether a text claims an act, independent of the person's orders.
 func (r Reading) Claims() bool {
-	return slices.ContainsFunc(r.Acts, func(a Act) bool { return !a.Told && !a.OnMachine })
+	return slices.ContainsFunc(r.Acts, func(a Act) bool { return !a.Narrated && !a.OnMachine })
 }
 
 // Read reads a whole text. It never fails, and its cost is linear in the length of the text.

@@ -15,8 +15,9 @@ type Command struct {
 	Safe bool // it is known to change nothing
 }
 
-// OnMachine says that a client carries out calls, and which commands it ran. What a command did is not known, so each that ended well
-// excuses any act that can be one of a machine. It does not excuse what a command has a name for: a commit needs one that commits.
+// OnMachine records that a client carries out calls, and the commands that it ran. The effects of a command are not
+// known, so each that ended well excuses any act that can be one of a machine. It does not excuse an act with a command
+// of its own: a commit needs one that commits.
 func (r *Record) OnMachine(ran ...Command) {
 	r.machine = true
 	for _, c := range ran {
@@ -36,7 +37,7 @@ func (r *Record) OnMachine(ran ...Command) {
 	}
 }
 
-// What an act may need of commands, beside a word of theirs, or one of several: "pr|mr".
+// The commands that an act may need, beside a word of theirs, or one of several: "pr|mr".
 const (
 	anyCommand = "*"
 	tested     = "*tested"
@@ -54,18 +55,18 @@ func (r *Record) needed(a Act) bool {
 		case built:
 			return !r.passed(thatBuild)
 		}
-		return !slices.ContainsFunc(r.commands, func(c Command) bool { return c.tells(withWord, calls(strings.Split(need, "|"))) == command.Passed })
+		return !slices.ContainsFunc(r.commands, func(c Command) bool { return c.verdict(withWord, calls(strings.Split(need, "|"))) == command.Passed })
 	})
 }
 
-// passed reports whether the last command whose exit code tells of programs of a sort ended well; if none runs one, whether a program that
-// nobody knows did.
+// passed reports whether the last command whose exit code covers programs of a sort ended well; if none runs one,
+// whether an unknown program did.
 func (r *Record) passed(sort command.Sorts) bool {
 	known, good := false, false
 	for _, c := range r.commands {
-		switch c.tells(sort, sorts) {
+		switch c.verdict(sort, sorts) {
 		case command.Absent:
-			good = good || !known && !c.Safe && c.tells(unknownSort, sorts) == command.Passed
+			good = good || !known && !c.Safe && c.verdict(unknownSort, sorts) == command.Passed
 		case command.Unproved:
 			known, good = true, known && good
 		case command.Passed:
@@ -77,7 +78,7 @@ func (r *Record) passed(sort command.Sorts) bool {
 	return good
 }
 
-// needs returns what the act of a verb needs of commands: «he hecho el commit», «he subido el push», “I ran the tests”.
+// needs returns the commands that an act needs: «he hecho el commit», «he subido el push», “I ran the tests”.
 func needs(words []string, at int) (list []string) {
 	if word := commits()[words[at]]; word != "" {
 		return []string{word}
@@ -101,7 +102,7 @@ func needs(words []string, at int) (list []string) {
 	return nil
 }
 
-// commits are the words of what git does, each with the word of the command.
+// commits are the words for acts of git, each with the word of the command.
 func commits() map[string]string {
 	return map[string]string{
 		"commit": "commit", "commits": "commit", "committed": "commit", "commiteado": "commit", "commiteados": "commit", "commiteada": "commit", "commiteé": "commit",

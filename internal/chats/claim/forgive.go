@@ -7,8 +7,8 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// forgives reports whether a program is told to end with 0 though what it runs failed, or to run no tests: make -i, mvn -fn,
-// npm test --if-present, gradle build -x test.
+// forgives reports whether a program ends with 0 by its options though a program that it runs failed, or runs no tests:
+// make -i, mvn -fn, npm test --if-present, gradle build -x test.
 func forgives(words []string) bool {
 	base := ""
 	for i, w := range words {

@@ -25,7 +25,7 @@ func numbersIn(words []string) iter.Seq[string] {
 // identifier matches a word of letters and digits that is no amount and no ordinal: «#W9373487», «FDZ0T5», «59xx6w».
 var identifier = lazy.Pattern(`\b(?:[a-z]+\d[a-z\d]*|\d+[a-z]+\d[a-z\d]*)\b`)
 
-// things are nouns that a number names: «las reservas 7, 8 y 9».
+// numbered matches nouns that a number names: «las reservas 7, 8 y 9».
 var numbered = lazy.Pattern(`(?:\b(?:reservas?|pedidos?|facturas?|citas?|tareas?|mesas?|salas?|tickets?|incidencias?|entradas?|habitacion(?:es)?|cuentas?|orders?|bookings?|reservations?|invoices?|appointments?|tasks?|rooms?|tables?|issues?|accounts?|items?)(?: (?:n\.?º|number|numero|no\.?))?|#) ?((?:#?\d+(?:, | y | e | and |, and )?)+)`)
 
 var digits = lazy.Pattern(`\d+`)
@@ -39,8 +39,8 @@ func identifiers(text string) []string {
 	return names
 }
 
-// onIn returns those of some names that an act was done to: of its clause, and of the parts of a list beside it, but not what it
-// came from or was done instead of.
+// onIn returns those of some names that are the objects of an act: of its clause, and of the parts of a list beside it,
+// but not its source or its alternative.
 func onIn(words []string, at int, names []string) (on []string) {
 	if len(names) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func onIn(words []string, at int, names []string) (on []string) {
 	return on
 }
 
-// sources stand before what an act is not on.
+// sources stand before names that are not the object of an act.
 var sources = lazy.Words(`from instead desde vez except excepto salvo than replacing next beside near junto lado`)
 
 // numberedAs returns the noun of a number in a list of them: “invoices 7 and 8”.
@@ -138,7 +138,7 @@ func says(part []string) bool {
 
 var otherVerbs = lazy.Words(`remains remain stays stay sigue siguen continua continuan permanece still had habia habian went goes came`)
 
-// bothIn returns what an act was done to two of, in one form: “both orders”, «los dos pedidos».
+// bothIn returns the noun of two objects of an act, in one form: “both orders”, «los dos pedidos».
 func bothIn(words []string, at int) string {
 	from, to := clauseOf(words, at)
 	for i := from; i+1 < to; i++ {
@@ -151,7 +151,7 @@ func bothIn(words []string, at int) string {
 
 var twos = lazy.Words(`both ambos ambas`)
 
-// thingOf returns one name for what a noun and the documents of services call otherwise.
+// thingOf returns one name for a noun that the documents of services replace by another.
 func thingOf(noun string) string {
 	noun = strings.TrimSuffix(noun, "s")
 	if other := called[noun]; other != "" {
@@ -162,7 +162,7 @@ func thingOf(noun string) string {
 
 var called = map[string]string{"pedido": "order", "factura": "invoice", "cita": "appointment", "tarea": "task", "tarjeta": "card", "reserva": "reservation", "booking": "reservation", "suscripcione": "subscription", "incidencia": "ticket", "entrada": "ticket"}
 
-// shape returns how a name is made: its letters, and that digits follow. What is mixed has no shape but its length.
+// shape returns the form of a name: its letters, and that digits follow. A mixed name has no shape but its length.
 func shape(name string) string {
 	letters := strings.TrimRight(name, "0123456789")
 	if strings.ContainsFunc(letters, unicode.IsDigit) {
@@ -183,7 +183,7 @@ func (r *Record) Before(c Call) {
 	}
 }
 
-// act adds words of what was done as what was acted on.
+// act adds words of an act as those of its objects.
 func (r *Record) act(words iter.Seq[string]) {
 	for word := range words {
 		r.acted[word], r.acted[thingOf(word)] = true, true
@@ -222,7 +222,7 @@ func mostIn(value any) (most int) {
 	return most
 }
 
-// missed reports whether an act is told of a thing that was not acted on, beside one of its kind that was.
+// missed reports whether an act is claimed of a thing that was not acted on, beside one of its kind that was.
 func (r *Record) missed(a Act) bool {
 	return a.Both != "" && r.sent == 1 && r.acted[a.Both] || slices.ContainsFunc(a.On, func(name string) bool {
 		if noun, number, ok := strings.Cut(name, " "); ok {

@@ -8,10 +8,10 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// What follows looks like an act, and is none: a condition, a rule of the business, what a model writes.
+// The following forms resemble an act, and are none: a condition, a rule of the business, a text that a model writes.
 
-// supposed reports whether a sentence is only about what would be, or what will. A condition in another clause is none of an act that
-// the model says that it did itself, and a time with a verb, as “after reviewing it”, is none of anything that is done.
+// supposed reports whether a sentence is only about a possible or a future act. A condition in another clause is none of
+// an act that the model claims as its own, and a time with a verb, as “after reviewing it”, is none of any done act.
 func supposed(words []string, at int, own, done bool) bool {
 	from := 0
 	if own {
@@ -31,7 +31,7 @@ func supposed(words []string, at int, own, done bool) bool {
 
 var conditions = lazy.Words(`if when once until unless whether would after before tras despues si cuando hasta haya hayan hubiera hubieran fuera mientras`)
 
-// perfect are the words before a participle of what was done, and not of what a rule says.
+// perfect are the words before a participle of a done act, and not of a rule.
 var perfect = lazy.Words(`been sido ha han`)
 
 // timed reports whether words begin with a time of something that the model did: “after reviewing your account”.
@@ -48,11 +48,11 @@ func timed(words []string) bool {
 	return false
 }
 
-// askedFor matches what says that the person wanted something. It is no report, and no time of an act.
+// askedFor matches a reference to the person's wish. It is no report, and no time of an act.
 var askedFor = lazy.Pattern(`\b(?:(?:according|pursuant) to|as per|per|in accordance with|following|at|upon|segun|de acuerdo con|conforme a|a|siguiendo) (?:your|tu|su|tus|sus|lo) (?:previous |earlier )?(?:requests?|instructions?|solicitud|solicitado|peticion|indicaciones|indicado|instrucciones|acordado|hablado)\b(?: earlier| before| previously| anteriormente| antes| previamente)?` +
 	`|\b(?:as|tal y como|tal como|como|segun) (?:you |we |me |nos |lo )?(?:had |have |has |habias )?(?:previously |just |originally |earlier )?(?:requested|asked|instructed|discussed|agreed|pediste|pidio|pidió|solicitaste|solicitó|hablamos|acordamos|indicaste)\b(?: earlier| before| previously| anteriormente| antes| previamente)?`)
 
-// seeing matches what the model sees in what it read.
+// seeing matches a report of the model on its reads.
 var seeing = lazy.Pattern(`\b(?:(?:i|we) (?:can |do |also )?(?:see|understand)|veo|vemos|entiendo)\b`)
 
 // ofAnyThing reports whether a state is one of any thing of its sort: “Late fees are waived for members”, «Los lunes está cerrada».
@@ -96,7 +96,7 @@ func adjective(after []string) bool {
 var afterVerbs = lazy.Words(`is are was were be will would can could may might must should do does has have take takes count counts ship ships get gets cost costs go goes stays remains includes include no not never nunca cannot can't couldn't isn't aren't don't doesn't won't
 	es son era está estan sera seran puede pueden debe deben tiene tienen se va van cuenta cuentan cuesta cuestan tarda tardan incluye incluyen`)
 
-// ownText reports whether what the model says that it did is of its own text: it adds up, writes, shows below, and is wrong there.
+// ownText reports whether an act of the model is on its own text: it adds up, writes, shows below, and is wrong there.
 func ownText(text string, words []string, at int, kinds []Kind) bool {
 	w, after := words[at], words[at+1:]
 	for i, next := range after {
@@ -143,7 +143,8 @@ var (
 	noneOf  = lazy.Words(`no nothing none neither zero cero nada ningun ninguna ninguno`)
 )
 
-// toCome reports whether a word that is a past and a base is a base, after what takes one: “I'll reset it”, “you need to put it there”.
+// toCome reports whether a word that is a past and a base is a base, after words that take one: “I'll reset it”, “you
+// need to put it there”.
 func toCome(before []string, w string) bool {
 	for len(before) > 0 && adverbs()[before[len(before)-1]] {
 		before = before[:len(before)-1]

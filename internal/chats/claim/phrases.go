@@ -7,11 +7,11 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// phrase is what a sentence says in several words, where it claims an act of one of some families.
+// phrase is a claim in several words, of an act of one of some families.
 type phrase struct {
-	kinds            []Kind
-	own, told, state bool
-	said             string
+	kinds                []Kind
+	own, narrated, state bool
+	said                 string
 }
 
 // phraseIn returns an act that a sentence claims in several words. A thing that goes its way is a fact, unless the person orders
@@ -46,7 +46,7 @@ func phraseIn(text string, words []string) (p phrase, ok bool) {
 	if kinds != nil && !supposes && !has(words, pastTimes()) && !dayOf().MatchString(text) {
 		return phrase{kinds: kinds, state: true, said: found + ready}, true
 	}
-	return phrase{told: true, said: found}, found != ""
+	return phrase{narrated: true, said: found}, found != ""
 }
 
 // underWay are phrases by which a thing goes its way; readyNow by which one is ready.
@@ -61,10 +61,10 @@ var goesItsWay = map[string][]Kind{
 	"payment": {Pay}, "pago": {Pay}, "exchange": {Exchange, Change}, "change": {Change, Exchange}, "modification": {Change}, "cambio": {Change, Exchange}, "modificacion": {Change},
 }
 
-// givenTo matches what a person was given a place by: “I've put you down for Friday”.
+// givenTo matches a reservation for a person: “I've put you down for Friday”.
 var givenTo = lazy.Pattern(`\b(?:i|we|i've|we've|i have|we have) (?:just |already |now )?(?:(?:put|signed|squeezed|penciled|pencilled) (?:you|him|her|them) (?:down|in)\b|got (?:you|him|her|them) (?:booked|an? (?:table|room|slot|seat|spot|place|appointment))\b)`)
 
-// letKnow matches what a message is told by: “I let the kitchen know”.
+// letKnow matches a notification: “I let the kitchen know”.
 var letKnow = lazy.Pattern(`\b(?:i|we|i've|we've|i have|we have) (?:just |already |now )?let (?:the |your )?([a-z]+)(?: [a-z]+){0,2} know\b`)
 
 // proceeded returns the act that somebody proceeded to: «he procedido a cancelarla», “I've proceeded with the cancellation”.

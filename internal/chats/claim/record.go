@@ -10,30 +10,30 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// Record is what a chat knows of acts: of what was done, and of what was read.
+// Record has a chat's evidence of acts: the done acts, and the reads.
 type Record struct {
 	did    bool
-	kinds  map[Kind]bool   // of what was done
-	words  map[string]bool // of what was done and read, folded
-	acted  map[string]bool // words of what was done, and what they are called; of what was done before it, too
+	kinds  map[Kind]bool   // of the done acts
+	words  map[string]bool // of the done acts and the reads, folded
+	acted  map[string]bool // words of the objects of done acts, and their other names; of earlier acts, too
 	shapes map[string]bool // of the names in it
-	sent   int             // how many things that was done to, at least
-	told   map[string]bool // the beginnings of the words of what was done: the answer of a cancellation tells of a refund
-	seen   []thing         // what was read, and what somebody told
-	asked  []thing         // what somebody asked: of a plan that never ran it is no evidence
+	sent   int             // the number of objects of the acts, at least
+	stems  map[string]bool // the stems of the words of the done acts: the answer of a cancellation has the refund
+	seen   []thing         // the reads, and the texts for the model
+	asked  []thing         // questions in these texts: they are no evidence of a plan that never ran
 	heard  bool            // a service answered
 	ran    bool            // a plan that only reads ran
 
 	machine  bool // a client carries out calls
 	commands []Command
 
-	withdrawn []*Record // plans that were taken back: what they would have done
+	withdrawn []*Record // plans that were taken back, with the acts that they would have done
 	ended     []*Record // plans that ended otherwise before they ran
 }
 
 // NewRecord returns a record of nothing.
 func NewRecord() *Record {
-	return &Record{kinds: map[Kind]bool{}, words: map[string]bool{}, acted: map[string]bool{}, shapes: map[string]bool{}, told: map[string]bool{}}
+	return &Record{kinds: map[Kind]bool{}, words: map[string]bool{}, acted: map[string]bool{}, shapes: map[string]bool{}, stems: map[string]bool{}}
 }
 
 // Did adds an act.
@@ -50,17 +50,17 @@ func (r *Record) Did(c Call) {
 		r.know(maps.Keys(t.names))
 	}
 	for _, t := range sent {
-		r.tell(t.tells)
-		r.tell(t.means)
+		r.imply(t.implies)
+		r.imply(t.means)
 	}
 	pays := slices.ContainsFunc(kinds, paying)
 	for _, t := range answered {
 		if !pays && !has(slices.Collect(maps.Keys(t.names)), charged()) && !has(slices.Collect(maps.Keys(t.words)), charged()) {
-			delete(t.tells, Pay)
+			delete(t.implies, Pay)
 			delete(t.texts, Pay)
 		}
-		r.tell(t.tells)
-		r.tell(t.texts)
+		r.imply(t.implies)
+		r.imply(t.texts)
 	}
 	for _, text := range []string{c.Tool, c.Path, c.Summary} {
 		words := namesIn(text)
@@ -75,13 +75,13 @@ func (r *Record) Did(c Call) {
 	}
 }
 
-// paying reports whether acts of a family may pay. What was cancelled or changed only says how it was paid.
+// paying reports whether acts of a family may pay. A cancellation or a change only says how it was paid.
 func paying(k Kind) bool { return k == Any || k == Create || k == Pay || k == Exchange || k == Run }
 
 var charged = lazy.Words(`charged cobrado cobrada cobrados`)
 
-// tell adds what the request and the answer of an act say that it did besides.
-func (r *Record) tell(kinds map[Kind]bool) {
+// imply adds the other families that the request and the answer of an act name.
+func (r *Record) imply(kinds map[Kind]bool) {
 	for k := range kinds {
 		if apart(k) {
 			r.kinds[k] = true
@@ -89,10 +89,10 @@ func (r *Record) tell(kinds map[Kind]bool) {
 	}
 }
 
-// know adds words of what was done.
+// know adds words of done acts.
 func (r *Record) know(words iter.Seq[string]) {
 	for word := range words {
-		r.words[word], r.told[stem(word)] = true, true
+		r.words[word], r.stems[stem(word)] = true, true
 	}
 }
 
@@ -102,14 +102,14 @@ func (r *Record) Read(text string) {
 	r.see(text)
 }
 
-// Ran adds what a step of a plan that only reads answered. “Done” is true then, and no act is.
+// Ran adds the answer of a step of a plan that only reads. “Done” is true then, and no act is.
 func (r *Record) Ran(text string) {
 	r.ran = true
 	r.Read(text)
 }
 
-// Told adds what somebody told the model, and apart from it what they asked: “is it cancelled?”.
-func (r *Record) Told(text string) {
+// Given adds a text for the model, and its questions apart: “is it cancelled?”.
+func (r *Record) Given(text string) {
 	if strings.Contains(text, "?") && inText(text) == nil {
 		states, asks := withoutQuestions(text)
 		r.asked = append(r.asked, r.thingsOf(asks)...)
@@ -131,7 +131,7 @@ func (r *Record) thingsOf(text string) []thing {
 	return things
 }
 
-// withoutQuestions returns what a text states, also before it asks, and what it asks.
+// withoutQuestions returns the statements of a text, also before a question, and its questions.
 func withoutQuestions(text string) (states, asks string) {
 	for _, s := range sentencesOf(text) {
 		from := len(s.text)
@@ -146,7 +146,7 @@ func withoutQuestions(text string) (states, asks string) {
 	return states, asks
 }
 
-// Call is what a document says of a request, and what it says itself.
+// Call is a request, with the text of its document about it.
 type Call struct {
 	Method, Tool, Path string // Path is the one that is sent
 	Summary            string // of the operation, in its document
@@ -193,14 +193,14 @@ func namesIn(text string) []string {
 	return strings.FieldsFunc(fold(strings.ReplaceAll(text, "_", " ")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// Lacks reports whether the record does not have an act. What was read may tell of it, but not where the person orders it now: then
-// only of a state that was there before.
+// Lacks reports whether the record does not have an act. A read may be evidence of it, but not where the person orders
+// it now: then only of a state that was there before.
 func (r *Record) Lacks(a Act, ordered bool) bool {
 	if a.OnMachine || r.machine && r.needed(a) {
 		return r.machine && r.needed(a)
 	}
 	dropped := r.dropped(a)
-	if a.Told && !ordered && !dropped || r.ran && len(a.Kinds) == 0 || r.saysWithdrawn(a) {
+	if a.Narrated && !ordered && !dropped || r.ran && len(a.Kinds) == 0 || r.saysWithdrawn(a) {
 		return false
 	}
 	if r.saysNoneWithdrawn(a) {
@@ -239,7 +239,7 @@ func (t thing) holds(a Act) bool {
 
 var holding = lazy.Words(`assigned asignado asignada asignados asignadas`)
 
-// excuses reports whether what was done may be told as an act. An act on a thing that has a family, as a refund, is of it.
+// excuses reports whether the done acts may be claimed as an act. An act on a thing that has a family, as a refund, is of it.
 func (r *Record) excuses(a Act) bool {
 	of := func(k Kind) bool { return r.kinds[k] }
 	switch {
@@ -249,7 +249,7 @@ func (r *Record) excuses(a Act) bool {
 		return true
 	case all(a.Kinds, apart):
 		return false
-	case r.told[stem(a.Verb)]:
+	case r.stems[stem(a.Verb)]:
 		return true
 	case all(a.Kinds, func(k Kind) bool { return k == Hold }):
 		return of(Any) || of(Change) || of(Run)
@@ -262,18 +262,18 @@ func (a Act) is(kinds map[Kind]bool) bool {
 	return len(a.Kinds) == 0 && kinds[Run] || slices.ContainsFunc(a.Kinds, func(k Kind) bool { return kinds[k] })
 }
 
-// Drafts reports whether an act may be one on a draft, whose calls the record has as if they were done: it made or changed
-// what they make or change. A revision changes whatever they do.
+// Drafts reports whether an act may be one on a draft, whose calls the record has as if they were done: it made or
+// changed the same things. A revision changes the things of any call.
 func (r *Record) Drafts(a Act, revised bool) bool {
 	return all(a.Kinds, drafting) && (revised || r.kinds[Create] || r.kinds[Change]) && !slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] })
 }
 
 func drafting(k Kind) bool { return k == Create || k == Change }
 
-// ofAny are verbs that may tell of any act.
+// ofAny are verbs that fit any act.
 var ofAny = lazy.Words(`submitted requested confirmed placed registered logged solicitado solicitada solicitados solicitadas tramitado tramitada confirmado confirmada confirmados confirmadas registrado registrada`)
 
-// apart reports whether acts of a family are told in its own words only. What was booked may be confirmed, set, submitted or
+// apart reports whether acts of a family have only words of their own. A booking may be confirmed, set, submitted or
 // processed by another name; it is not paid, sent, given back or removed by another.
 func apart(k Kind) bool { return k == Remove || k == Send || k == Pay || k == GiveBack }
 
@@ -298,14 +298,14 @@ func Orders(message string) []Kind {
 	return kinds
 }
 
-// asksDone reports whether a word has an auxiliary before it, which asks for what was: “have you cancelled”, «se ha cancelado».
+// asksDone reports whether a word has an auxiliary before it, which asks for a past act: “have you cancelled”, «se ha cancelado».
 func asksDone(words []string, at int) bool {
 	return verbs().done[words[at]] != nil && slices.ContainsFunc(words[max(0, at-3):at], func(w string) bool { return perfects()[w] })
 }
 
 var perfects = lazy.Words(`have has had has've ha han hay haya is are está estan esta fue fueron sido been`)
 
-// asked reports whether a word asks for what was: «cancelaste», «did», «have».
+// asked reports whether a word asks for a past act: «cancelaste», «did», «have».
 func asked(w string) bool {
 	return w == "did" || w == "was" || w == "were" || strings.HasSuffix(w, "aste") || strings.HasSuffix(w, "iste")
 }

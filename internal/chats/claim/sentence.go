@@ -18,7 +18,7 @@ type sentence struct {
 	text     string
 	question bool
 	row      bool // of a list or of a table
-	quoted   bool // of a block that is quoted: a draft of what somebody else may say
+	quoted   bool // of a quoted block: a draft of somebody else's text
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 	ends    = regexp.MustCompile(`[.!?…]+["”»)*_]*(\s|$)|[?]|\s¿|:\s*$`)
 )
 
-// sentencesOf splits a text. What is quoted is nobody's claim, and neither is code.
+// sentencesOf splits a text. Quotations are nobody's claim, and neither is code.
 func sentencesOf(text string) []sentence {
 	text = fences.ReplaceAllString(norm.NFC.String(text), " ")
 	var list []sentence
@@ -80,11 +80,11 @@ func draftIn(lines []string) (from, to int) {
 	return from, to
 }
 
-// presents matches a text before a letter that says what it is, or agrees to write it.
+// presents matches a text before a letter that introduces it, or agrees to write it.
 var presents = lazy.Pattern(`(?i):\W*$|\b(?:draft|e-?mail|mail|letter|message|note|reply|template|text|version|wording|here|sure|of course|certainly|absolutely|ok|okay|borrador|correo|carta|mensaje|nota|respuesta|plantilla|texto|versi[oó]n|propuesta|aqu[ií]|claro|por supuesto|desde luego|vale|perfecto|listo)(?:\P{L}|$)`)
 
-// longest is the length of the longest sentence that is read as one, in words, and longestOf in bytes: the rules look back over
-// a sentence, and a line without blanks may have many words.
+// longest is the length of the longest sentence that is read as one, in words, and longestOf in bytes: the rules read
+// back over a sentence, and a line without blanks may have many words.
 const longest, longestOf = 80, 1000
 
 // pieces returns a folded sentence that has words, cut where it is too long.
@@ -109,7 +109,7 @@ func pieces(folded string) []string {
 	return list
 }
 
-// unquoted keeps a quotation of one word, which is a name or a button, and drops what is longer.
+// unquoted keeps a quotation of one word, which is a name or a button, and drops a longer one.
 func unquoted(quoted string) string {
 	if inner := strings.Trim(quoted, "«»“”\""); len(strings.Fields(inner)) <= 1 {
 		return inner

@@ -6,8 +6,8 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// What only a command does or shows is read by patterns of its words: that tests pass, that changes were committed or pushed. Such
-// claims are compared where a client runs commands, and nowhere else.
+// Acts that only a command does or shows are read by patterns of their words: that tests pass, that changes were
+// committed or pushed. Such claims are compared where a client runs commands, and nowhere else.
 
 // shownBy returns the acts of a sentence that only a command does or shows. A clause with a denial or a condition claims none.
 func shownBy(s sentence) (list []Act) {
@@ -69,7 +69,7 @@ const (
 	was       = `(?: ya| esta| estan| is| are| was| has been| have been| ha sido)*`
 )
 
-// claimed is a pattern of what a clause says, whose first group is its verb, and what that needs of commands.
+// claimed is a pattern of a clause, whose first group is its verb, and the commands that the claim needs.
 type claimed struct {
 	pattern func() *regexp.Regexp
 	needs   string
@@ -80,7 +80,7 @@ func patterns() []claimed {
 }
 
 var (
-	// faultless is what is denied: that tests fail.
+	// faultless is a denial: that tests fail.
 	faultless = lazy.Pattern(ofTests + near + `\b(sin (?:errores|fallos)|without (?:errors?|failures?))\b` +
 		`|` + ofTests + `(?: ya)? (no fallan?|no longer fails?|do not fail|don't fail)\b|\b(ningun(?:a|o)?) (?:prueba|test) (?:ya )?fall(?:a|o)\b|\b(no fallan?) (?:ya )?(?:ningun(?:a|o)?|las|los) (?:de )?(?:las |los )?(?:pruebas?|tests?)\b` +
 		`|\b(no|none of the) (?:tests?|specs?) (?:now )?fail(?:s|ed)?\b|^ ?(?:\w+ ){0,2}(?:con |with )?(0|no|zero|cero|sin) (?:fallos?|failures?|failed|failing tests?)` + afterGood)

@@ -12,20 +12,20 @@ import (
 
 // thing is an object that was read or sent.
 type thing struct {
-	words map[string]bool // of its values, and their beginnings
-	names map[string]bool // words of its members that have a value
-	kinds map[Kind]bool   // families of its states: «"status": "booked"», «"paid": true», «"cancelled_at": "…"»
-	empty map[Kind]bool   // families of its members without a value: «"cancelled_at": null», «"paid": false»
-	tells map[Kind]bool   // families of participles and nouns in its names and its short values: «"refund": 30»
-	texts map[Kind]bool   // the same of its long values
-	means map[Kind]bool   // the same of names that say how a thing is paid: «"payment_method_id": "card_1"»
+	words   map[string]bool // of its values, and their beginnings
+	names   map[string]bool // words of its members that have a value
+	kinds   map[Kind]bool   // families of its states: «"status": "booked"», «"paid": true», «"cancelled_at": "…"»
+	empty   map[Kind]bool   // families of its members without a value: «"cancelled_at": null», «"paid": false»
+	implies map[Kind]bool   // families of participles and nouns in its names and its short values: «"refund": 30»
+	texts   map[Kind]bool   // the same of its long values
+	means   map[Kind]bool   // the same of names that say how a thing is paid: «"payment_method_id": "card_1"»
 }
 
 func newThing() thing {
 	return thing{map[string]bool{}, map[string]bool{}, map[Kind]bool{}, map[Kind]bool{}, map[Kind]bool{}, map[Kind]bool{}, map[Kind]bool{}}
 }
 
-// thingsIn returns the objects of a JSON value, each with its own values, or what a text says.
+// thingsIn returns the objects of a JSON value, each with its own values, or the statements of a text.
 func thingsIn(text string) []thing {
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
@@ -79,8 +79,8 @@ func inText(text string) (value any) {
 	return value
 }
 
-// name adds what a member is called, if it has a value. That each thing has a time of its creation and of its last change says
-// nothing of an act, and neither does a rule: «"refundable": true».
+// name adds the name of a member, if it has a value. The time of a thing's creation or last change is no evidence of an
+// act, and neither is a rule: «"refundable": true».
 func (t thing) name(name string, words []string, value any) {
 	kinds := t.kinds
 	if isEmpty(value) {
@@ -98,9 +98,9 @@ func (t thing) name(name string, words []string, value any) {
 		}
 		t.names[word] = true
 		if has(words, meansWords()) {
-			t.put(t.means, tellsOf(word))
+			t.put(t.means, familiesOf(word))
 		} else if !has(words, ruling()) {
-			t.put(t.tells, tellsOf(word))
+			t.put(t.implies, familiesOf(word))
 		}
 	}
 }
@@ -128,7 +128,7 @@ var noValue = sync.OnceValue(func() map[string]bool {
 	return map[string]bool{"": true, "-": true, "0": true, "0.00": true, "false": true, "no": true, "none": true, "null": true, "n/a": true, "never": true, "nunca": true, "ninguno": true, "ninguna": true}
 })
 
-// free are words of members whose text anybody wrote; ruling are those of what may be done, and of what it costs.
+// free are words of members whose text anybody wrote; ruling are those of permissions and of costs.
 var (
 	free   = lazy.Words(`reason reasons motive note notes comment comments remark text body content subject motivo nota notas comentario comentarios observaciones texto cuerpo asunto policy policies terms conditions politica condiciones terminos`)
 	ruling = lazy.Words(`policy policies terms conditions window deadline limit until allowed eligible eligibility possible can may fee fees options history refundable returnable cancellable cancelable politica condiciones plazo limite permitido`)
@@ -136,8 +136,8 @@ var (
 
 var meansWords = lazy.Words(`method methods metodo metodos history`)
 
-// tellsOf returns the families of a participle or of a noun.
-func tellsOf(word string) []Kind {
+// familiesOf returns the families of a participle or of a noun.
+func familiesOf(word string) []Kind {
 	v := verbs()
 	return slices.Concat(v.done[word], v.noun[strings.TrimSuffix(word, "s")], states[word])
 }
@@ -151,7 +151,7 @@ func (t thing) put(to map[Kind]bool, kinds []Kind) {
 // eachHas are the words of the times that each thing has.
 var eachHas = lazy.Words(`created updated modified changed creado actualizado modificado`)
 
-// mostOfState is the greatest number of words of a state. A longer text tells of more.
+// mostOfState is the greatest number of words of a state. A longer text has more.
 const mostOfState = 4
 
 func (t thing) say(text string) {
@@ -160,9 +160,9 @@ func (t thing) say(text string) {
 	for _, word := range words {
 		if len(words) <= mostOfState {
 			t.put(t.kinds, append(verbs().kindsOf(word), states[word]...))
-			t.put(t.tells, tellsOf(word))
-		} else if verbs().done[word] != nil || !slices.Contains(tellsOf(word), Remove) { // “free cancellation until Friday”
-			t.put(t.texts, tellsOf(word))
+			t.put(t.implies, familiesOf(word))
+		} else if verbs().done[word] != nil || !slices.Contains(familiesOf(word), Remove) { // “free cancellation until Friday”
+			t.put(t.texts, familiesOf(word))
 		}
 	}
 }

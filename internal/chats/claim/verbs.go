@@ -28,7 +28,7 @@ const (
 	kinds
 )
 
-// lemmas are the verbs of each family. The list is closed: what a service is asked for is one of a few acts.
+// lemmas are the verbs of each family. The list is closed, because a service is asked for one of a few acts.
 var lemmas = [kinds][2]string{
 	Create: {
 		`book reserve schedule create add register order purchase buy place submit request open generate issue enroll enrol subscribe sign save post publish upload record log insert apply install attach file arrange`,
@@ -54,7 +54,7 @@ var lemmas = [kinds][2]string{
 	Open: {`unlock unblock enable reactivate activate grant approve accept confirm authorize release`, `desbloquear habilitar reactivar conceder aprobar aceptar confirmar autorizar liberar otorgar`},
 }
 
-// pastsOf are the pasts of English verbs that do not end in «ed», and those that double a letter.
+// irregular has the pasts of English verbs that do not end in «ed», and those that double a letter.
 var irregular = map[string]string{
 	"buy": "bought", "set": "set", "reset": "reset", "send": "sent", "pay": "paid", "give": "given", "run": "run", "hold": "held", "split": "split", "put": "put", "drop": "dropped", "ship": "shipped",
 	"submit": "submitted", "commit": "committed", "cancel": "cancelled canceled", "label": "labelled labeled", "stop": "stopped", "swap": "swapped", "tag": "tagged", "log": "logged", "debit": "debited", "transfer": "transferred", "enrol": "enrolled", "withdraw": "withdrawn", "freeze": "frozen", "make": "made", "write": "written wrote",
@@ -116,7 +116,7 @@ var verbs = sync.OnceValue(func() forms {
 	return f
 })
 
-// nouns are what the acts of a family are called.
+// nouns are the nouns for the acts of a family.
 var nouns = map[Kind]string{
 	Create:   `booking reservation reservations purchase registration enrollment reserva reservas alta compra solicitud inscripcion cita`,
 	Remove:   `cancellation cancelation deletion removal baja cancelacion anulacion eliminacion borrado`,
@@ -156,7 +156,7 @@ func gerundOf(verb string) string {
 
 type conjugated struct{ base, done, past, became, going, speaking, will, order []string }
 
-// conjugate returns the forms of a Spanish verb that the rules look for, folded.
+// conjugate returns the forms of a Spanish verb that the rules need, folded.
 func conjugate(verb string) (c conjugated) {
 	stem, end := verb[:len(verb)-2], verb[len(verb)-2:]
 	vowel := "i"
@@ -252,7 +252,7 @@ func (f forms) doneOf(word string) ([]Kind, bool) {
 	return kinds, ok
 }
 
-// kindsOf returns the families of a word, whatever form it has.
+// kindsOf returns the families of a word in any form.
 func (f forms) kindsOf(word string) []Kind {
 	for _, m := range []map[string][]Kind{f.done, f.base, f.going, f.became, f.past, f.speaking, f.order, f.noun} {
 		if kinds := m[word]; kinds != nil {
@@ -267,7 +267,7 @@ func (f forms) orderOf(word string) []Kind {
 	return slices.Concat(f.base[word], f.order[word], f.speaking[word])
 }
 
-// presentOf returns the families of a word that says what a call does: «cancels», «cancelar», «cancela».
+// presentOf returns the families of a word for the act of a call: «cancels», «cancelar», «cancela».
 func (f forms) presentOf(word string) []Kind {
 	if kinds := f.orderOf(word); kinds != nil {
 		return kinds

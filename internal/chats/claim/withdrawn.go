@@ -14,8 +14,9 @@ func (r *Record) Withdrew(plan *Record) { r.withdrawn = append(r.withdrawn, plan
 // Ended adds a plan that ended before it ran, whoever ended it, by the record that it would have made.
 func (r *Record) Ended(plan *Record) { r.ended = append(r.ended, plan) }
 
-// saysWithdrawn reports whether an act may be the withdrawal of a plan: it names no other thing, and its verb withdraws or tells of
-// any act. Another verb that removes may be so only if the plan itself would have removed nothing: «lo he cancelado».
+// saysWithdrawn reports whether an act may be the withdrawal of a plan: it names no other thing, and its verb withdraws
+// or fits any act. Another verb that removes may be so only if the plan itself would have removed nothing: «lo he
+// cancelado».
 func (r *Record) saysWithdrawn(a Act) bool {
 	if a.Withdraws && slices.ContainsFunc(slices.Concat(r.withdrawn, r.ended), a.ofPlan) {
 		return true
@@ -30,18 +31,18 @@ func (r *Record) dropped(a Act) bool {
 	return len(a.Kinds) > 0 && !a.Before && !a.is(r.kinds) && slices.ContainsFunc(slices.Concat(r.withdrawn, r.ended), func(plan *Record) bool { return a.is(plan.kinds) })
 }
 
-// ofPlan reports whether what an act withdraws is called a plan, or as an act of a plan is.
+// ofPlan reports whether the object of a withdrawal is called a plan, or as an act of a plan is.
 func (a Act) ofPlan(plan *Record) bool {
 	return len(a.Taken) == 0 || slices.ContainsFunc(a.Taken, func(k Kind) bool { return plan.kinds[k] })
 }
 
-// saysNoneWithdrawn reports whether an act can only be the withdrawal of a plan, and no plan was withdrawn: of what is called a
-// plan, or of a cancellation, which no other act takes back. A service may have drafts and plans, too.
+// saysNoneWithdrawn reports whether an act can only be the withdrawal of a plan, and no plan was withdrawn: its object
+// is called a plan, or is a cancellation, which no other act takes back. A service may have drafts and plans, too.
 func (r *Record) saysNoneWithdrawn(a Act) bool {
-	if !a.Withdraws || r.told[stem(a.Verb)] {
+	if !a.Withdraws || r.stems[stem(a.Verb)] {
 		return false
 	}
-	removed := r.kinds[Remove] && slices.ContainsFunc(slices.Collect(maps.Keys(planWords())), func(w string) bool { return r.told[stem(w)] })
+	removed := r.kinds[Remove] && slices.ContainsFunc(slices.Collect(maps.Keys(planWords())), func(w string) bool { return r.stems[stem(w)] })
 	return slices.Contains(a.Taken, Remove) || len(a.Taken) == 0 && !removed
 }
 

@@ -6,7 +6,7 @@ import "testing"
 func TestAQuestionMayGiveTheWord(t *testing.T) {
 	for question, text := range map[string]string{"Who approves leave?": "Leave is approved by your line manager.", "¿Por escrito?": "Sí, debe enviarse por escrito."} {
 		r := NewRecord()
-		r.Told(question)
+		r.Given(question)
 		for _, a := range Read(text).Acts {
 			if r.Lacks(a, false) {
 				t.Errorf("%q: %+v", text, a)
@@ -40,7 +40,7 @@ func TestWhatAPlanDidNotDoIsNotDone(t *testing.T) {
 		if c.read != "" {
 			r.Read(c.read)
 		}
-		r.Told(c.told)
+		r.Given(c.told)
 		lacks := false
 		for _, a := range Read(c.text).Acts {
 			lacks = lacks || r.Lacks(a, false)

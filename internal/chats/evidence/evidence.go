@@ -54,7 +54,7 @@ func StillWaits(r plan.Run, at time.Time) bool {
 type Facts struct {
 	Account, ChatID string
 	Named           []string     // ids of runs that the newest messages name
-	Read, Told      []string     // answers of services; texts for the model from people
+	Read, Given     []string     // answers of services; other texts that the model read
 	Done            []claim.Call // acts that are in no run: a client did them for a job
 	Commands        []claim.Command
 	Machine         bool // a client carries out calls
@@ -81,8 +81,8 @@ func (c Chats) Lacking(ctx context.Context, f Facts, acts []claim.Act) ([]claim.
 		for _, text := range f.Read {
 			r.Read(text)
 		}
-		for _, text := range f.Told {
-			r.Told(text)
+		for _, text := range f.Given {
+			r.Given(text)
 		}
 	}
 	for _, r := range runs {

@@ -92,8 +92,8 @@ func (a actor) section(tag locale.Tag, tools []llm.Tool) (*section, error) {
 	return &section{Name: a.Name, Text: brief.Escape(text), Tools: strings.Join(names, ", ")}, err
 }
 
-// tellGone says once that the agent that the chat chose is no longer there. The chat goes on without it.
-func (d *dialog) tellGone(ctx context.Context) {
+// announceGone says once that the agent that the chat chose is no longer there. The chat goes on without it.
+func (d *dialog) announceGone(ctx context.Context) {
 	if d.loop.agent.gone == "" {
 		return
 	}

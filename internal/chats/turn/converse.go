@@ -75,7 +75,7 @@ func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) 
 	l.query.Writing.Shown, l.words.stream = d.watched, l.query.Writing
 	defer l.query.Writing.End(ctx)
 	defer d.summarise(asking)()
-	d.tellGone(ctx)
+	d.announceGone(ctx)
 	asking, cancel := d.within(asking)
 	defer cancel()
 	l.query.Closes = mayRead(l.listed)

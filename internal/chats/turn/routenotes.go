@@ -65,7 +65,7 @@ func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string
 func (r *routing) checker() checker {
 	return r.service.checker(r.req, r.chat, "", func(ctx context.Context) (evidence.Facts, error) {
 		messages, err := r.service.history().Newest(ctx, conversation.Key{Account: r.req.Principal.Account, ChatID: r.chat.ID})
-		f := evidence.Facts{Named: evidence.Named(messages), Message: r.incoming, Told: []string{r.business, r.req.customerPersona()}}
+		f := evidence.Facts{Named: evidence.Named(messages), Message: r.incoming, Given: []string{r.business, r.req.customerPersona()}}
 		for _, m := range messages {
 			for _, s := range m.Sources {
 				f.Read = append(f.Read, s.Answer)
@@ -73,7 +73,7 @@ func (r *routing) checker() checker {
 		}
 		for _, e := range r.memory.Exchanges {
 			if e.Agent != "" {
-				f.Told = append(f.Told, e.Response)
+				f.Given = append(f.Given, e.Response)
 			}
 		}
 		return f, err

@@ -100,14 +100,14 @@ func (l *loop) checker() checker {
 	return l.service.checker(l.req, l.chat, ends, func(context.Context) (evidence.Facts, error) {
 		f := evidence.Facts{
 			Named: l.past.Named, Longer: l.past.Longer, Message: l.incoming, Done: l.done, Commands: l.commands, Read: l.reported,
-			Machine: len(l.terms.client) > 0, Told: []string{l.persona, l.project.Context, l.terms.workspace, l.chat.Summary},
+			Machine: len(l.terms.client) > 0, Given: []string{l.persona, l.project.Context, l.terms.workspace, l.chat.Summary},
 		}
 		for _, s := range slices.Concat(l.sources, l.past.Reads) {
 			f.Read = append(f.Read, s.Answer)
 		}
 		for _, m := range l.past.Texts {
 			if m.Role == llm.User && len(claim.Orders(m.Content)) == 0 {
-				f.Told = append(f.Told, m.Content)
+				f.Given = append(f.Given, m.Content)
 			}
 		}
 		return f, nil
