@@ -162,8 +162,8 @@ var acts = sync.OnceValue(func() map[string]word {
 	return out
 })
 
-// thingsToo are nouns of acts that are things, too, each with what it is called in the other language: they name a plan only where its
-// document or its values have them. “The appointment” is no flight, although both are booked.
+// thingsToo are nouns of acts that are things, too, each with its name in the other language: they name a plan only
+// where its document or its values have them. “The appointment” is no flight, although both are booked.
 var thingsToo = sync.OnceValue(func() map[string][]string {
 	of := map[string][]string{}
 	for _, list := range []string{

@@ -1,10 +1,10 @@
-// Package consent reads a person's message as a yes to the plan on a card, by what the card sends. It knows the yeses of
-// package intent, and those that also go on, thank and name the plan: «sí, cancélalo, gracias», “Yes, please proceed with
-// the cancellation.”
+// Package consent reads a person's message as a yes to the plan on a card, by the values that the card sends. It knows
+// the yeses of package intent, and those that also go on, thank and name the plan: «sí, cancélalo, gracias», “Yes,
+// please proceed with the cancellation.”
 //
-// Every word of such a message must have a place in a small grammar. A word that names the plan comes from what is sent: the
-// operation, as its document calls it, and its values. A title, a goal or a text of the model names nothing. An act of
-// another kind than those of the plan is no yes to it.
+// Every word of such a message must have a place in a small grammar. A word that names the plan comes from the request:
+// the operation, as its document calls it, and its values. A title, a goal or a text of the model names nothing. An act
+// of another kind than those of the plan is no yes to it.
 package consent
 
 import (
@@ -25,8 +25,8 @@ type Card struct {
 type Act struct {
 	Method, Path string   // Path is written as in the document, with {parameters}
 	Tool         string   // its name, for a server that has tools
-	Summary      string   // what the document says that the call does
-	Named        []string // what else the document calls it; no yes names it by that
+	Summary      string   // the document's description of the call
+	Named        []string // other names of it in the document; no yes names it by these
 	Sent         []string // its values, each as JSON or as text
 	Each         bool     // it is done to each element of a list
 }
@@ -54,7 +54,7 @@ func (c Card) Counts() []int {
 type Yes struct {
 	// Meaning is the intent of the message. intent.Confirm names the plan, and intent.Assent does not.
 	Meaning intent.Intent
-	// Names says by what a yes names the plan.
+	// Names is the part of the plan that a yes names.
 	Names Naming
 	// Points says that it names no value: «cancélalo» and «cancela el pedido» may mean the last thing of which somebody spoke.
 	Points bool
@@ -73,7 +73,7 @@ const (
 	Nothing Naming = iota
 	// Anything is a word that stands for any plan: “the request”.
 	Anything
-	// ItsAct is what the plan does.
+	// ItsAct is the act of the plan.
 	ItsAct
 	// Itself is the plan, or its confirmation.
 	Itself
@@ -84,7 +84,7 @@ func (y Yes) Does(word string) bool {
 	return acts()[word].kinds.meet(near(y.kinds)) || slices.Contains(strings.Fields(y.verbs), word)
 }
 
-// Act says of a word in normal form whether it is one of acts, and whether a step of the card does that, or what is near to it.
+// Act reports of a word in normal form whether it is one of acts, and whether a step of the card does that act, or one near to it.
 func (c Card) Act() func(word string) (is, does bool) {
 	var all kinds
 	for _, s := range newSteps(c) {
@@ -110,7 +110,7 @@ func Praises(words string) bool { return phrases()[words] == praise }
 // mostWords bounds a yes. A longer message says something else, too.
 const mostWords = 30
 
-// Read returns what a message says to a card. It never fails: every other message is intent.Other.
+// Read returns the meaning of a message for a card. It never fails: every other message is intent.Other.
 func Read(message string, card Card) Yes {
 	meaning := intent.Classify(message)
 	if meaning.Agrees() && decides(message) && slices.ContainsFunc(newSteps(card), func(s step) bool { return s.kinds.meet(rejects) }) {
@@ -130,7 +130,7 @@ func Read(message string, card Card) Yes {
 	return Yes{Meaning: meaning}
 }
 
-// mayOrder reports whether a message that drops a plan may order what the plan does: “ok cancel it”, of a plan that cancels.
+// mayOrder reports whether a message that drops a plan may order the plan's act: “ok cancel it”, of a plan that cancels.
 func mayOrder(message string, card Card) bool {
 	if !slices.ContainsFunc(newSteps(card), func(s step) bool { return s.kinds.meet(cancels) }) {
 		return false
@@ -148,7 +148,7 @@ func decides(message string) bool {
 
 var deciding = lazy.Words(`approve approved accept accepted apruebo aprobado aprobada acepto aceptado aceptada`)
 
-// MayAgree reports whether a message could be a yes to some card. Who does not know what is sent asks it.
+// MayAgree reports whether a message could be a yes to some card. It needs no values of a plan.
 func MayAgree(message string) bool {
 	if intent.Classify(message).Agrees() {
 		return true

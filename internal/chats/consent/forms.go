@@ -35,20 +35,20 @@ var (
 	}
 	soft  = map[string]string{"c": "qu", "g": "gu", "z": "c"} // before an e
 	ahead = [2]verbEnds{
-		{heard: []string{"a"}, polite: []string{"e"}, ours: "emos", going: []string{"ando"}, told: []string{"o", "amos"}},
-		{heard: []string{"e"}, polite: []string{"a"}, ours: "amos", going: []string{"iendo", "endo"}, told: []string{"o", "imos", "emos"}},
+		{heard: []string{"a"}, polite: []string{"e"}, ours: "emos", going: []string{"ando"}, stating: []string{"o", "amos"}},
+		{heard: []string{"e"}, polite: []string{"a"}, ours: "amos", going: []string{"iendo", "endo"}, stating: []string{"o", "imos", "emos"}},
 	}
 )
 
-// verbEnds are the endings of a Spanish verb: of the imperatives, of «hagamos», of the gerund and of what somebody tells.
+// verbEnds are the endings of a Spanish verb: of the imperatives, of «hagamos», of the gerund and of statements.
 type verbEnds struct {
-	heard, polite []string
-	ours          string
-	going, told   []string
+	heard, polite  []string
+	ours           string
+	going, stating []string
 }
 
-// spanish tells the forms of a Spanish verb that order, and those that only tell: «cancela», «cancélalos»; «cancelo».
-func spanish(verb string, order func(text string, of number), tell func(text string)) {
+// spanish lists the forms of a Spanish verb that order, and those that only state: «cancela», «cancélalos»; «cancelo».
+func spanish(verb string, order func(text string, of number), state func(text string)) {
 	infinitive, stem, irregular := strings.Cut(verb, ":")
 	root := infinitive[:len(infinitive)-2]
 	if !irregular {
@@ -82,9 +82,9 @@ func spanish(verb string, order func(text string, of number), tell func(text str
 		withIt(root + end)
 	}
 	withIt(before(ends.ours) + ends.ours)
-	for _, end := range ends.told {
-		tell(before(end) + end)
+	for _, end := range ends.stating {
+		state(before(end) + end)
 	}
-	tell(infinitive + "e") // «cancelaré»
-	tell(infinitive + "emos")
+	state(infinitive + "e") // «cancelaré»
+	state(infinitive + "emos")
 }

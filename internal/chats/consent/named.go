@@ -14,13 +14,13 @@ import (
 
 // step is one step of a plan, by the words that name it. They are in normal form.
 type step struct {
-	kinds  kinds           // what it does
-	own    map[string]bool // how its document begins to say that, in other words than those of acts
+	kinds  kinds           // its acts
+	own    map[string]bool // the first words of its document for these, other than those of acts
 	nouns  kinds           // the acts of which it speaks otherwise: the reservation that it cancels
 	called map[string]bool // words of its document
 	values map[string]bool // words of its values
-	// sources and targets are words of the values from which and to which something goes, and objects of those that are what
-	// it is done to.
+	// sources and targets are words of the values from which and to which something goes, and objects of those on which
+	// the step acts.
 	sources, targets, objects map[string]bool
 	particles                 map[string]bool // the “off” of “Turn off a light”
 	higher                    bool            // a class is sent that is the highest of its kind: “upgrade it”
@@ -60,7 +60,7 @@ func newStep(a Act) step {
 	s.sendAll(a)
 	for _, more := range []struct {
 		of, also kinds
-		naming   map[string]bool // of which its document names one; empty: whatever it names
+		naming   map[string]bool // of which its document names one; empty: any name
 	}{
 		{of: upgrades | downgrades, also: changes}, {reserves | buys, pays, paid()}, {of: sends, also: issues}, {returns, refunds, refunded()},
 	} {
@@ -71,14 +71,14 @@ func newStep(a Act) step {
 	if s.kinds.meet(changes) && s.higher {
 		s.kinds |= upgrades
 	}
-	s.recipient = s.recipient && !s.kinds.meet(changes)         // a new address is what is changed
+	s.recipient = s.recipient && !s.kinds.meet(changes)         // a new address is the changed value
 	if s.kinds.meet(changes) && hasAny(s.values, cancelled()) { // {"status": "cancelled"}
 		s.kinds |= cancels
 	}
 	return s
 }
 
-// firstSentence returns how a description of a tool begins, which says what it does.
+// firstSentence returns the first sentence of a description of a tool, which has its act.
 func firstSentence(text string) string {
 	if end := sentenceEnds().FindStringIndex(text); end != nil {
 		return text[:end[0]]
@@ -107,8 +107,8 @@ func (s *step) name(to map[string]bool, text string, most int) {
 	}
 }
 
-// sendAll adds the words of what is sent. A list, and what is done to each of one, names nothing: a yes to one of them would be
-// taken for a yes to all.
+// sendAll adds the words of the sent values. A list, and a step that is done to each element of one, name nothing: a yes
+// to one of them would be taken for a yes to all.
 func (s *step) sendAll(a Act) {
 	if a.Each {
 		return
@@ -240,8 +240,7 @@ var (
 	targeting = lazy.Words(`to new nuevo nueva target destination recipient receiver destino para destinatario`)
 )
 
-// kindsOf returns what a step does: what its document says, else what its method means. Two that say different things say
-// nothing.
+// kindsOf returns the acts of a step: by its document, else by its method. Two sources that differ give none.
 func (s *step) kindsOf(a Act) kinds {
 	summary := documented(a.Summary)
 	switch {
@@ -291,8 +290,8 @@ func (s *step) kindsOf(a Act) kinds {
 	return all
 }
 
-// kindsOfDelete returns what a DELETE does: it is a removal, and a cancellation where its document says so; another act where its
-// document begins with the verb of one: “Archive a contact”, “Unstar a repository”.
+// kindsOfDelete returns the acts of a DELETE: it is a removal, and a cancellation where its document says so; another
+// act where its document begins with the verb of one: “Archive a contact”, “Unstar a repository”.
 func (s *step) kindsOfDelete(a Act, summary []string) kinds {
 	if len(summary) > 0 && unnaming()[summary[0]] {
 		return 0 // “Stop sharing a file”
@@ -308,7 +307,7 @@ func (s *step) kindsOfDelete(a Act, summary []string) kinds {
 	return removes | saidOf(a)&cancels
 }
 
-// documented returns the words of what a document says that an operation does, which may be in the third person: “Creates an event”.
+// documented returns the words of a document's description of an operation, which may be in the third person: “Creates an event”.
 func documented(summary string) []string {
 	words := wordsOf(describing().ReplaceAllString(summary, ""))
 	if len(words) > 1 && acts()[words[0]].form&verb == 0 {
@@ -343,7 +342,7 @@ func (s *step) headOf(words []string) kinds {
 			case !unnaming()[w]:
 				s.begins(w)
 			}
-			return 0 // what stands behind a verb that is not known is not what is done: “Stop a payment”
+			return 0 // the words behind an unknown verb are not its act: “Stop a payment”
 		}
 		rest := words[i+1:]
 		switch {

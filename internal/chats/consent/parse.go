@@ -11,16 +11,16 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// parser reads one message. Sets of steps are bits by their places.
+// parser reads one message. Sets of steps are bits by their positions.
 type parser struct {
 	steps   []step
 	every   uint64
-	last    sort             // of the phrase before, but for what is only polite
+	last    sort             // of the phrase before, without the polite ones
 	fresh   bool             // no phrase of this clause was read
 	had     [acting + 1]bool // the sorts of its phrases
 	simply  bool             // thanks after its yes close no conversation
-	governs kinds            // what is ordered of this thing
-	spoken  bool             // it is what the one says who will do it, of what it will do
+	governs kinds            // the act that is ordered of this thing
+	spoken  bool             // the agent of the act states it as its own
 
 	kinds            kinds    // of the acts that it names
 	verbs            []string // the verbs of documents by which it names them
@@ -32,13 +32,13 @@ type parser struct {
 	sees             bool     // it says that it was understood
 }
 
-// mostSteps is the number of steps that a yes can tell apart.
+// mostSteps is the number of steps that a yes can distinguish.
 const mostSteps = 64
 
 // parse reads a message as a yes by the grammar.
 func parse(message string, card Card) Yes {
 	p := parser{steps: newSteps(card)}
-	if !intent.IsPlain(message) || len(p.steps) == 0 || len(p.steps) > mostSteps || len(strings.Fields(message)) > mostWords || tellsPast(message) {
+	if !intent.IsPlain(message) || len(p.steps) == 0 || len(p.steps) > mostSteps || len(strings.Fields(message)) > mostWords || statesPast(message) {
 		return Yes{}
 	}
 	p.every = 1<<len(p.steps) - 1
@@ -53,8 +53,8 @@ func parse(message string, card Card) Yes {
 // inWords matches a point that ends nothing: of an address, and of “Dr.”.
 var inWords = lazy.Pattern(`(?i)(\b(?:dr|dra|sr|sra|mr|mrs|ms))\.|([\pL\d])\.\b`)
 
-// tellsPast reports a word like «cancelé», which without its accent would be an order.
-func tellsPast(message string) bool {
+// statesPast reports a word like «cancelé», which without its accent would be an order.
+func statesPast(message string) bool {
 	for word := range strings.FieldsFuncSeq(norm.NFC.String(strings.ToLower(message)), func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if (strings.HasSuffix(word, "é") || strings.HasSuffix(word, "ó") || strings.HasSuffix(word, "í")) && acts()[intent.Normalize(word)].form != 0 {
 			return true
@@ -63,7 +63,7 @@ func tellsPast(message string) bool {
 	return false
 }
 
-// yes returns what was read.
+// yes returns the yes that was read.
 func (p *parser) yes() Yes {
 	named := p.acts | p.things
 	switch {
@@ -161,15 +161,15 @@ func (p *parser) phrase(words []string) int {
 	return n
 }
 
-// isPlans reports whether some words are of the plan or what it does, and not of a value: who wants to confirm a value may want
-// to see it first.
+// isPlans reports whether some words are of the plan or its act, and not of a value: who wants to confirm a value may
+// want to see it first.
 func (p *parser) isPlans(words []string) bool {
 	named := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return glue()[w] })
 	return !slices.ContainsFunc(named, func(w string) bool { return details()[w] }) &&
 		(len(named) == 0 || slices.ContainsFunc(named, func(w string) bool { return IsAnyPlan(w) || nounOf(w).meet(p.does()) }))
 }
 
-// also reads what “and” joins to a phrase. «Sí, y cancela el otro» says more than yes.
+// also reads the phrase that “and” joins to another. «Sí, y cancela el otro» says more than yes.
 func (p *parser) also(words []string) int {
 	if p.last == none || p.last == yes || p.last == nod || len(words) == 1 {
 		return 0
@@ -180,7 +180,7 @@ func (p *parser) also(words []string) int {
 	return joined(1, p.phrase(words[1:]))
 }
 
-// joined returns the length of a phrase with what must follow it; 0 when that does not.
+// joined returns the length of a phrase with the one that must follow it; 0 when that does not.
 func joined(n, following int) int {
 	if following == 0 {
 		return 0
@@ -206,7 +206,7 @@ func (p *parser) act(words []string) int {
 	return p.thing(words, true)
 }
 
-// ordered reports whether a word is the verb of what is to be done.
+// ordered reports whether a word is the verb of the ordered act.
 func (p *parser) ordered(word string) bool {
 	form := acts()[word].form
 	return form&verb != 0 || p.spoken && form&said != 0
@@ -270,8 +270,9 @@ func isListed(clause string) bool {
 	return intent.Classify(clause).Agrees() && s != praise && s != leads && !strings.HasPrefix(rest, "pued") && !strings.HasPrefix(rest, "quier")
 }
 
-// thing reads what is done, or gone on with, in words that hold it together, point at it, stand for any plan or name this one.
-// The first word of what is ordered is the order. It returns its length; 0 for what is not the plan's.
+// thing reads the object of an act, or of going on, in words that hold it together, point at it, stand for any plan or
+// name this one. The first word of an ordered object is the order. It returns its length; 0 for an object that is not
+// the plan's.
 func (p *parser) thing(words []string, ordered bool) int {
 	n := 0
 	if ordered {

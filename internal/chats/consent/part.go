@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// part is one thing of a yes, and what is done to it.
+// part is one thing of a yes, and the act on it.
 type part struct {
 	words, things []string
 	ordered       bool // the first word is the order, and the others the things
-	says          bool // what is done
+	says          bool // the act
 	does          kinds
 	of            uint64 // the steps that do it
-	told          telling
+	ref           reference
 }
 
-// part reads one thing. What it does must be what a step does.
+// part reads one thing. Its act must be one of a step.
 func (p *parser) part(words []string, ordered bool) bool {
 	for !ordered && len(words) > 0 && glue()[words[0]] && !p.points(words[0]) && !mine()[words[0]] {
 		words = words[1:]
@@ -35,8 +35,8 @@ func (p *parser) part(words []string, ordered bool) bool {
 	if t.does != 0 && t.of == 0 {
 		return false
 	}
-	if t.told = p.tell(t.things); t.ordered {
-		t.told.verb(words[0])
+	if t.ref = p.reference(t.things); t.ordered {
+		t.ref.verb(words[0])
 	}
 	for _, refused := range refusals {
 		if refused.when(p, t) {
@@ -44,12 +44,12 @@ func (p *parser) part(words []string, ordered bool) bool {
 		}
 	}
 	switch {
-	case t.of == 0 && t.told.names:
-		p.things |= cmp.Or(t.told.apart, p.every)
-	case t.told.apart != 0:
-		t.of &= t.told.apart
+	case t.of == 0 && t.ref.names:
+		p.things |= cmp.Or(t.ref.apart, p.every)
+	case t.ref.apart != 0:
+		t.of &= t.ref.apart
 	}
-	p.grounded, p.accepts = p.grounded || t.told.value, p.accepts || t.told.detail
+	p.grounded, p.accepts = p.grounded || t.ref.value, p.accepts || t.ref.detail
 	p.kinds |= t.does
 	p.acts |= t.of
 	return true
@@ -84,28 +84,28 @@ var refusals = []struct {
 	of   string
 	when func(*parser, part) bool
 }{
-	{"“start it”", func(_ *parser, t part) bool { return !t.says && !t.told.stands }},
+	{"“start it”", func(_ *parser, t part) bool { return !t.says && !t.ref.stands }},
 	{"“go ahead with the proposal” that is to be rejected", func(p *parser, t part) bool {
-		return (!t.ordered || t.does == 0) && t.told.stands && t.told.called && !p.isGiven()
+		return (!t.ordered || t.does == 0) && t.ref.stands && t.ref.called && !p.isGiven()
 	}},
 	{"“turn it on”, of what is turned off", func(p *parser, t part) bool { return t.ordered && !p.hasParticles(t.words) }},
 	{"«crea el registro», of another thing", func(p *parser, t part) bool { return t.ordered && p.creates(t.does, t.things) }},
 	{"“continue with the membership” that is to be ended", func(p *parser, t part) bool {
-		return t.of == 0 && t.told.names && p.governs == 0 && !p.isGiven()
+		return t.of == 0 && t.ref.names && p.governs == 0 && !p.isGiven()
 	}},
 	{"“delete the user”, of two", func(p *parser, t part) bool { return slices.ContainsFunc(t.things, p.isFewer) }},
-	{"“cancel the flight”, of an order", func(_ *parser, t part) bool { return t.told.unknown }},
-	{"“go ahead with”", func(_ *parser, t part) bool { return !t.ordered && !t.told.something }},
-	{"“cancel the cancellation”", func(p *parser, t part) bool { return p.notThePlans(t.told, t.does, p.governs) }},
-	{"“cancel both”, of one", func(p *parser, t part) bool { return !p.isShown(t.told, t.does, t.of) }},
+	{"“cancel the flight”, of an order", func(_ *parser, t part) bool { return t.ref.unknown }},
+	{"“go ahead with”", func(_ *parser, t part) bool { return !t.ordered && !t.ref.something }},
+	{"“cancel the cancellation”", func(p *parser, t part) bool { return p.notThePlans(t.ref, t.does, p.governs) }},
+	{"“cancel both”, of one", func(p *parser, t part) bool { return !p.isShown(t.ref, t.does, t.of) }},
 	{"“cancel the room”, of a plan that cancels an order and books a room", func(_ *parser, t part) bool {
-		return t.told.apart != 0 && t.of&t.told.apart == 0 && t.of != 0
+		return t.ref.apart != 0 && t.of&t.ref.apart == 0 && t.of != 0
 	}},
 	{"“cancel all orders”, of one", func(p *parser, t part) bool {
-		return t.told.all && t.does.meet(removes|cancels) && len(p.steps) == 1
+		return t.ref.all && t.does.meet(removes|cancels) && len(p.steps) == 1
 	}},
 	{"“cancel the order”, of two", func(p *parser, t part) bool {
-		return t.told.apart == 0 && t.ordered && t.told.one && !t.told.many && (bits.OnesCount64(t.of) > 1 || t.of&p.where(func(s step) bool { return s.each }) != 0)
+		return t.ref.apart == 0 && t.ordered && t.ref.one && !t.ref.many && (bits.OnesCount64(t.of) > 1 || t.of&p.where(func(s step) bool { return s.each }) != 0)
 	}},
 }
 
@@ -117,7 +117,7 @@ func (p *parser) isGiven() bool {
 	return p.where(func(s step) bool { return s.kinds != 0 && s.kinds&^given == 0 }) == p.every
 }
 
-// creates reports whether some words are what is created, by no name of its own: «crea el registro».
+// creates reports whether some words are the created thing, by no name of its own: «crea el registro».
 func (p *parser) creates(does kinds, things []string) bool {
 	return does.meet(creates|opens) && p.nounHead(things).meet(creates|opens)
 }

@@ -8,18 +8,18 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// sort is what a phrase does in a yes.
+// sort is the role of a phrase in a yes.
 type sort int
 
 const (
 	none     sort = iota
 	yes           // it agrees
 	nod           // it acknowledges
-	polite        // please, and what means nothing
+	polite        // please, and words without meaning
 	grateful      // it thanks
 	praise        // it says that all is right
 	goes          // it says to go on; «con» and a thing may follow
-	leads         // it wants what follows
+	leads         // it wants the next phrase
 	confirms      // it confirms; a thing may follow
 	acting        // an act, with its thing
 )

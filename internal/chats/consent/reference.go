@@ -8,12 +8,12 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// telling is what the words of a thing tell.
-type telling struct {
+// reference is the meaning of the words of a thing.
+type reference struct {
 	something bool   // it points at something, or names it
 	names     bool   // it names a thing of the plan
 	value     bool   // by a value
-	apart     uint64 // the steps that its names tell from the others
+	apart     uint64 // the steps that its names single out
 	one, many bool   // it speaks of one thing, or of more
 	all       bool   // of all there are
 	unknown   bool   // a word names nothing of the plan
@@ -29,8 +29,8 @@ type telling struct {
 	whose        bool  // and that is a person
 }
 
-// verb adds what the ending of an order tells: «envíamelos» is of more than one, and goes to who writes.
-func (t *telling) verb(word string) {
+// verb adds the meaning of an order's ending: «envíamelos» is of more than one, and goes to the writer.
+func (t *reference) verb(word string) {
 	of := acts()[word].of
 	t.one, t.many, t.lot, t.itself = t.one || of == one, t.many || of == more, t.lot || of == more, t.itself || of != unsaid
 	for _, ending := range [...]string{"me", "nos", "melo", "mela", "melos", "melas", "noslo", "nosla", "noslos", "noslas"} {
@@ -58,7 +58,7 @@ func isPronoun(words []string, i int) bool {
 	return alone()[words[i]] || pointing()[words[i]] && (i+1 == len(words) || glue()[words[i+1]])
 }
 
-// reading is how far tell came.
+// reading is the state of reference while it reads.
 type reading struct {
 	way    string // the last direction
 	value  bool   // a value was named
@@ -68,8 +68,8 @@ type reading struct {
 	of     bool   // and “of” stands after it
 }
 
-// tell reads the words of a thing.
-func (p *parser) tell(words []string) (t telling) {
+// reference reads the words of a thing.
+func (p *parser) reference(words []string) (t reference) {
 	var r reading
 	for i, w := range words {
 		t.unknown = t.unknown || p.goesOtherWay(r.way, w)
@@ -91,7 +91,7 @@ func (p *parser) tell(words []string) (t telling) {
 }
 
 // hold reads a word that holds a thing together or points at one.
-func (p *parser) hold(t *telling, r *reading, words []string, i int) {
+func (p *parser) hold(t *reference, r *reading, words []string, i int) {
 	w := words[i]
 	last := i+1 == len(words)
 	if directions()[w] {
@@ -118,11 +118,11 @@ func (p *parser) hold(t *telling, r *reading, words []string, i int) {
 }
 
 // name reads a word that must name the plan.
-func (p *parser) name(t *telling, r *reading, w string) {
+func (p *parser) name(t *reference, r *reading, w string) {
 	of, act := p.named(w), nounOf(w)
 	own := p.where(func(s step) bool { return act.meet(s.kinds & undoing) })
 	t.unknown = t.unknown || of == 0
-	if r.mine && !p.isValue(w) && p.where(func(s step) bool { return s.recipient }) != 0 { // “to my address”, of what goes to another
+	if r.mine && !p.isValue(w) && p.where(func(s step) bool { return s.recipient }) != 0 { // “to my address”, of a step with another recipient
 		t.unknown = true
 	}
 	t.unknown = t.unknown || p.isElsewhere(w, *r)
@@ -149,8 +149,8 @@ func (p *parser) name(t *telling, r *reading, w string) {
 	}
 }
 
-// isElsewhere reports whether a value stands in another place than the words put it: “to Bob”, of a mail to Ana in which Bob is
-// mentioned. A free text names nobody to whom something goes, and no place or time.
+// isElsewhere reports whether a value has another role than the words give it: “to Bob”, of a mail to Ana in which Bob
+// is mentioned. A free text names nobody to whom something goes, and no place or time.
 func (p *parser) isElsewhere(word string, r reading) bool {
 	if !p.isValue(word) {
 		return false
@@ -158,13 +158,13 @@ func (p *parser) isElsewhere(word string, r reading) bool {
 	towards := slices.Contains([]string{"to", "into", "a", "al"}, r.way)
 	from := r.way == "from" || r.way == "desde"
 	return p.where(func(s step) bool {
-		told := !s.facts[word] && (s.recipient || r.placed || r.way != "")
+		stated := !s.facts[word] && (s.recipient || r.placed || r.way != "")
 		got := r.way == "" && s.kinds.meet(exchanges|replaces) && s.targets[word] && !s.others[word] // “exchange the new one”
-		return s.values[word] && !told && !got && (!towards || s.targets[word]) && (!from || s.sources[word])
+		return s.values[word] && !stated && !got && (!towards || s.targets[word]) && (!from || s.sources[word])
 	}) == 0
 }
 
-// does returns what the steps do.
+// does returns the acts of the steps.
 func (p *parser) does() (all kinds) {
 	for _, s := range p.steps {
 		all |= s.kinds
@@ -188,9 +188,9 @@ func (p *parser) isFewer(word string) bool {
 // undoing are the acts that may be done to a plan, too.
 const undoing = cancels | removes | changes | revises | edits | reschedules | renames | upgrades | downgrades | replaces | rejects | closes | archives
 
-// notThePlans reports whether what is told may be an act on the plan, or on an act of it: “cancel the request”, “cancel the
-// cancellation”. Some acts are done by the words, others are ordered of the thing.
-func (p *parser) notThePlans(t telling, does, ordered kinds) bool {
+// notThePlans reports whether a thing may be the object of an act on the plan, or on an act of it: “cancel the request”,
+// “cancel the cancellation”. Some acts are done by the words, others are ordered of the thing.
+func (p *parser) notThePlans(t reference, does, ordered kinds) bool {
 	switch {
 	case t.doubled, t.detail && ordered&^approves != 0, t.plan && does.meet(undoing) && !t.called:
 		return true
@@ -200,9 +200,9 @@ func (p *parser) notThePlans(t telling, does, ordered kinds) bool {
 	return t.stands && !(t.called && t.names) || t.acts.meet(p.does()&undoing)
 }
 
-// isShown reports whether the steps that do it, or all, have as many things as are told, go to whom is told, and do it to the
-// thing itself.
-func (p *parser) isShown(t telling, does kinds, of uint64) bool {
+// isShown reports whether the steps that do it, or all, have as many things as the words say, the same recipient, and do
+// it to the thing itself.
+func (p *parser) isShown(t reference, does kinds, of uint64) bool {
 	if of &= p.every; of == 0 {
 		of = p.every
 	}

@@ -8,7 +8,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// thing is that to which a step does what it does. Its words are in normal form.
+// thing is the object of a step's act. Its words are in normal form.
 type thing struct {
 	object, around map[string]bool // words of it, and of that in which it is: an event in a calendar
 	said           map[string]bool // words as the document and the values have them
@@ -35,8 +35,8 @@ func newThing(a Act) thing {
 	return t
 }
 
-// readObject tells the object of a sentence from what stands after it: “an event”, “of a user”. What a noun says is done
-// has its object after it.
+// readObject finds the object of a sentence by the words after it: “an event”, “of a user”. A noun for an act has its
+// object after it.
 func (t thing) readObject(words []string) {
 	head := max(0, slices.IndexFunc(words, func(w string) bool { return acts()[w].form&verb != 0 }))
 	if len(words) == 0 {
@@ -148,7 +148,7 @@ var (
 	clocks    = lazy.Pattern(`^\d+(am|pm|h|hs|hr|hrs|st|nd|rd|th|min|mins)$`)
 )
 
-// implied adds to what a document says what is said by that, too.
+// implied adds the acts that the acts of a document imply.
 func implied(k kinds) kinds {
 	if k.meet(revises | edits | reschedules | renames) {
 		k |= changes
@@ -183,7 +183,7 @@ var (
 	customers  = lazy.Words(`user customer client usuario usuaria cliente clienta`)
 	recipients = lazy.Words(`to recipient receiver destination email mail phone user customer client guest attendee attendees invitee member payee beneficiary para destinatario destinataria correo telefono usuario cliente invitado invitada miembro beneficiario`)
 	ids        = lazy.Words(`id ids`)
-	// freely are the members that hold what somebody wrote.
+	// freely are the members that hold free texts of somebody.
 	freely = lazy.Words(`subject text body concept summary description title comment comments note notes message reason content asunto texto cuerpo concepto resumen descripcion titulo comentario nota notas mensaje motivo contenido`)
 
 	// speaking are words of a sentence.
