@@ -220,14 +220,14 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	}
 	s.http.Rules, s.http.Agents = s.stores.Runs, agent.Registry{Store: s.stores.Registry, Providers: s.settings(c.Platform), Now: w.Now}
 	servers := registrar(s.world, s.stores.Registry)
-	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Retried, error) {
+	retry := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Retried, error) {
 		found, err := servers.Retry(ctx, w.Now, s.log)
 		if found > 0 {
 			s.log.InfoContext(ctx, "servers.found", "count", found)
 		}
 		return Retried{found}, err
 	})
-	return gateway.InvokedHandler{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: look}, nil
+	return gateway.InvokedHandler{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: retry}, nil
 }
 
 // Retried counts the servers that a scheduled retry reached.

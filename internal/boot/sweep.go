@@ -44,11 +44,11 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 		}
 		counts, some, err := sweep.All(ctx, all)
 		if some {
-			var told []any
+			var counted []any
 			for _, one := range all {
-				told = append(told, one.Name, counts[one.Name])
+				counted = append(counted, one.Name, counts[one.Name])
 			}
-			s.log.InfoContext(ctx, "sweep.done", told...)
+			s.log.InfoContext(ctx, "sweep.done", counted...)
 		}
 		return counts, err
 	}), nil

@@ -133,7 +133,7 @@ var yesses = regexp.MustCompile(`(?i)(^|[^\pL])(sí|si\s*/\s*no|s\s*/\s*n|yes|y\
 // answers matches a yes of the model itself, at the beginning of its text.
 var answers = regexp.MustCompile(`(?i)^[^\pL]*((claro|por supuesto) que )?(sí|yes)\s*(,|$)`)
 
-// speaksOfYes reports whether a sentence that is neither a question nor a known order names a yes: it says what one means.
+// speaksOfYes reports whether a sentence that is neither a question nor a known order names a yes: it explains one.
 func speaksOfYes(sentence string) bool {
 	return yesses.MatchString(answers.ReplaceAllString(norm.NFC.String(sentence), ""))
 }

@@ -26,7 +26,7 @@ func (c Checks) Unproved() bool {
 // builds. A target of a build that nobody knows (make generate) may have, if it ended well.
 func (c Command) Alters() bool {
 	return slices.ContainsFunc(command.Parts(c.Line), func(f command.Finding) bool {
-		if looking()[f.Why] || f.What == "&" {
+		if inspects()[f.Why] || f.What == "&" {
 			return false
 		}
 		words := strings.Fields(f.What)
@@ -211,7 +211,7 @@ tox nox nextest verify e2e bats prove gotestsum ginkgo busted nosetests minitest
 	leading      = lazy.Words(`run run-script exec x dlx task tool do compose`)
 	valued       = lazy.Words(`-C -f -o -j -p -pl --prefix --cwd --dir --filter -F -w --workspace --project --target-dir -run workspace`)
 	usual        = lazy.Words(`all default clean package assemble bundle dist release debug lint vet unit integration typecheck coverage cov ci`) // targets
-	looking      = lazy.Words(`secrets elsewhere identity credentials waits environment`)                                                         // why a command that only reads may not be safe
+	inspects     = lazy.Words(`secrets elsewhere identity credentials waits environment`)                                                         // why a command that only reads may not be safe
 	advising     = lazy.Words(`--version --help -h -version --collect-only --co --listTests --list-tests --list -list --dry-run --just-print --showConfig`)
 	forges       = lazy.Words(`git gh glab`)
 	plain        = lazy.Words(`cd pushd popd echo printf cat head tail less more grep egrep fgrep rg ag find fd ls tree wc sort uniq cut tr sed awk diff cmp comm test [ [[
