@@ -44,7 +44,7 @@ const (
 	Requests  Class = "requests"   // all requests, also reads
 	Messages  Class = "messages"   // messages of one socket
 	BadTokens Class = "bad_tokens" // invalid tokens, codes and signatures
-	FileBytes Class = "file_bytes" // what is written to files, and stored at once elsewhere, in units of 1,024 bytes
+	FileBytes Class = "file_bytes" // stored files, copies of chats and allowlists, in units of 1,024 bytes
 )
 
 // Classes lists the classes as strings.

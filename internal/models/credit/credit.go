@@ -9,10 +9,10 @@
 // session are one transaction each, and holding tokens and money is one conditional
 // write. The conditions are the rules: a balance never goes below zero, a session
 // never holds more than it has, and concurrent turns never exceed the limit of a
-// day or a month. At its end a turn settles its hold in two writes: its record says
-// what it used, and then the used part is charged and the rest is returned. Whoever
-// ends a hold whose turn has a record charges it by that record. When a turn is cut
-// off before its record, the sweep releases its hold, once.
+// day or a month. At its end a turn settles its hold in two writes: its record has
+// the usage, and then the used part is charged and the rest is returned. A hold whose
+// turn has a record is always charged by that record. When a turn is cut off before
+// its record, the sweep releases its hold, once.
 //
 // Days and months are in UTC.
 package credit
@@ -33,7 +33,7 @@ var (
 	ErrSession       = fault.New(fault.Conflict, "credit.session_over")    // the session is expired, refunded or full
 	ErrBudget        = fault.New(fault.Conflict, "credit.budget_exceeded") // the limit of the day or of the month
 	ErrBusy          = fault.New(fault.Conflict, "credit.busy")            // other turns hold the room, or too many hold something, and did not release it in time
-	ErrSettled       = fault.New(fault.Conflict, "credit.hold_settled")    // the hold is gone: settled or released
+	ErrSettled       = fault.New(fault.Conflict, "credit.hold_settled")    // the hold was settled or released
 )
 
 // Policy is the price, size and life of a session.

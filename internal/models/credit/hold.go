@@ -20,7 +20,7 @@ type Need struct {
 	Worst  int64 // the most that a turn of its kind may cost, micro-USD
 	Actor  string
 	Reason string // reason of the ledger entry, if a session is opened
-	// Session is an open session that had room when the turn looked, and is tried first; "": none is known.
+	// Session is an open session that had room when the turn read it. It is tried first. "": none is known.
 	Session string
 }
 
@@ -111,8 +111,8 @@ func (s *Service) patience(ctx context.Context) time.Duration {
 }
 
 // sessionWithRoom returns an open session with room for the need. It waits for one while other turns may release
-// their tokens, at most until waiting ends, or opens a new one. When it meets another turn that opens one, it looks
-// again, because that session may be the one.
+// their tokens, at most until waiting ends, or opens a new one. When another turn opens one first, it reads again,
+// because that session may have room.
 func (s *Service) sessionWithRoom(ctx, waiting context.Context, h Hold, n Need) (Session, error) {
 	pause, met := firstPoll, 0
 	for {
@@ -188,7 +188,7 @@ func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
 }
 
 // present returns the hold that a turn settles. The stored one decides when the response to Reserve was lost. A turn
-// that held nothing and cost money takes a hold of that money, so that it is counted once, whatever is cut off.
+// that held nothing and cost money takes a hold of that money, so that a retry counts it once.
 func (s *Service) present(ctx context.Context, h Hold, t Turn) (Hold, error) {
 	if h.Asked && h.At.IsZero() {
 		kept, err := s.Kept(ctx, h)

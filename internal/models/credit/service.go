@@ -51,15 +51,15 @@ type Store interface {
 	// returns ErrSettled when the hold is gone.
 	Release(ctx context.Context, h Hold) (charged bool, err error)
 
-	// DueWallets lists accounts whose wallet the sweep must look at, the most urgent first.
+	// DueWallets lists accounts whose wallet is due for the sweep, the most urgent first.
 	DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[string], error)
 	// Visit reads a wallet for the sweep. It returns an error for the holds that cannot be read, and the others
 	// with it.
 	Visit(ctx context.Context, account string, at time.Time) (Visit, error)
 	// AddUp sums the whole ledger. Balance and count are from the same moment as the sum.
 	AddUp(ctx context.Context, account string) (Audit, error)
-	// Leave ends a visit: it removes what the wallet needs no more, and sets when the sweep looks at it again. The
-	// ledger was audited up to a number of entries.
+	// Leave ends a visit: it removes old sessions and periods, and sets when it is due again. The ledger was audited up
+	// to a number of entries.
 	Leave(ctx context.Context, account string, audited int64, at time.Time) error
 }
 
@@ -136,7 +136,7 @@ func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, 
 		if paid.Kind != KindSession {
 			return Entry{}, ErrNotRefundable
 		}
-		// The id is derived, so that an entry is refunded once whatever the key.
+		// The id is derived, so that an entry is refunded once under any key.
 		e.ID, e.Amount, e.SessionID, e.Until = ids.Derive("refund", account, paid.ID), -paid.Amount, paid.SessionID, paid.Until
 		write = s.Store.Refund
 	}

@@ -37,7 +37,7 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	return swept, err
 }
 
-// visit looks at one wallet. A hold that cannot be released does not prevent the others.
+// visit sweeps one wallet. A hold that cannot be released does not prevent the others.
 func (s *Service) visit(ctx context.Context, account string, swept *Swept) error {
 	wallet, err := s.Store.Visit(ctx, account, s.Now())
 	var left []sweep.Row[Hold]
@@ -67,8 +67,8 @@ func (s *Service) leave(ctx context.Context, account string, wallet Visit, swept
 	return s.Store.Leave(ctx, account, wallet.Audited, s.Now())
 }
 
-// lookAhead returns the latest deadline that the sweep must look at. Where one process is alone, the holds of the
-// process before it have later deadlines.
+// horizon returns the latest deadline that the sweep reads. Where one process is alone, the holds of the process
+// before it have later deadlines.
 func (s *Service) horizon() time.Time {
 	if s.AloneSince.IsZero() {
 		return s.Now()

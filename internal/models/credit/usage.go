@@ -99,7 +99,7 @@ func (p Price) Cost(input, output int) int64 {
 	return mul(input, p.Input) + mul(output, p.Output)
 }
 
-// CostOf returns the cost of what was used in micro-USD, rounded up. It is never above Cost of the same tokens.
+// CostOf returns the cost of the usage in micro-USD, rounded up. It is never above Cost of the same tokens.
 func (p Price) CostOf(u llm.Usage) int64 {
 	highest := p.Cost(u.Input, u.Output)
 	cached := min(max(u.Cached, 0), u.Input)
@@ -127,12 +127,12 @@ const (
 	OutcomeBlocked  = "blocked"  // it did not run; Reason has the cause
 )
 
-// Sources of a cost: what a model was asked for. A record without a source is of the first one.
+// Sources of a cost: the purpose of a call of a model. A record without a source is of the first one.
 const (
 	SourceAgent    = "agent"    // an answer, in a turn or in a round of a job
 	SourceSummary  = "summary"  // of the older messages of a chat
 	SourceEval     = "eval"     // a judgement of an answer
-	SourceConclude = "conclude" // what came of a run
+	SourceConclude = "conclude" // the outcome of a run
 	SourceReason   = "reason"   // another command for a step that failed
 )
 

@@ -2,7 +2,7 @@ package eligibility
 
 import "cmp"
 
-// Conclusion says whether the model tells, after a run of a plan, what came of it.
+// Conclusion says whether the model writes about the outcome of a plan after its run.
 type Conclusion string
 
 // The values of a Conclusion. An empty one means that the wider setting is in force.
@@ -11,8 +11,8 @@ const (
 	ConcludeOff Conclusion = "off"
 )
 
-// Concludes reports whether the model tells what came of the plans of a chat: as the chat says, or else the assistant of
-// its project, or else that of the account. It does when none of them says it.
+// Concludes reports whether the model writes about the outcomes of the plans of a chat. The chat decides, or else the
+// assistant of its project, or else that of the account. By default it does.
 func (s Settings) Concludes(projectID string, chat Conclusion) bool {
 	project := Conclusion("")
 	if projectID != "" {

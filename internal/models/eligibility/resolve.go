@@ -78,7 +78,7 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 	p := s.Providers[at]
 	window := WindowOf(p.Name, c.Model)
 	output := min(cmp.Or(s.Need.Output, s.Assistant.MaxTokens, DefaultMaxTokens), window/2)
-	input := min(s.Need.Input, window-output) // what is longer is made to fit
+	input := min(s.Need.Input, window-output) // a longer input is made to fit
 	price, priced := PriceOf(p, c.Model)
 	out := Candidate{
 		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Rejected: p.Rejected, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, Window: window, choice: c,

@@ -96,7 +96,7 @@ type Service struct {
 	Keys       Keys
 	Now        func() time.Time
 	Log        *slog.Logger
-	Started    time.Time // of the process: what providers said of the deployment's keys before is not known to be true of these
+	Started    time.Time // of the process: an earlier rejection of the deployment's keys is no proof about the present ones
 }
 
 // Question is the subject of a decision.
@@ -105,7 +105,7 @@ type Question struct {
 	ProjectID string
 	Mode      Mode // the chat's own, or ""
 	Need      Need
-	Choice    *Choice // the model, in place of the assistant's; nil: the assistant's
+	Choice    *Choice // the model, instead of the assistant's; nil: the assistant's
 	Budget    int64   // micros that the turn may cost for its agent; 0: only the account's limits
 	Preview   bool    // as in Snapshot
 }

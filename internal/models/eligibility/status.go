@@ -151,8 +151,8 @@ func (s *Service) attempts(ctx context.Context, account string, history credit.T
 	return attempts, err
 }
 
-// Eligibility decides for GET /ai/eligibility, before there is a message. A key that the provider rejected is told as
-// such, until another one is set, a turn is answered with it, or a probe (Status) is answered.
+// Eligibility decides for GET /ai/eligibility, before there is a message. A key that the provider rejected is reported
+// as rejected until another one is set, a turn is answered with it, or a probe (Status) is answered.
 func (s *Service) Eligibility(ctx context.Context, q Question) (*Selection, *Block) {
 	q.Need, q.Preview = NominalNeed(), true
 	return s.Decide(ctx, q)

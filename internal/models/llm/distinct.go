@@ -6,8 +6,8 @@ import (
 )
 
 // Distinct returns the calls of an answer with ids by which a result names one of them: a call whose id is missing, or is
-// that of another call of the answer or of the messages before it, gets a new one. A new id follows from its place, and has
-// nine letters and digits, because some providers accept no other length.
+// that of another call of the answer or of the messages before it, gets a new one. A new id follows from its position, and
+// has nine letters and digits, because some providers accept no other length.
 func Distinct(calls []Call, before []Message) []Call {
 	taken := map[string]bool{"": true}
 	for _, m := range before {

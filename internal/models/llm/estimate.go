@@ -105,7 +105,7 @@ func (r Request) Estimate() int { return r.sum(EstimateText) }
 // MostTokens returns a number that Estimate does not exceed. It reads no text, only their lengths.
 func (r Request) MostTokens() int { return r.sum(func(s string) int { return len(s) + 1 }) }
 
-// sum adds what a measure tells of each text, and the frames.
+// sum adds the measures of all texts, and the frames.
 func (r Request) sum(of func(string) int) int {
 	total := perRequest
 	for _, m := range r.Messages {

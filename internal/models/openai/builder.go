@@ -131,8 +131,8 @@ func (s *replyBuilder) repeats(part sdk.ToolCall) bool {
 	})
 }
 
-// names reports whether a part has the name, the index and the id of a call, as far as it has any. Of a call without ids only
-// an index tells, where the server counts its calls: others send 0 for all.
+// names reports whether a part has the name, the index and the id of a call, as far as it has any. A call without ids is
+// known by its index, if the server counts its calls: others send 0 for all.
 func (s *replyBuilder) names(part sdk.ToolCall, c *partialCall) bool {
 	sameIndex := part.Index != nil && c.index != nil && *part.Index == *c.index
 	switch {

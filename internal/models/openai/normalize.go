@@ -100,8 +100,7 @@ func normalize(body []byte, key string) (answer, error) {
 }
 
 // finish completes a whole answer. It sets the finish reason of the choices that have content and no reason, because they
-// are complete when their JSON is. It numbers the calls, because each element of a list is a call, whatever its id and
-// index are.
+// are complete when their JSON is. It numbers the calls, because each element of a list is a call, under any id and index.
 func (a *answer) finish() {
 	for i := range a.Choices {
 		c := &a.Choices[i]

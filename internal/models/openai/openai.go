@@ -42,8 +42,8 @@ type Client struct {
 }
 
 // New returns a client of the API at baseURL (…/v1). The transport of doer sends the requests, and its Timeout
-// limits each of them, including a streamed answer. Redirects are never followed, whatever the settings of doer. now is
-// what a date is compared with until which an answer asks to wait.
+// limits each of them, including a streamed answer. Redirects are never followed, under any settings of doer. An answer
+// may ask to wait until a date, which is compared with now.
 func New(provider, baseURL, key string, doer *http.Client, now func() time.Time) *Client {
 	return &Client{
 		Provider: provider, base: strings.TrimRight(baseURL, "/"), key: key, now: now,

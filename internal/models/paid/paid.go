@@ -3,8 +3,8 @@
 // with the next one that the assistant lists for that reason. At the end it settles the hold with the record of the usage.
 //
 // Invariants: no call is made before its cost is held, where it costs credits or a limit is set. A hold is settled at most
-// once. The hold of a process that died has the id of its record: whoever settles that record again charges nothing
-// twice, and the sweep of credit releases a hold that nobody settles.
+// once. The hold of a process that died has the id of its record: settling that record again charges nothing twice, and
+// the sweep of credit releases a hold that nobody settles.
 package paid
 
 import (
@@ -26,7 +26,7 @@ const SettleTime = 3 * time.Second
 // mostKept is the largest number of attempts in a record.
 const mostKept = 40
 
-// Service holds what calls need.
+// Service has the dependencies of calls.
 type Service struct {
 	Eligibility *eligibility.Service
 	Credit      *credit.Service
@@ -38,7 +38,7 @@ type Service struct {
 // Calls are the calls of one model for one purpose: they have one hold and one record. They are for one goroutine.
 type Calls struct {
 	Use   *eligibility.Selection // the model, which Ask replaces; nil before Resolve
-	First *eligibility.Block     // of the preferred provider, once another took its place
+	First *eligibility.Block     // of the preferred provider, once it was replaced
 
 	Hold credit.Hold
 	Turn credit.Turn // the record of the usage; its ID is also the id of the hold
@@ -202,8 +202,8 @@ func (c *Calls) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	return answer, err
 }
 
-// Count adds the usage of a call to the record. Negative numbers of the provider count as 0. What the provider read from
-// its cache is charged at its price; tokens of a session count in full.
+// Count adds the usage of a call to the record. Negative numbers of the provider count as 0. Tokens that the provider read
+// from its cache are charged at its price; tokens of a session count in full.
 func (c *Calls) Count(u llm.Usage) {
 	u.Input, u.Output = max(0, u.Input), max(0, u.Output)
 	u.Cached = min(max(0, u.Cached), u.Input)

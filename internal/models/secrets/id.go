@@ -12,7 +12,7 @@ import (
 const mostSegment = 128
 
 // ProviderID returns the name of the secret with an account's key of a provider: prefix/providers/account/provider.
-// Different pairs have different names, whatever characters they contain.
+// Different pairs have different names, with any characters.
 func (m *Manager) ProviderID(account, provider string) string {
 	return m.prefix + "/providers/" + segment(account) + "/" + segment(provider)
 }

@@ -2,8 +2,8 @@
 // with the same protocol. A secret is a JSON object of names and values, such as
 // {"OPENAI_API_KEY": "…"}.
 //
-// No error contains any part of a secret, whatever the service answered: errors
-// consist of the operation, the id and the error code, never of the message. A
+// No error contains any part of a secret or of the service's message: errors
+// consist of the operation, the id and the error code. A
 // caller that holds a value for longer than one call holds it as a Key, which is not
 // printed.
 package secrets
