@@ -15,7 +15,7 @@ import (
 // Event is a kind of message.
 type Event string
 
-// The events of which a hook can be told.
+// Event types of a hook.
 const (
 	RunFinished  Event = "run.finished"  // a confirmed run ended: done, error, cancelled or in_doubt
 	RunWaiting   Event = "run.waiting"   // steps of a run wait for an approval
@@ -33,7 +33,7 @@ var Events = []Event{PlanProposed, RunWaiting, RunFinished, RunInDoubt, AgentFai
 // Known reports whether there is such an event.
 func (e Event) Known() bool { return slices.Contains(Events, e) }
 
-// Message is what is told. Its JSON is the body of the request: at most 4 KB.
+// Message is a notification. Its JSON is the body of the request: at most 4 KB.
 type Message struct {
 	Type Event           `json:"type"`
 	At   time.Time       `json:"timestamp"`
@@ -93,7 +93,7 @@ type BudgetData struct {
 	Path   string `json:"path" doc:"of the credits on the page"`
 }
 
-// Paths of the page, under which a reader finds what a message tells.
+// Paths of the page, under which a reader finds the subject of a message.
 const (
 	AgentsPath  = "/?view=servers"
 	CreditsPath = "/?view=credits"
@@ -107,7 +107,7 @@ func ApprovalPath(runID, stepID, request string) string {
 	return "/?approve=" + url.QueryEscape(runID) + "&step=" + url.QueryEscape(stepID) + "&request_digest=" + url.QueryEscape(request)
 }
 
-// NewMessage returns a message about what happened at a time.
+// NewMessage returns the message of an event at a time.
 func NewMessage(e Event, at time.Time, data any) (Message, error) {
 	raw, err := json.Marshal(data)
 	return Message{Type: e, At: at.UTC(), Data: raw}, err
@@ -120,7 +120,7 @@ const (
 	OffFailing  = "failing" // every delivery failed, for mostFailing
 )
 
-// Hook is an address and the events of which it is told. Its secret is stored apart.
+// Hook is an address and the events that are sent to it. Its secret is stored apart.
 type Hook struct {
 	ID           string // "hk_" and a ULID
 	Account      string
@@ -134,10 +134,10 @@ type Hook struct {
 	UpdatedAt    time.Time
 }
 
-// Wants reports whether a hook is told of an event.
+// Wants reports whether an event is sent to a hook.
 func (h Hook) Wants(e Event) bool { return h.Enabled && slices.Contains(h.Events, e) }
 
-// Wanted are the events that at least one of the hooks is told of, in the order of Events.
+// Wanted returns the events that at least one of the hooks wants, in the order of Events.
 func Wanted(hooks []Hook) []Event {
 	var list []Event
 	for _, e := range Events {
@@ -213,20 +213,20 @@ var (
 	ErrOff              = fault.New(fault.Conflict, "hook.off")
 )
 
-// OutboxRow is a message, or several, in the outbox of an account.
+// OutboxRow is a row of the outbox of an account, with one message or several.
 type OutboxRow struct {
 	Key      string // of its row
 	Account  string
 	Messages []Message
 }
 
-// Due is what the sweep has to look at: a delivery, or a row of the outbox.
+// Due is the key of a due delivery, or of a row of the outbox.
 type Due struct {
 	Account  string
 	Outbox   string // the key of the row of the outbox; "": it is a delivery
 	HookID   string
 	Delivery string
-	Seen     string // its place in the list, which a lease has to find unchanged
+	Seen     string // its queue key, which must be unchanged when it is leased
 }
 
 // Lister lists the hooks of an account, without their secrets.
@@ -255,11 +255,11 @@ type Store interface {
 	// Resend makes a delivery due at a time.
 	Resend(ctx context.Context, d Delivery, at time.Time) error
 
-	// DueHooks lists what is due by a time, the oldest first, at most limit.
+	// DueHooks lists the rows that are due by a time, the oldest first, at most limit.
 	DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Due], error)
-	// Told reads a row of the outbox; nil when another sweep has taken it.
+	// OutboxRow reads a row of the outbox; nil when another sweep has taken it.
 	OutboxRow(ctx context.Context, account, key string) (*OutboxRow, error)
-	// Spread puts deliveries in the place of a row of the outbox. It reports whether this call did.
+	// Spread replaces a row of the outbox with deliveries. It reports whether this call did.
 	Spread(ctx context.Context, t OutboxRow, list []Delivery) (bool, error)
 	// Lease makes a delivery the caller's until a time; nil when another has it.
 	Lease(ctx context.Context, d Due, owner string, until time.Time) (*Delivery, error)

@@ -18,7 +18,7 @@ type Service struct {
 	Now     func() time.Time
 }
 
-// Wish is what a person wants of a hook. Nil members change nothing.
+// Wish is a requested change of a hook. Nil members change nothing.
 type Wish struct {
 	URL     *string
 	Events  []Event
@@ -90,7 +90,7 @@ func (s *Service) apply(h Hook, w Wish, at time.Time) (Hook, string, error) {
 	return h, secret, nil
 }
 
-// Delete removes a hook. What is not delivered yet is not sent any more.
+// Delete removes a hook. Its pending deliveries are not sent any more.
 func (s *Service) Delete(ctx context.Context, account, id string) error {
 	return s.Store.ChangeHooks(ctx, account, func(all []Hook) (Change, error) {
 		_, err := find(all, id)
@@ -116,7 +116,7 @@ func (s *Service) Deliveries(ctx context.Context, account, id, cursor string, li
 	return s.Store.Deliveries(ctx, account, id, cursor, limit)
 }
 
-// Resend has the next sweep send a delivery again, with the same id, whatever became of it.
+// Resend has the next sweep send a delivery again, in any state, with the same id.
 func (s *Service) Resend(ctx context.Context, account, id, delivery string) (Delivery, error) {
 	h, err := s.Store.Hook(ctx, account, id)
 	if err != nil {

@@ -23,7 +23,7 @@ type Sender interface {
 	Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, answered func(name string) string, said []byte, err error)
 }
 
-// Sweeper sends what is due. Several may run at once.
+// Sweeper sends due deliveries. Several may run at once.
 type Sweeper struct {
 	Store Store
 	Send  Sender
@@ -45,7 +45,7 @@ const (
 	atOnce    = 16               // hooks that are called at the same time
 	starting  = 35 * time.Second // after that no request is started, because the function has a minute
 	leaseLife = time.Minute      // longer than a request (10 s) and its record
-	putOff    = 5 * time.Minute  // of what waits for a hook that did not answer
+	putOff    = 5 * time.Minute  // the delay of other deliveries to a hook that did not answer
 )
 
 // pauses are the pauses before the second attempt and those after it. With jitter they take about 31 hours.
@@ -63,24 +63,24 @@ func pause(tries int) (time.Duration, bool) {
 	return p + rand.N(p/4+1), true
 }
 
-// Sweep turns what was told into deliveries, and sends those that are due: the hooks side by side, the deliveries of
-// one hook one after the other. What a hook is too slow for goes behind what others wait for, because a sweep reads
-// the oldest rows only.
+// Sweep turns outbox rows into deliveries, and sends those that are due: the hooks side by side, the deliveries of one
+// hook one after the other. Deliveries to a slow hook go behind those to others, because a sweep reads the oldest rows
+// only.
 func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
 	r := round{sweeper: s, until: s.Now().Add(starting), hooks: map[string]*called{}}
 	var deliveries []sweep.Row[Due]
 	outbox := sweep.List[Due]{
 		Name: "outbox", Most: sweepMost, Now: s.Now, Log: s.Log,
-		Due: func(ctx context.Context, at time.Time, limit int) (told []sweep.Row[Due], err error) {
+		Due: func(ctx context.Context, at time.Time, limit int) (rows []sweep.Row[Due], err error) {
 			due, err := s.Store.DueHooks(ctx, at, limit)
 			for _, row := range due {
 				if row.Err == nil && row.Key.Outbox == "" {
 					deliveries = append(deliveries, row)
 				} else {
-					told = append(told, row)
+					rows = append(rows, row)
 				}
 			}
-			return told, err
+			return rows, err
 		},
 		Do: func(ctx context.Context, d Due) error {
 			made, err := s.spread(ctx, d)
@@ -102,8 +102,8 @@ func (d Due) hook() string { return d.Account + " " + d.HookID }
 
 // spread turns a row of the outbox into deliveries.
 func (s *Sweeper) spread(ctx context.Context, d Due) ([]Due, error) {
-	told, err := s.Store.OutboxRow(ctx, d.Account, d.Outbox)
-	if err != nil || told == nil {
+	row, err := s.Store.OutboxRow(ctx, d.Account, d.Outbox)
+	if err != nil || row == nil {
 		return nil, err
 	}
 	hooks, err := s.Store.Hooks(ctx, d.Account)
@@ -112,7 +112,7 @@ func (s *Sweeper) spread(ctx context.Context, d Due) ([]Due, error) {
 	}
 	at := s.Now()
 	var list []Delivery
-	for _, m := range told.Messages {
+	for _, m := range row.Messages {
 		body, err := json.Marshal(m)
 		if err != nil {
 			return nil, err
@@ -125,7 +125,7 @@ func (s *Sweeper) spread(ctx context.Context, d Due) ([]Due, error) {
 			}
 		}
 	}
-	done, err := s.Store.Spread(ctx, *told, list)
+	done, err := s.Store.Spread(ctx, *row, list)
 	if err != nil || !done {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *Sweeper) spread(ctx context.Context, d Due) ([]Due, error) {
 	return made, nil
 }
 
-// due returns the place of a pending delivery that nobody sends.
+// due returns the queue key of a pending, unleased delivery.
 func (d Delivery) due() Due {
 	return Due{Account: d.Account, HookID: d.HookID, Delivery: d.ID, Seen: Place(d.NextAt, d.ID, "")}
 }
@@ -157,7 +157,7 @@ type called struct {
 	secret  string
 	known   bool // it was read
 	missing bool
-	begun   bool          // a delivery of it was looked at
+	begun   bool          // a delivery of it was begun
 	rests   time.Duration // how long it is left alone: it did not answer, or asked for it
 }
 
@@ -190,8 +190,8 @@ func (r *round) read(ctx context.Context, c *called, d Due) (err error) {
 	return nil
 }
 
-// deliver sends one delivery. Those behind one that got no answer or was told to wait, and those for which there is no time, go behind what
-// other hooks wait for.
+// deliver sends one delivery. It delays those behind one that got no answer or was asked to wait, and those for which
+// no time is left, behind the deliveries to other hooks.
 func (r *round) deliver(ctx context.Context, one Due) error {
 	c, at := r.of(one), r.sweeper.Now()
 	late := at.After(r.until)
@@ -309,7 +309,7 @@ func (d Delivery) Ends() time.Time {
 	return d.Attempts[len(d.Attempts)-1].At.Add(kept)
 }
 
-// judge notes what an attempt says of its hook: since when it fails, or that it is switched off.
+// judge records the consequence of an attempt for its hook: the time since which it fails, or that it is switched off.
 func (s *Sweeper) judge(ctx context.Context, h Hook, a Attempt) (Hook, error) {
 	switch {
 	case a.ok() && h.FailingSince.IsZero():
@@ -347,11 +347,11 @@ func (s *Sweeper) disable(ctx context.Context, h Hook, why string) (Hook, error)
 	return off, err
 }
 
-// Place is the place of a delivery in the list of what is due: its time, its id, and who sends it now.
+// Place returns the queue key of a delivery: its time, its id, and the owner of its lease.
 func Place(at time.Time, id, owner string) string {
-	place := fmt.Sprintf("%013d#%s", at.UnixMilli(), id)
+	key := fmt.Sprintf("%013d#%s", at.UnixMilli(), id)
 	if owner != "" {
-		place += "#" + owner
+		key += "#" + owner
 	}
-	return place
+	return key
 }

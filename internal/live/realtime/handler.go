@@ -266,7 +266,7 @@ func (d *Handler) pong(ctx context.Context, c Connection, at, until time.Time) e
 }
 
 // wasUnknown reports whether this is the first ping after the time in which a process could remember the connections
-// from before this one. The client then reads once what it may have missed.
+// from before this one. The client then reads once, because it may have missed pushes.
 func (d *Handler) wasUnknown(c Connection, at time.Time) bool {
 	known := c.ConnectedAt.Add(d.Remember)
 	return d.Remember > 0 && !at.Before(known) && c.PingedAt.Before(known)

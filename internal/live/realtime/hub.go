@@ -37,7 +37,7 @@ type Hub struct {
 	Idle func() bool
 
 	// Remember is how long the connections of an account are not read again for numbered pushes: a newer
-	// connection, or what it says about its chat, is unknown for as long. Zero: they are always read.
+	// connection, or its new chat, is unknown for as long. Zero: they are always read.
 	Remember time.Duration
 
 	// Limit is the longest time of one Notify; 1.5 s when zero. One attempt to push has two fifths of it.
@@ -126,13 +126,13 @@ func (c Connection) concerned(events []Event) []Event {
 		return events
 	}
 	var list []Event
-	told := map[string]bool{c.ChatID: true, "": true}
+	listed := map[string]bool{c.ChatID: true, "": true}
 	for _, e := range events {
 		switch {
 		case e.ChatID == "" || e.ChatID == c.ChatID:
 			list = append(list, e)
-		case !told[e.ChatID] && !e.isEphemeral():
-			list, told[e.ChatID] = append(list, Changed(e.ChatID)), true
+		case !listed[e.ChatID] && !e.isEphemeral():
+			list, listed[e.ChatID] = append(list, Changed(e.ChatID)), true
 		}
 	}
 	return list

@@ -62,8 +62,8 @@ func (q *Queue) take(account string) []Event {
 // Watched reports whether a client is connected to an account; see Hub.Watched.
 func (q *Queue) Watched(ctx context.Context, account string) bool { return q.Hub.Watched(ctx, account) }
 
-// Flush waits until everything is sent that was told before, or until ctx ends. An invocation that is about to end
-// calls it, because its process may be frozen then.
+// Flush waits until all earlier notifications are sent, or until ctx ends. An invocation that is about to end calls
+// it, because its process may be frozen then.
 func (q *Queue) Flush(ctx context.Context) {
 	if q == nil {
 		return

@@ -4,9 +4,9 @@
 // A push is a hint, and the API has the authoritative state. Invariants:
 //
 //   - Every event is stored before it is pushed. A push neither delays nor fails the caller: Queue
-//     sends in the background what came meanwhile. Only an invocation that is about to end waits.
+//     sends collected events in the background. Only an invocation that is about to end waits.
 //   - A client says with its pings which chat it has open, and gets the events of that chat. Of any
-//     other chat it is told that it changed. A client that says nothing gets every event.
+//     other chat it gets one "changed" event. A client that says nothing gets every event.
 //   - Every push to a connection has the next number of that connection, taken from its row before
 //     the push is sent. A push that is lost, late or repeated shows as an unexpected number, at
 //     the latest with the next push or pong, and the client reads the API.
@@ -16,7 +16,7 @@
 //     a sign-out nothing more is pushed to it: see Disconnect.
 //
 // A number is taken only after the event is stored, so a process that ends between the two
-// leaves no gap. Its client hears of it with the next event, or reads when somebody looks at it
+// leaves no gap. Its client learns of it with the next event, or reads when its page is shown
 // again: a connected client does not poll.
 //
 // On the wire, each push is a text frame
@@ -101,7 +101,7 @@ type Connections interface {
 	// Renew records a ping and sets the expiry to until. It skips numbers, so that the client
 	// sees a gap, and returns the last number; ErrGone when the connection does not exist.
 	Renew(ctx context.Context, account, id string, at, until time.Time, skip int) (int64, error)
-	// Look records which chat a connection has open, empty for none; ErrGone when the connection does
+	// SetOpen records which chat a connection has open, empty for none; ErrGone when the connection does
 	// not exist.
 	SetOpen(ctx context.Context, account, id, chatID string) error
 	// RemoveConnection removes a connection. A missing one is no error.

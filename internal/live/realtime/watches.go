@@ -14,7 +14,7 @@ type Watches struct {
 
 type watched struct {
 	changed chan struct{} // closed when the status changes
-	status  any           // that was told last; nil: none
+	status  any           // the last one notified; nil: none
 	users   int
 }
 
