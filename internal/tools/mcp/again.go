@@ -38,7 +38,7 @@ func oneOperation(l *listing, all []definition, compile bool) (tool.Operation, e
 	for _, err := range wrong {
 		l.warn("%s: it is listed again, and there %v: that was left out", all[0].Name, err)
 	}
-	return slices.MinFunc(valid, func(a, b tool.Operation) int { // whatever the order of the list
+	return slices.MinFunc(valid, func(a, b tool.Operation) int { // the same one for any order of the list
 		return cmp.Compare(tool.Fingerprint("", a), tool.Fingerprint("", b))
 	}), nil
 }
@@ -79,7 +79,7 @@ func sortedSets(raw json.RawMessage) json.RawMessage {
 	return sorted
 }
 
-// sortSets sorts the sets of what stands below a keyword of a schema. Values of the data are left as they are.
+// sortSets sorts the sets below a keyword of a schema. Values of the data are left as they are.
 func sortSets(keyword string, v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -57,7 +57,7 @@ func (c *Client) Close() error {
 // the request may have reached the server (tool.ErrNotSent, tool.ErrLost), or that it was not sent
 // (tool.ErrToolChanged, tool.ErrUnauthorized, tool.ErrSignIn, tool.ErrRequest). A failure that the tool or its server reports is an
 // answer with Failed set. So is an error of JSON-RPC, which has a Code, and an answer by status alone; their Status is
-// that of HTTP, and what they mean says package meaning.
+// that of HTTP, and package meaning says their meaning.
 //
 // A call on a session that the server does not know any more is sent once more, on a new one. If that cannot be, the
 // first answer stays, because the call was sent.
@@ -283,7 +283,7 @@ func (e *exchanges) judgeCall(ctx context.Context, x *exchange, limit int64, wai
 	case status == 0 && reply == nil:
 	case meaning.WantsKey(status):
 		return tool.Answer{}, outcome{err: e.unauthorized(x), lost: true, forget: true}
-	case meaning.Moved(status) && meaning.SignsIn(status, e.base, x.header.Get("Location")): // any other redirect may follow what was done
+	case meaning.Moved(status) && meaning.SignsIn(status, e.base, x.header.Get("Location")): // after any other redirect the call may have been applied
 		return tool.Answer{}, outcome{err: tool.ErrSignIn.With("status", strconv.Itoa(status)), lost: true}
 	case meaning.Of(status, waits) == meaning.Later:
 		return e.refusalAnswer(x, limit), outcome{}
@@ -322,7 +322,7 @@ func (e *exchanges) lostError(ctx context.Context, x *exchange, err error) error
 }
 
 // sessionUnknown reports whether the server answered that it does not know the session. It answers 404 or 410, which
-// asks for a new one whatever the body says, or an error of the transport that belongs to no request.
+// asks for a new one with any body, or an error of the transport that belongs to no request.
 func (x *exchange) sessionUnknown() bool {
 	return x.session && (meaning.Missing(x.status) || x.status == http.StatusBadRequest && x.unaddressed)
 }

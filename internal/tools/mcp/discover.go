@@ -49,14 +49,14 @@ func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, er
 }
 
 func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, error) {
-	places, err := candidateURLs(t.Base)
+	candidates, err := candidateURLs(t.Base)
 	if err != nil {
 		return tool.Found{}, err
 	}
 	w := newWire(d.Client, cmp.Or(d.Each, requestTime))
 	var why error
 	timeouts := 0
-	for _, at := range places {
+	for _, at := range candidates {
 		found, err := d.visit(ctx, w, at, t.Keys)
 		if err == nil {
 			return found, nil

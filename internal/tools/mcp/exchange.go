@@ -27,7 +27,7 @@ type exchanges struct {
 	spent bool // the tools/call was used
 }
 
-// exchange is one request and its response. reply is the message that answers it, whatever the status.
+// exchange is one request and its response. reply is the message that answers it, with any status.
 type exchange struct {
 	method      string
 	id          string

@@ -35,7 +35,7 @@ type Options struct {
 	HTTP     *http.Client
 	Bearer   Exchanger
 	Now      func() time.Time
-	Timeout  time.Duration // limit of one exchange with its answer, and of what precedes a call; default that of HTTP, else 30 s; at most tool.PrepareTime
+	Timeout  time.Duration // limit of one exchange with its answer, and of the preparation of a call; default that of HTTP, else 30 s; at most tool.PrepareTime
 	Patience time.Duration // how long a call may take without news of its progress; default Timeout
 	Sessions int           // maximum number of sessions kept for reuse; default 64
 	Idle     time.Duration // idle time after which a session is closed; default 5 min

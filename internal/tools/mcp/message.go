@@ -133,7 +133,7 @@ func (m message) sdkRequest() []byte {
 	return []byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"method":"` + method + `"}`)
 }
 
-// placeholder returns an answer without content, which tells the SDK only whether a tools/list or tools/call
+// placeholder returns an answer without content, from which the SDK learns only whether a tools/list or tools/call
 // succeeded. The real answer is read from the exchange.
 func (x *exchange) placeholder() []byte {
 	text := `{"jsonrpc":"2.0","id":` + x.id

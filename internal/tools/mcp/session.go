@@ -93,7 +93,7 @@ const (
 )
 
 // list reads the server's tools, page by page, without parsing them. A list that comes back to a page, or whose next
-// page the server does not know, ends there: what it gave is kept. After a failure the record holds the last exchange.
+// page the server does not know, ends there: the tools before are kept. After a failure the record holds the last exchange.
 func (s *session) list(ctx context.Context, e *exchanges) (listing, error) {
 	var all listing
 	ctx = e.in(ctx)

@@ -8,7 +8,7 @@ import (
 // statement is a boolean of a server. Some write it as a text or as a number.
 type statement int
 
-// The statements, in an order: what is over no is not denied.
+// The statements, in an order: those above no are not denied.
 const (
 	unsaid statement = iota // absent, or null
 	no

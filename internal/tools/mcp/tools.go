@@ -246,8 +246,8 @@ func decodeObject(raw json.RawMessage) (object map[string]any, err error) {
 	return object, err
 }
 
-// plainText returns a text without invisible characters, with its lines or on one line. What nobody sees could be
-// written for a model alone.
+// plainText returns a text without invisible characters, with its lines or on one line, because an invisible text could
+// be written for a model alone.
 func plainText(text string, lines bool) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

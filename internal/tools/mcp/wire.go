@@ -46,7 +46,7 @@ var (
 	errProtocol = errors.New("the answer is not a complete HTTP response")
 )
 
-// noAnswer is the error of a response that came, and is no answer to the request: a word of package tool for what came.
+// noAnswer is the error of a response that is no answer to the request: a word of package tool for its kind.
 type noAnswer string
 
 func (c noAnswer) Error() string { return "the response is no answer to the request: " + string(c) }
@@ -295,7 +295,7 @@ func (w *wire) read(ctx context.Context, req *http.Request, res *http.Response, 
 	return x.came(media, raw)
 }
 
-// came returns what a response is that holds no answer to the exchange.
+// came returns the kind of a response that holds no answer to the exchange.
 func (x *exchange) came(contentType string, raw []byte) noAnswer {
 	switch {
 	case meaning.Page(contentType, raw):
@@ -311,7 +311,7 @@ func (x *exchange) came(contentType string, raw []byte) noAnswer {
 	return tool.CameOther
 }
 
-// cameIn returns what a message is that is an answer, and none to the exchange; "" for any other message.
+// cameIn returns the kind of a message that is an answer, but none to the exchange; "" for any other message.
 func (x *exchange) cameIn(m message) noAnswer {
 	switch {
 	case m.Method != "" || m.Error == nil && len(m.Result) == 0 && m.hasNoID():
@@ -369,8 +369,8 @@ func (w *wire) decline(ctx context.Context, of *http.Request, e *exchanges, m me
 	w.aside(ctx, of, e, m.declineReply(), declineTime)
 }
 
-// cancel tells the server that nobody waits for the answer to a call any more, so that it may stop. Since 2026-07-28 the end
-// of the call's own connection says so. The call stays in doubt, whatever the server answers.
+// cancel notifies the server that nobody waits for the answer to a call any more, so that it may stop. Since 2026-07-28 the
+// end of the call's own connection says so. The call stays in doubt after any answer of the server.
 func (w *wire) cancel(e *exchanges, x *exchange) {
 	if x.of.Header.Get("Mcp-Protocol-Version") >= parameterSince {
 		return

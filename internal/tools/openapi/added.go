@@ -77,8 +77,8 @@ func (e *extractor) allows(c *call, p parameter, text string) bool {
 	return e.asHeader(p, c.where()+" "+p.name).Accepts(schema.Compiler{}, text) && e.uncheckedIn(p.schema, map[*node]bool{}) == ""
 }
 
-// uncheckedIn returns what a schema says of how a text is written, and no check knows: a reference that cannot be followed, a pattern
-// that is not compiled, a keyword of another form. It returns "" for a schema that is checked as a whole.
+// uncheckedIn returns a constraint of a text that no check knows: a reference that cannot be followed, a pattern that is not
+// compiled, a keyword of another form. It returns "" for a schema that is checked as a whole.
 func (e *extractor) uncheckedIn(n *node, seen map[*node]bool) string {
 	switch {
 	case !isSaid(n) || n.kind == boolean || seen[n]:

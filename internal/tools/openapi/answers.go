@@ -9,7 +9,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// answerReader reads which answers a document tells of its operations.
+// answerReader reads which answers a document describes for its operations.
 type answerReader struct{ document *document }
 
 // answersJSONOnly reports whether the document describes JSON, and nothing else, as the answer of success of an operation:
@@ -33,7 +33,7 @@ func (r answerReader) answersJSONOnly(method, path string) bool {
 	return len(media) > 0 && !slices.ContainsFunc(media, func(m string) bool { return !isJSON(m) })
 }
 
-// Limits of what is noted of an answer's object.
+// Limits of the description of an answer's object.
 const (
 	answerMembers = 50
 	answerSteps   = 200 // schemas that are visited
@@ -76,7 +76,7 @@ func (r answerReader) listsMembers(schema *node, names map[string]bool, left *in
 	return true
 }
 
-// titleDepth bounds the schemas within each other in which titles are looked for.
+// titleDepth bounds the nesting of the schemas from which titles are read.
 const titleDepth = 6
 
 // answerNames returns the members of the answers of success that the document gives a title, at any depth. A name with two
@@ -93,7 +93,7 @@ func (r answerReader) answerNames(method, path string) []ref.Named {
 	return titles.Named()
 }
 
-// titles notes the titles of the members of a schema, and of what is inside them.
+// titles notes the titles of the members of a schema, and of their own members.
 func (r answerReader) titles(schema *node, titles tool.Titles, depth int, left *int) {
 	schema = r.document.targetOf(schema)
 	if *left--; schema == nil || *left < 0 || depth == 0 {

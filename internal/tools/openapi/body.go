@@ -64,7 +64,7 @@ func isText(base string) bool {
 	return strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+xml") || strings.HasSuffix(base, "+yaml") || slices.Contains(textTypes, base)
 }
 
-// content is one of the forms in which a body may be sent. unread is what of it cannot be read, else "".
+// content is one of the forms in which a body may be sent. unread names its unreadable part, else "".
 type content struct {
 	media            string
 	schema, encoding *node
@@ -228,7 +228,7 @@ func (r bodyReader) body(c *call, said *node, contents []content) {
 	c.refuse(why.Reason, why.What)
 }
 
-// unreadIn returns what cannot be read of a content: of its schema only where the body is required.
+// unreadIn returns the unreadable part of a content: of its schema only where the body is required.
 func (r bodyReader) unreadIn(one content, required bool) string {
 	if one.unread != "" || !required {
 		return one.unread

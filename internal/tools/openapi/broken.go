@@ -2,9 +2,9 @@ package openapi
 
 import "cmp"
 
-// brokenIn returns what cannot be read, and on which each value of a schema depends: a reference that cannot be followed, or which
-// members are required. A value that cannot be read is no value of it. It returns "" where there is nothing. A reference of an
-// optional member, or of one of several forms, is none.
+// brokenIn returns an unreadable part on which each value of a schema depends: a reference that cannot be followed, or the
+// list of required members. It returns "" where there is none. A reference of an optional member, or of one of several
+// forms, is none.
 func (d *document) brokenIn(schema *node, depth int) string {
 	if schema == nil || schema.kind != object || depth > maxChain {
 		return ""

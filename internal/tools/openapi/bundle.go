@@ -16,7 +16,7 @@ const (
 	bundleSize    = 64 << 20  // all different schemas of a document
 	bundleSteps   = 200_000   // references followed for them
 	maxPrograms   = 500_000   // steps of all their patterns together
-	maxVaried     = 200_000   // subschemas of definitions that are converted once more for one place
+	maxVaried     = 200_000   // subschemas of definitions that are converted once more for one reference
 )
 
 // bundle makes schemas self-contained. Each definition is converted once.

@@ -2,9 +2,9 @@ package openapi
 
 import "strings"
 
-// choice is what a discriminator chooses from: by the value of one property, the one schema that applies. instead is the keyword
-// whose alternatives it replaces; "" for no choice. A schema that others extend, and that lists no alternatives, chooses among
-// those that extend it, and accepts other values.
+// choice has the alternatives of a discriminator: the value of one property chooses the one schema that applies. instead is
+// the keyword whose alternatives it replaces; "" for no choice. A schema that others extend, and that lists no alternatives,
+// chooses among those that extend it, and accepts other values.
 type choice struct {
 	instead  string
 	property string
@@ -65,7 +65,7 @@ func (c *converter) alternatives(keyword, property string, mapping *node, list [
 	return out
 }
 
-// alternatives returns the schemas of a keyword, or the children that stand in its place.
+// alternatives returns the schemas of a keyword, or the children that replace them.
 func (ch choice) alternatives(n *node, keyword string) (list []*node) {
 	if ch.open && keyword == ch.instead {
 		for _, b := range ch.branches {
@@ -110,7 +110,7 @@ func (c *converter) fullRef(to string) string {
 	return c.document.schemasAt() + toToken.Replace(to)
 }
 
-// schemasAt is the place of the schemas of a document.
+// schemasAt returns the pointer of the schemas of a document.
 func (d *document) schemasAt() string {
 	if d.version == swagger2 {
 		return "#/definitions/"
@@ -156,8 +156,8 @@ func (d *document) readChildren() {
 
 func refTo(ref string) *node { return (*node)(nil).with("$ref", textNode(ref)) }
 
-// writeChoice writes the alternatives of a discriminator: the value of its property says which one applies, so that alternatives
-// that overlap are told apart, and the problems that are told are those of the one that is meant.
+// writeChoice writes the alternatives of a discriminator. The value of its property decides which one applies, so that
+// alternatives may overlap, and only the problems of the chosen one are reported.
 func (c *converter) writeChoice(ch choice, below bool, depth int, w *members) {
 	w.name(ch.instead)
 	property := quote(ch.property)

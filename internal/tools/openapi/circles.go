@@ -2,13 +2,13 @@ package openapi
 
 import "slices"
 
-// circles finds the definitions that refer back to themselves for the same value: no value could ever be valid
+// cycles finds the definitions that refer back to themselves for the same value: no value could ever be valid
 // against one. It is Tarjan's algorithm, continued from call to call, so that each definition is visited once. A
 // definition whose chain is longer than maxChain counts as one of them.
 type cycles struct {
 	order, low map[string]int
 	stack      []string
-	in         map[string]bool // whether the definition is in a circle; present once decided
+	in         map[string]bool // whether the definition is in a cycle; present once decided
 }
 
 const maxChain = 1000
@@ -43,9 +43,9 @@ func (c *cycles) visit(name string, next func(string) []string) {
 		return
 	}
 	group := c.stack[from:]
-	circle := endless || len(group) > 1 || slices.Contains(list, name)
+	cyclic := endless || len(group) > 1 || slices.Contains(list, name)
 	for _, n := range group {
-		c.in[n] = circle
+		c.in[n] = cyclic
 	}
 	c.stack = c.stack[:from]
 }

@@ -30,8 +30,8 @@ const (
 	maxTimeouts = 2         // after this number the service counts as unreachable
 )
 
-// places lists the usual paths of documents, the most usual first.
-var places = []string{
+// usualPaths lists the usual paths of documents, the most usual first.
+var usualPaths = []string{
 	"/openapi.json", "/swagger.json", "/openapi.yaml", "/v3/api-docs", "/v2/api-docs", "/api/openapi.json",
 	"/swagger/v1/swagger.json", "/api-docs", "/docs/openapi.json", "/api/swagger.json", "/swagger.yaml", "/openapi.yml",
 	"/api/v3/openapi.json", "/api/v1/openapi.json", "/v1/openapi.json", "/api-docs.json", "/docs/swagger.json", "/.well-known/openapi.json",
@@ -48,9 +48,9 @@ type Discoverer struct {
 	Total  time.Duration
 }
 
-// Discover looks for the document of the service at base: at its last known address, at base itself when that looks
-// like a document, at the usual paths below base and then below its origin, and at the addresses that an HTML page
-// there links. When a person gave an address, only that address is read.
+// Discover finds the document of the service at base: at its last known address, at base itself when that has the name
+// of a document, at the usual paths below base and then below its origin, and at the addresses that an HTML page there
+// links. When a person gave an address, only that address is read.
 func (d Discoverer) Discover(ctx context.Context, t tool.Target) (tool.Found, error) {
 	within, cancel := context.WithTimeout(ctx, cmp.Or(d.Total, totalTime))
 	defer cancel()
@@ -71,7 +71,7 @@ func (d Discoverer) find(ctx context.Context, t tool.Target) (tool.Found, error)
 		return q.readSaid(ctx, t.Given)
 	}
 	known := t.Known
-	if looksLikeDocument(u.Path) {
+	if isDocumentName(u.Path) {
 		q.base = q.origin
 		known = t.Base
 	}
@@ -116,7 +116,7 @@ func (q *search) readSaid(ctx context.Context, at string) (tool.Found, error) {
 	return found, nil
 }
 
-func looksLikeDocument(p string) bool {
+func isDocumentName(p string) bool {
 	switch path.Ext(p) {
 	case ".json", ".yaml", ".yml":
 		return true
@@ -147,11 +147,11 @@ func (q *search) candidates(known string) []string {
 	if known != "" && origin.Same(known, q.origin) {
 		add(known)
 	}
-	for _, p := range places {
+	for _, p := range usualPaths {
 		add(q.base + p)
 	}
 	if q.base != q.origin {
-		for _, p := range places[:8] {
+		for _, p := range usualPaths[:8] {
 			add(q.origin + p)
 		}
 	}

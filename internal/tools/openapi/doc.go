@@ -2,8 +2,8 @@
 // YAML.
 //
 // These invariants hold. No reference of a document is ever fetched. The work and memory for a document are limited
-// before it is processed. Calls go to the registered origin, whatever servers the document names: an operation that it sends to
-// another one is refused. A part that a call cannot send is never left out silently: the operation that requires it is refused.
+// before it is processed. Calls go to the registered origin only: an operation that the document sends to another one is
+// refused. A part that a call cannot send is never left out silently: the operation that requires it is refused.
 //
 // A document takes three forms. The tree is the whole document, compact and counted (readJSON, readYAML). The
 // skeleton lists the operations, with every reference followed. The bundle turns their schemas into self-contained

@@ -87,8 +87,8 @@ func (d *document) allWarnings() []string {
 	return d.warnings
 }
 
-// resolve follows an object's $ref, and the $ref found there, as long as they stay in the document. It returns nil, and the reference that
-// cannot be followed, when a target is outside the document or missing, or when references go round in a circle.
+// resolve follows an object's $ref, and the $ref found there, as long as they stay in the document. It returns nil, and the
+// reference that cannot be followed, when a target is outside the document or missing, or when references form a cycle.
 func (d *document) resolve(n *node) (target *node, broken string) {
 	for range 32 {
 		r := n.get("$ref")

@@ -136,8 +136,8 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 	})
 }
 
-// isKey reports whether a parameter is the place of a key. A person stores a key, and no call names it: a header whose name says
-// that it is a secret is one, too.
+// isKey reports whether a parameter is the place of a key. A person stores a key, and no call names it: a header with the
+// name of a secret is one, too.
 func (e *extractor) isKey(p parameter) bool {
 	place := tool.KeyPlace{In: p.in, Name: p.name}
 	if slices.ContainsFunc(e.security.places, place.Is) {

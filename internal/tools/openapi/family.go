@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxFamily limits the schemas and names that are read to learn what the parts of combined schemas name, in one document.
+// maxFamily limits the schemas and names that are read for the families of combined schemas, in one document.
 const maxFamily = 500_000
 
-// spend counts what is read of families, and reports whether more may be read. Beyond the limit a schema is what it says by the
+// spend counts the nodes read for families, and reports whether more may be read. Beyond the limit a schema is read by the
 // letter.
 func (d *document) spend(n int) bool {
 	if d.visited += n; d.visited > maxFamily {
@@ -19,8 +19,8 @@ func (d *document) spend(n int) bool {
 	return true
 }
 
-// inPlace calls f for a schema and for each schema that applies to the same value: what it refers to, its parts and its
-// alternatives. Each is visited once.
+// inPlace calls f for a schema and for each schema that applies to the same value: the target of its reference, its parts
+// and its alternatives. Each is visited once.
 func (d *document) inPlace(n *node, f func(*node)) {
 	seen := map[*node]bool{}
 	d.visit(n, seen, f)
@@ -51,10 +51,10 @@ func (d *document) visit(n *node, seen map[*node]bool, f func(*node)) {
 
 var combining = []string{"allOf", "anyOf", "oneOf"}
 
-// family is what the schemas for one value name together.
+// family has the properties that the schemas for one value name together.
 type family struct {
 	names  []string // of properties
-	closed bool     // one of them says what all other properties must be
+	closed bool     // one of them restricts all other properties
 }
 
 // familyOf reads the family of a schema, once.
@@ -77,15 +77,15 @@ func (d *document) familyOf(n *node) family {
 	return f
 }
 
-// closes reports whether a schema says what the properties must be that it does not name.
+// closes reports whether a schema restricts the properties that it does not name.
 func closes(n *node) bool {
 	other := n.get("additionalProperties")
 	return other.isFalse() || other != nil && other.kind == object && other.size() > 0
 }
 
-// beside holds, for the parts of a schema, the properties that the other parts name. By the letter of JSON Schema a closed part of
-// an allOf refuses what the parts beside it require. Documents mean one object of all parts, and every generator of code reads
-// them so: a part is closed to what no part names.
+// beside holds, for the parts of a schema, the properties that the other parts name. By the letter of JSON Schema a closed
+// part of an allOf refuses properties that the parts beside it require. Documents mean one object of all parts, and every
+// generator of code reads them so: a part is closed to the properties that no part names.
 type beside struct {
 	own, ref []string            // for the schema's own properties, and for its $ref
 	parts    map[string][]string // for the alternatives of anyOf and oneOf
@@ -200,13 +200,13 @@ func withNames(properties *node, names []string) *node {
 	return &node{kind: object, kids: k}
 }
 
-// variant is how a definition is converted for one place that refers to it.
+// variant is the way in which a definition is converted for one reference to it.
 type variant struct {
 	known []string // see converter
 	part  bool
 }
 
-// of returns the variant without what makes no difference for its target.
+// of returns the variant without the settings that make no difference for its target.
 func (v variant) of(d *document, target *node) variant {
 	if len(v.known) > 0 && !d.familyOf(target).closed {
 		v.known = nil

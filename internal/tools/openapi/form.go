@@ -100,8 +100,8 @@ func (m formMembers) with(encoding *node) []string {
 // isNamed reports whether a member is one of the form: one of its schema, where that has any.
 func (m formMembers) isNamed(name string) bool { return len(m.names) == 0 || m.schemas[name] != nil }
 
-// needs reports whether a form without a member is not what the document describes. Most documents do not say which members are
-// required, and then a form has all of them.
+// needs reports whether a form must have a member. Most documents do not say which members are required, and then a form
+// has all of them.
 func (m formMembers) needs(name string) bool {
 	return slices.Contains(m.required, name) || !m.says && m.isNamed(name)
 }
@@ -190,9 +190,9 @@ func typesOf(n *node) []string {
 	return types
 }
 
-// encodingOf reads how a document encodes a member of a form, or what of it cannot be done. A style wins over a type (OpenAPI 3.1,
-// §4.8.15). The value of a member whose type is JSON is JSON as a whole, also where it is a list. A text has the type of a text
-// only. The members of a form of 2.0 are parameters.
+// encodingOf returns the encoding of a member of a form, or the part of it that is not supported. A style wins over a type
+// (OpenAPI 3.1, §4.8.15). The value of a member whose type is JSON is JSON as a whole, also where it is a list. A text has
+// the type of a text only. The members of a form of 2.0 are parameters.
 func (r bodyReader) encodingOf(schema, e *node, where string) (tool.Encoding, string) {
 	switch {
 	case e.unreadFlag("allowReserved") != "":

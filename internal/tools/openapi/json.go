@@ -59,7 +59,7 @@ func (r *reader) skipSpace() byte {
 	}
 }
 
-func (r *reader) value(depth int, in place) (node, error) {
+func (r *reader) value(depth int, in section) (node, error) {
 	if err := r.spend(depth); err != nil {
 		return node{}, err
 	}
@@ -87,7 +87,7 @@ func (r *reader) value(depth int, in place) (node, error) {
 	return node{kind: number, text: r.src[from:r.at]}, nil
 }
 
-func (r *reader) object(depth int, in place) (node, error) {
+func (r *reader) object(depth int, in section) (node, error) {
 	names, nodes := len(r.names), len(r.nodes)
 	for r.at++; r.skipSpace() != '}'; {
 		if r.src[r.at] == ',' {
@@ -172,20 +172,20 @@ func (r *reader) skipString() (escaped bool) {
 	return escaped
 }
 
-// place is the kind of an object whose examples are left out of the tree: nothing is read of them, and they are a
+// section is the kind of an object whose examples are left out of the tree: nothing is read of them, and they are a
 // large part of a large document.
-type place uint8
+type section uint8
 
 const (
-	elsewhere place = iota
+	elsewhere section = iota
 	wholeDocument
 	components
 	contents  // objects by their media types
 	mediaType // a schema and its examples
 )
 
-// of returns the place of a member's value.
-func (p place) of(name string) place {
+// of returns the kind of a member's value.
+func (p section) of(name string) section {
 	switch {
 	case p == wholeDocument && name == "components":
 		return components
@@ -198,7 +198,7 @@ func (p place) of(name string) place {
 }
 
 // hasExamples reports whether a member holds nothing but examples.
-func (p place) hasExamples(name string) bool {
+func (p section) hasExamples(name string) bool {
 	return p == components && name == "examples" || p == mediaType && (name == "examples" || name == "example")
 }
 

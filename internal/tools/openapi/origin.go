@@ -9,7 +9,7 @@ import (
 
 const maxServer = 1000 // bytes of a server's URL
 
-// origins tells where calls are sent.
+// origins decides where calls are sent.
 type origins struct {
 	document  *document
 	servers   []string
@@ -91,7 +91,7 @@ func (o *origins) ownBase(c *call, base, documentURL string) string {
 		at = origin
 	}
 	for _, raw := range c.servers {
-		if o.elsewhere && raw == o.servers[0] { // it is the document's own, in whose place the service was registered
+		if o.elsewhere && raw == o.servers[0] { // it is the document's own, which the registered address replaces
 			return ""
 		}
 		if own, ok := onOrigin(origin, at, raw); ok {
@@ -192,7 +192,7 @@ func fillVariables(raw string, variables *node) string {
 
 // baseURL returns the address of calls: always on the registered origin. Only a path prefix is taken from the
 // document, from the first server that is relative or on the same host. A server on another origin causes a warning
-// and is never called: the service was registered in its place. Where no server is one of these, no path is known.
+// and is never called: the registered address replaces it. Where no server is one of these, no path is known.
 func (o *origins) baseURL(registered, documentURL string) string {
 	origin, err := url.Parse(registered)
 	if err != nil {
@@ -208,7 +208,7 @@ func (o *origins) baseURL(registered, documentURL string) string {
 			return clean
 		}
 		switch {
-		case raw == unreadableServer: // it was told
+		case raw == unreadableServer: // the warning exists
 		case isWeb(raw) && !isBelow(at, raw):
 			o.elsewhere = true
 			o.document.warn("the document names the server %s: calls go to %s://%s, where it was registered", clip(raw, 200), origin.Scheme, origin.Host)

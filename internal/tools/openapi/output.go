@@ -52,14 +52,14 @@ func (r answerReader) operationAt(path, method string) *node {
 	return r.document.targetOf(r.document.targetOf(r.document.root.get("paths").get(path)).get(method))
 }
 
-// tellsMissing reports whether the document describes an answer of the operation for what is not there.
+// tellsMissing reports whether the document describes an answer of the operation for a missing object.
 func (r answerReader) tellsMissing(method, path string) bool {
 	op := r.operationAt(path, strings.ToLower(method))
-	told := false
+	described := false
 	op.get("responses").each(func(status string, _ *node) {
-		told = told || status == "404" || status == "410" || strings.EqualFold(status, "4XX")
+		described = described || status == "404" || status == "410" || strings.EqualFold(status, "4XX")
 	})
-	return told
+	return described
 }
 
 // responseSchema returns the schema of the first 2xx response that has one in JSON.
@@ -110,7 +110,7 @@ func plainType(n *node) string {
 	return ""
 }
 
-// targetOf returns what the references of an object lead to; nil for nothing.
+// targetOf returns the target of an object's references; nil for none.
 func (d *document) targetOf(n *node) *node {
 	target, _ := d.resolve(n)
 	return target

@@ -11,7 +11,7 @@ type parameter struct {
 	name, in, style   string
 	required, explode bool
 	schema            *node
-	problem           string // what of the way in which the document writes it cannot be done; "" for nothing
+	problem           string // the part of its style that is not supported, else ""
 }
 
 // parameterReader reads the parameters of calls.
@@ -22,8 +22,8 @@ func ownHeader(name string) bool {
 	return strings.EqualFold(name, "accept") || strings.EqualFold(name, "content-type") || strings.EqualFold(name, "authorization")
 }
 
-// readParameters reads the parameters of a call, and returns those of its body in 2.0. One in a place that no call has refuses the
-// operation if it is required.
+// readParameters reads the parameters of a call, and returns those of its body in 2.0. A required one in a part that no
+// call has refuses the operation.
 func (r parameterReader) readParameters(c *call, parameters []*node) (parts bodyParts) {
 	for _, p := range parameters {
 		name, in := p.get("name").scalar(), p.get("in").str()
@@ -38,7 +38,7 @@ func (r parameterReader) readParameters(c *call, parameters []*node) (parts body
 		case in == "path" || in == "query" || in == "header" || in == "cookie":
 			one := r.parameter(p, c.where())
 			c.parameters = append(c.parameters, one)
-			if in != "path" { // it is required whatever is said
+			if in != "path" { // one of a path is always required
 				c.readRequired(clip(name, 100), p)
 			}
 			if unread := r.contentOfParameter(p).unread; r.document.version != swagger2 && one.required && unread != "" {

@@ -51,7 +51,7 @@ func (d *document) find(ref string) *node {
 	return d.named.anchors[fragment]
 }
 
-// knownAt notes the addresses of the document: where it was found, and what it says itself. Its name has no query.
+// knownAt notes the addresses of the document: where it was found, and its own $self and $id. Its name has no query.
 func (d *document) knownAt(addresses ...string) {
 	for _, raw := range append(addresses, d.root.get("$self").str(), d.root.get("$id").str()) {
 		u, err := url.Parse(raw)
@@ -67,7 +67,7 @@ func (d *document) knownAt(addresses ...string) {
 	}
 }
 
-// withAddress returns what an address names in the document: the document itself or a schema of it; nil for what is elsewhere.
+// withAddress returns the target of an address in the document: the document itself or a schema of it; nil for one elsewhere.
 func (d *document) withAddress(address string) *node {
 	for _, from := range d.addresses {
 		u, err := from.Parse(address)

@@ -8,8 +8,8 @@ import (
 // maxRequired limits the members that one schema requires.
 const maxRequired = 1000
 
-// requiredOf returns the members that a schema requires, and what it says of them that cannot be read; "" for nothing. Many documents
-// say it at the member itself, as JSON Schema did before draft 4.
+// requiredOf returns the members that a schema requires, and the unreadable part of that list, else "". Many documents say
+// it at the member itself, as JSON Schema did before draft 4.
 func (d *document) requiredOf(schema *node) (names []string, unread string) {
 	said, seen := schema.get("required"), map[string]bool{}
 	add := func(name string) {
@@ -41,14 +41,14 @@ func (d *document) requiredOf(schema *node) (names []string, unread string) {
 	return names, unread
 }
 
-// requiresItself reports whether a schema says of itself that its value has to be there. What a parameter says that a reference finds
-// in the place of a schema is said of another place.
+// requiresItself reports whether a schema says of itself that its value is required. A reference may lead to a parameter
+// instead of a schema: its "required" is about that parameter.
 func (d *document) requiresItself(schema *node) bool {
 	target := d.targetOf(schema)
 	return schema.get("required").isTrue() || target.get("required").isTrue() && target.get("in") == nil
 }
 
-// isRequired reports whether a parameter or a body is required: by what it says, and else by one of its schemas.
+// isRequired reports whether a parameter or a body is required: by its own statement, and else by one of its schemas.
 func (d *document) isRequired(said *node, schemas ...*node) bool {
 	if isSaid(said) {
 		return said.isTrue()

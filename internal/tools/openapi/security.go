@@ -13,14 +13,14 @@ const (
 	maxRequirements = 20  // of one operation
 )
 
-// scheme is a security scheme: the place of its key, or what cannot be given for it, or where it cannot be read.
+// scheme is a security scheme: the place of its key, or the name of its unsupported type, or its unreadable part.
 type scheme struct {
 	place       tool.KeyPlace
 	unsupported string
 	unread      string
 }
 
-// security tells which keys calls need.
+// security decides which keys calls need.
 type security struct {
 	document *document
 	schemes  map[string]scheme // by their names
@@ -107,9 +107,9 @@ func requirementsOf(security *node) []node {
 	return security.elements()
 }
 
-// securityOf reads which keys an operation needs: its own requirements, else those of the document. It refuses the operation when
-// every alternative needs what is not supported or cannot be read. A scheme that the document does not define gets no key, because
-// nobody knows which.
+// securityOf reads which keys an operation needs: its own requirements, else those of the document. It refuses the operation
+// when every alternative needs a scheme that is not supported or cannot be read. A scheme that the document does not define
+// gets no key, because nobody knows which.
 func (s *security) securityOf(c *call, op *node) {
 	all := op.get("security")
 	if all == nil {

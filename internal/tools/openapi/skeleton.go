@@ -56,8 +56,8 @@ func (c *call) refuse(reason, what string) {
 	}
 }
 
-// refuseUnread refuses the operation because of a place in its document that cannot be read, and may say what a call has to have;
-// "" for none. broken is the reference there that cannot be followed, or "".
+// refuseUnread refuses the operation because of a place in its document that cannot be read, and may have requirements of a
+// call; "" for none. broken is the reference there that cannot be followed, or "".
 func (c *call) refuseUnread(place, broken string) {
 	if place != "" {
 		c.refuse(tool.RefusedUnread, strings.TrimSuffix(place+": "+broken, ": "))
@@ -117,7 +117,7 @@ func (s *skeleton) build() error {
 	return err
 }
 
-// item reads the operations of a path. target is what the references of item lead to.
+// item reads the operations of a path. target is the target of its references.
 func (s *skeleton) item(path string, item, target *node) {
 	shared := s.sharedOf(item)
 	for _, method := range methods {
@@ -127,7 +127,7 @@ func (s *skeleton) item(path string, item, target *node) {
 	}
 }
 
-// shared is what a path says of all its operations. unread and noServers are places of it that cannot be read, else "".
+// shared has the fields of a path for all its operations. unread and noServers are places of it that cannot be read, else "".
 type shared struct {
 	parameters []*node
 	servers    []string
@@ -135,7 +135,7 @@ type shared struct {
 	noServers  string // they cannot be read
 }
 
-// sharedOf reads what a path says beside each of its references, and where the last of them leads.
+// sharedOf reads the fields of a path beside each of its references, and at the target of the last one.
 func (s *skeleton) sharedOf(item *node) (out shared) {
 	if at := s.document.at(item.get("$ref").str()); at != nil {
 		out = s.sharedOf(at)
@@ -196,7 +196,8 @@ func (s *skeleton) operation(path, method string, op *node, all shared) {
 	s.size += len(path) + len(c.operationID) + len(c.summary) + len(c.description)
 }
 
-// hasRequirements reports whether an operation says beside a reference what a call has to have: nobody defined which of the two counts.
+// hasRequirements reports whether an operation has requirements of a call beside a reference: the standard does not define
+// which of the two counts.
 func hasRequirements(op *node) bool {
 	return slices.ContainsFunc([]string{"parameters", "requestBody", "security", "servers"}, func(name string) bool { return op.get(name) != nil })
 }

@@ -57,7 +57,7 @@ func (r parameterReader) parameter(p *node, where string) parameter {
 	return out
 }
 
-// styleOf returns the style in which 3.x writes a value in a place, or what of it cannot be done.
+// styleOf returns the style in which 3.x writes a value in a place, or the part of it that is not supported.
 func (r parameterReader) styleOf(n *node, in string, schema *node, where string) (style string, explode bool, problem string) {
 	style = styles[in][0]
 	if said := n.get("style"); isSaid(said) && said.kind != text || said.str() != "" {
@@ -124,7 +124,7 @@ func (d *document) asText(schema *node) *node {
 	return text.with("allOf", listOf(*schema))
 }
 
-// formatOf returns the style in which 2.0 writes a parameter, or what of it cannot be done. A format is that of a list only.
+// formatOf returns the style in which 2.0 writes a parameter, or the part of it that is not supported. Only a list has a format.
 func formatOf(p *node) (style string, explode bool, problem string) {
 	said, types := p.get("collectionFormat"), typesOf(p)
 	format := cmp.Or(said.scalar(), "csv")

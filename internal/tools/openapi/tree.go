@@ -111,11 +111,11 @@ func (n *node) scalar() string {
 	return n.text
 }
 
-// isSaid reports whether a document says something in the place of a node.
+// isSaid reports whether a node is present and not null.
 func isSaid(n *node) bool { return n != nil && n.kind != null }
 
-// flag returns what stands in the place of true or false: false where nothing does. Its words are those that readers of YAML 1.1 take
-// for a boolean, also as texts, and 1 and 0. read is false for anything else: readers differ there.
+// flag returns a boolean: false for an absent node. It reads the words of YAML 1.1 for a boolean, also as texts, and 1 and 0.
+// read is false for anything else, because readers differ there.
 func (n *node) flag() (value, read bool) {
 	if !isSaid(n) {
 		return false, true
@@ -141,7 +141,7 @@ func (n *node) isFalse() bool {
 	return isSaid(n) && read && !value
 }
 
-// unreadFlag returns the name of a member that is neither true nor false, and what it is; "" for one that is, or that is absent.
+// unreadFlag returns the name of a member that is neither true nor false, and its value; "" for one that is, or that is absent.
 func (n *node) unreadFlag(name string) string {
 	said := n.get(name)
 	if _, read := said.flag(); read {

@@ -115,8 +115,8 @@ func (d *document) kindsOf(schema *node) (kinds []string) {
 	return kinds
 }
 
-// senseOf returns what the type of a body alone says of the meaning of a value. A patch of one type does another thing than a patch
-// of another. A JSON type or a text whose schema says nothing of the value could be anything.
+// senseOf returns the media type of a body if the meaning of its value depends on that type alone. A patch of one type does
+// another thing than a patch of another. A JSON type or a text whose schema says nothing of the value could be anything.
 func (d *document) senseOf(b body) string {
 	base, _, _ := mime.ParseMediaType(b.media)
 	way := tool.WritingOf(b.media)
@@ -131,7 +131,7 @@ func (d *document) senseOf(b body) string {
 	return ""
 }
 
-// isSilent reports whether a schema says nothing of what a value has.
+// isSilent reports whether a schema says nothing about a value.
 func (d *document) isSilent(schema *node) bool {
 	silent := true
 	d.inPlace(schema, func(n *node) {

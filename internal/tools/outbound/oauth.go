@@ -59,8 +59,8 @@ func NewTokens(opts Options, now func() time.Time) *Tokens {
 
 // Exchange returns a credential that can be sent: the bearer token for a credential in the place "oauth", and any
 // other credential unchanged. It returns tool.ErrUnauthorized when the token endpoint refuses, and tool.ErrNotSent
-// when there is no token for another reason. Args["token"] is the origin of the token endpoint, and Args["status"] what it
-// answered. No error contains a secret.
+// when there is no token for another reason. Args["token"] is the origin of the token endpoint, and Args["status"] its
+// status. No error contains a secret.
 func (t *Tokens) Exchange(ctx context.Context, key tool.Credential) (tool.Credential, error) {
 	if key.Place.In != "oauth" {
 		return key, nil
