@@ -16,7 +16,7 @@ import (
 // speakers maps the functions that name a sentence to the position of its key. The values of its placeholders follow
 // in pairs.
 var speakers = map[string]int{
-	"locale.Say": 0, "locale.Text": 1, "fault.Reason": 0, "failure": 1, "Because": 0, "tool.Because": 0, "c.tell": 2, "j.tell": 1, "j.tellOfAll": 1, "pathError": 0, "notUsable": 0, "refusal": 0, "ending.Refusal": 0,
+	"locale.Say": 0, "locale.Text": 1, "fault.Reason": 0, "failure": 1, "Because": 0, "tool.Because": 0, "c.report": 2, "j.report": 1, "j.reportOfAll": 1, "pathError": 0, "notUsable": 0, "refusal": 0, "ending.Refusal": 0,
 }
 
 // renderers lists the packages of the domain that render a text, each with the reason.

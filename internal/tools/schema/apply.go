@@ -26,19 +26,19 @@ type step struct {
 	element bool
 }
 
-// verdict says whether a value fits a schema, and what to tell about it. A value that does not fit has nothing to
-// tell when only references are concerned.
+// verdict says whether a value fits a schema, and lists its problems. A value that does not fit has no problem when only
+// references are concerned.
 type verdict struct {
-	unfit bool
-	told  []tool.Problem
+	unfit    bool
+	problems []tool.Problem
 }
 
 func (v *verdict) add(other verdict) {
 	v.unfit = v.unfit || other.unfit
-	v.told = append(v.told, other.told...)
+	v.problems = append(v.problems, other.problems...)
 }
 
-// evaluated lists what was checked by the schemas that apply to one value: members and elements.
+// evaluated lists the members and elements that were checked by the schemas for one value.
 type evaluated struct {
 	names map[string]bool
 	items map[int]bool
@@ -87,7 +87,7 @@ type judge struct {
 	said verdict
 }
 
-// apply checks a part of the value. It adds to seen, unless that is nil, what a fitting schema evaluated.
+// apply checks a part of the value. It adds to seen, unless that is nil, the parts that a fitting schema evaluated.
 func (r *run) apply(n *node, v any, seen *evaluated) verdict {
 	switch n {
 	case anything:
@@ -106,7 +106,7 @@ func (r *run) apply(n *node, v any, seen *evaluated) verdict {
 	}
 	j := judge{run: r, n: n}
 	if slices.Contains(r.trail[r.since:], n) { // it refers to itself, without end
-		j.tell("schema", "problem.unfitting")
+		j.report("schema", "problem.unfitting")
 		return j.said
 	}
 	if seen != nil || n.otherProperties != nil || n.otherItems != nil {
@@ -151,18 +151,18 @@ func (j *judge) judge(v any) {
 // ended reports whether the result is known: nobody asks for more than the first problem.
 func (j *judge) ended() bool { return j.said.unfit && j.quiet > 0 || j.spent }
 
-// form checks the value as a whole. Nothing else of a value is told that has another form.
+// form checks the value as a whole. A value of another form has no other problem.
 func (j *judge) form(v any) bool {
 	n := j.n
 	switch {
 	case n.types != 0 && !isOf(v, n.types):
-		j.tell("type", "problem.type", "want", n.types, "got", kindOf(v))
+		j.report("type", "problem.type", "want", n.types, "got", kindOf(v))
 	case n.constant != nil && !equal(v, *n.constant):
-		j.tell("const", "problem.const", "value", choices{*n.constant})
+		j.report("const", "problem.const", "value", choices{*n.constant})
 	case n.enum != nil && !n.lists(v):
-		j.tellChoices(n.enum)
+		j.reportChoices(n.enum)
 	case n.format != "" && !formats[n.format](v):
-		j.tell("format", "problem.format", "format", formatReason(n.format))
+		j.report("format", "problem.format", "format", formatReason(n.format))
 	}
 	return !j.said.unfit
 }
@@ -175,31 +175,31 @@ func (n *node) lists(v any) bool {
 	return slices.ContainsFunc(n.enum, func(e any) bool { return equal(v, e) })
 }
 
-// tell records a problem of the part. A reference has none: its value is not known yet.
-func (j *judge) tell(typ, code string, pairs ...any) {
+// report records a problem of the part. A reference has none: its value is not known yet.
+func (j *judge) report(typ, code string, pairs ...any) {
 	j.said.unfit = true
 	if j.quiet > 0 || len(j.refs) > 0 && j.refs[j.pointer()] {
 		return
 	}
-	j.said.told = append(j.said.told, j.problem(typ, reason(code, pairs)))
+	j.said.problems = append(j.said.problems, j.problem(typ, reason(code, pairs)))
 }
 
-// tellChoices does so for the values of an enum.
-func (j *judge) tellChoices(values []any) {
+// reportChoices does so for the values of an enum.
+func (j *judge) reportChoices(values []any) {
 	if len(values) == 1 {
-		j.tell("enum", "problem.const", "value", choices(values))
+		j.report("enum", "problem.const", "value", choices(values))
 		return
 	}
-	j.tell("enum", "problem.enum", "values", choices(values))
+	j.report("enum", "problem.enum", "values", choices(values))
 }
 
-// tellOfAll does so for a problem that depends on everything in the part.
-func (j *judge) tellOfAll(typ, code string, pairs ...any) {
+// reportOfAll does so for a problem that depends on everything in the part.
+func (j *judge) reportOfAll(typ, code string, pairs ...any) {
 	if j.quiet == 0 && j.hasReference() {
 		j.said.unfit = true
 		return
 	}
-	j.tell(typ, code, pairs...)
+	j.report(typ, code, pairs...)
 }
 
 // same applies a schema to the value itself.

@@ -12,7 +12,7 @@ import (
 func (j *judge) combine(v any) {
 	n := j.n
 	if n.not != nil && j.fits(n.not, v) {
-		j.tellOfAll("not", "problem.excluded")
+		j.reportOfAll("not", "problem.excluded")
 	}
 	for _, schema := range n.allOf {
 		if j.ended() {
@@ -60,7 +60,7 @@ func (j *judge) oneOf(v any) {
 	for _, schema := range j.n.oneOf {
 		if fitting > 0 {
 			if j.fits(schema, v) {
-				j.tellOfAll("one_of", "problem.several_forms")
+				j.reportOfAll("one_of", "problem.several_forms")
 				return
 			}
 			continue
@@ -85,12 +85,12 @@ func (j *judge) best(unfit []verdict) verdict {
 	at := j.base + j.pointer()
 	var best []tool.Problem
 	for i, said := range unfit {
-		if len(said.told) == 0 {
+		if len(said.problems) == 0 {
 			return verdict{unfit: true}
 		}
-		order.By(said.told, func(a, b tool.Problem) int { return strings.Compare(a.Loc, b.Loc) })
-		if i == 0 || isBetter(said.told, best, at) {
-			best = said.told
+		order.By(said.problems, func(a, b tool.Problem) int { return strings.Compare(a.Loc, b.Loc) })
+		if i == 0 || isBetter(said.problems, best, at) {
+			best = said.problems
 		}
 	}
 	if len(unfit) > 1 && tool.WrongType(best, at) {
@@ -111,7 +111,7 @@ func joinReasons(unfit []verdict) *fault.Error {
 	var list []*fault.Error
 	seen := map[string]bool{}
 	for _, said := range unfit[:min(6, len(unfit))] {
-		if why := said.told[0].Why; !seen[why.Error()] {
+		if why := said.problems[0].Why; !seen[why.Error()] {
 			seen[why.Error()] = true
 			list = append(list, why)
 		}

@@ -12,8 +12,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// node is a compiled schema: an object with keywords, or one of anything and nothing. It is immutable, and circles
-// of references are circles of nodes.
+// node is a compiled schema: an object with keywords, or one of anything and nothing. It is immutable, and cycles
+// of references are cycles of nodes.
 type node struct {
 	types    kinds // none: all
 	constant *any
@@ -88,7 +88,7 @@ type compiler struct {
 }
 
 // pending is an object and its node. One that only stands among the definitions is read too, but its references
-// are not followed: other readers do not miss what an unused definition names.
+// are not followed, because other readers do not miss the targets of an unused definition.
 type pending struct {
 	node    *node
 	object  map[string]any
@@ -125,7 +125,7 @@ func compile(tree any) *node {
 	return root
 }
 
-// schema returns the node of a schema. What is no schema accepts everything.
+// schema returns the node of a schema. Any other value accepts everything.
 func (c *compiler) schema(v any) *node {
 	switch v := v.(type) {
 	case bool:

@@ -101,8 +101,8 @@ func (c *compiler) readValues(n *node, keyword string, v any) {
 	}
 }
 
-// pattern returns nil for a pattern that RE2 cannot compile (look-ahead, …), or that costs too much. It then
-// matches every text, so that the rest of the schema stays usable.
+// pattern returns nil for a pattern that RE2 cannot compile (an assertion such as (?=…)), or that costs too much. It
+// then matches every text, so that the rest of the schema stays usable.
 func (c *compiler) pattern(text string) *pattern {
 	if !c.patterns.Usable(text) {
 		return nil

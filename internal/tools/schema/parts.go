@@ -15,10 +15,10 @@ import (
 func (j *judge) object(members map[string]any) {
 	n := j.n
 	if n.minProperties != nil && len(members) < *n.minProperties {
-		j.tell("properties", "problem.few_properties", "n", *n.minProperties, "has", len(members))
+		j.report("properties", "problem.few_properties", "n", *n.minProperties, "has", len(members))
 	}
 	if n.maxProperties != nil && len(members) > *n.maxProperties {
-		j.tell("properties", "problem.many_properties", "n", *n.maxProperties, "has", len(members))
+		j.report("properties", "problem.many_properties", "n", *n.maxProperties, "has", len(members))
 	}
 	j.require(members, n.required, tool.Because("problem.required"))
 	for name, v := range members {
@@ -51,7 +51,7 @@ func (j *judge) require(members map[string]any, names []string, why *fault.Error
 		if j.refs[at] {
 			return
 		}
-		j.said.told = append(j.said.told, tool.Problem{Loc: j.base + at + "/" + tool.Token(name), Type: "missing", Why: why})
+		j.said.problems = append(j.said.problems, tool.Problem{Loc: j.base + at + "/" + tool.Token(name), Type: "missing", Why: why})
 	}
 }
 
@@ -80,7 +80,7 @@ func (j *judge) member(name string, v any) {
 		j.own.name(name)
 	}
 	if n.names != nil && j.refuses(n.names, name) {
-		j.tell("name", "problem.name", "name", strconv.Quote(short(name)))
+		j.report("name", "problem.name", "name", strconv.Quote(short(name)))
 	}
 }
 
@@ -100,20 +100,20 @@ func (j *judge) unknown(name string) {
 		return
 	}
 	at := j.base + j.pointer() + "/" + tool.Token(name)
-	j.said.told = append(j.said.told, tool.Problem{Loc: at, Type: "unknown", Why: tool.Because("problem.unknown", "known", tool.Known(j.n.known()))})
+	j.said.problems = append(j.said.problems, tool.Problem{Loc: at, Type: "unknown", Why: tool.Because("problem.unknown", "known", tool.Known(j.n.known()))})
 }
 
 func (j *judge) list(elements []any) {
 	n := j.n
 	if n.minItems != nil && len(elements) < *n.minItems {
-		j.tell("items", "problem.few_elements", "n", *n.minItems, "has", len(elements))
+		j.report("items", "problem.few_elements", "n", *n.minItems, "has", len(elements))
 	}
 	if n.maxItems != nil && len(elements) > *n.maxItems {
-		j.tell("items", "problem.many_elements", "n", *n.maxItems, "has", len(elements))
+		j.report("items", "problem.many_elements", "n", *n.maxItems, "has", len(elements))
 	}
 	if n.unique {
 		if a, b, twice := duplicates(elements); twice {
-			j.tellOfAll("unique", "problem.repeated", "a", a, "b", b)
+			j.reportOfAll("unique", "problem.repeated", "a", a, "b", b)
 		}
 	}
 	for i, v := range elements {
@@ -149,7 +149,7 @@ func (j *judge) contains(elements []any) {
 		least = *j.n.minContains
 	}
 	if found < least || j.n.maxContains != nil && found > *j.n.maxContains {
-		j.tellOfAll("schema", "problem.unfitting")
+		j.reportOfAll("schema", "problem.unfitting")
 	}
 }
 
@@ -158,14 +158,14 @@ func (j *judge) text(s string) {
 	if n.minLength != nil || n.maxLength != nil {
 		length := utf8.RuneCountInString(s)
 		if n.minLength != nil && length < *n.minLength {
-			j.tell("length", "problem.short", "n", *n.minLength, "has", length)
+			j.report("length", "problem.short", "n", *n.minLength, "has", length)
 		}
 		if n.maxLength != nil && length > *n.maxLength {
-			j.tell("length", "problem.long", "n", *n.maxLength, "has", length)
+			j.report("length", "problem.long", "n", *n.maxLength, "has", length)
 		}
 	}
 	if !n.pattern.matches(s) {
-		j.tell("pattern", "problem.pattern", "pattern", short(n.pattern.text))
+		j.report("pattern", "problem.pattern", "pattern", short(n.pattern.text))
 	}
 }
 
@@ -176,26 +176,26 @@ func (j *judge) number(v json.Number) {
 	}
 	value := decimal.Parse(v.String())
 	if l := n.minimum; l != nil && value.Compare(l.value) < 0 {
-		j.tell("minimum", "problem.least", "limit", l)
+		j.report("minimum", "problem.least", "limit", l)
 	}
 	if l := n.maximum; l != nil && value.Compare(l.value) > 0 {
-		j.tell("maximum", "problem.most", "limit", l)
+		j.report("maximum", "problem.most", "limit", l)
 	}
 	if l := n.above; l != nil && value.Compare(l.value) <= 0 {
-		j.tell("minimum", "problem.above", "limit", l)
+		j.report("minimum", "problem.above", "limit", l)
 	}
 	if l := n.below; l != nil && value.Compare(l.value) >= 0 {
-		j.tell("maximum", "problem.below", "limit", l)
+		j.report("maximum", "problem.below", "limit", l)
 	}
 	if l := n.multiple; l != nil {
 		r, ok := new(big.Rat).SetString(v.String())
 		if ok && !r.Quo(r, l.rational()).IsInt() {
-			j.tell("multiple", "problem.multiple", "limit", l)
+			j.report("multiple", "problem.multiple", "limit", l)
 		}
 	}
 }
 
-// rest applies the schemas for what no other schema evaluated.
+// rest applies the schemas for the members and elements that no other schema evaluated.
 func (j *judge) rest(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -1,7 +1,7 @@
 // Package schema validates values against JSON Schema, draft 2020-12, and reports every problem with the JSON
 // Pointer of its place. A schema is self-contained: its references stay inside of it, and identifiers ($id, $schema)
-// have no effect. What a schema says of a format that is not listed here, and of a pattern that RE2 cannot compile,
-// is not checked. The work on one call is counted, because nested alternatives can double it at every level.
+// have no effect. A format that is not listed here, and a pattern that RE2 cannot compile, are not checked. The work on
+// one call is counted, because nested alternatives can double it at every level.
 package schema
 
 import (
@@ -76,18 +76,18 @@ func parse(raw json.RawMessage) *node {
 // Problems implements tool.Schema.
 func (n *node) Problems(v any, at string, refs map[string]bool, left *int) []tool.Problem {
 	r := run{base: at, refs: refs, left: left}
-	told := r.apply(n, v, nil).told
+	problems := r.apply(n, v, nil).problems
 	if r.spent {
 		return []tool.Problem{{Loc: at, Type: "complex", Why: tool.Because("problem.complex")}}
 	}
-	return inOrder(told)
+	return inOrder(problems)
 }
 
 // inOrder returns each problem once, in the order of their places.
-func inOrder(told []tool.Problem) []tool.Problem {
+func inOrder(problems []tool.Problem) []tool.Problem {
 	var list []tool.Problem
-	seen := make(map[string]bool, len(told))
-	for _, p := range told {
+	seen := make(map[string]bool, len(problems))
+	for _, p := range problems {
 		if key := p.Loc + " " + p.Type + " " + p.Why.Error(); !seen[key] {
 			seen[key] = true
 			list = append(list, p)

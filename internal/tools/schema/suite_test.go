@@ -66,12 +66,12 @@ func TestSuite(t *testing.T) {
 // fits reports whether there is no problem with a value. It also asks only whether the value fits.
 func fits(t interface{ Errorf(string, ...any) }, s *node, v any) bool {
 	left := 1 << 30
-	told := s.Problems(v, "", nil, &left)
+	problems := s.Problems(v, "", nil, &left)
 	r := run{left: &left, quiet: 1}
-	if unfit := r.apply(s, v, nil).unfit; unfit != (len(told) > 0) {
-		t.Errorf("%v: %v, and when nothing is told, unfit is %v", v, told, unfit)
+	if unfit := r.apply(s, v, nil).unfit; unfit != (len(problems) > 0) {
+		t.Errorf("%v: %v, and when nothing is told, unfit is %v", v, problems, unfit)
 	}
-	return len(told) == 0
+	return len(problems) == 0
 }
 
 func decode(t interface{ Fatal(...any) }, text string) any {

@@ -45,13 +45,13 @@ func (l Listed) index() wordIndex {
 
 // wordIndex holds where the words of entries are.
 type wordIndex struct {
-	places  map[string][]place // by stem, in the order of the entries
-	lengths []float64          // of each entry: the weight of all of its words
-	length  float64            // of all entries
+	postings map[string][]posting // by stem, in the order of the entries
+	lengths  []float64            // of each entry: the weight of all of its words
+	length   float64              // of all entries
 }
 
-// place is an entry that has a word, with the weight of the word in it.
-type place struct {
+// posting is an entry that has a word, with the weight of the word in it.
+type posting struct {
 	entry  int32
 	weight float64
 }
@@ -67,7 +67,7 @@ func fieldsOf(e Entry) [5]field {
 }
 
 func newWordIndex(entries []Entry) wordIndex {
-	x := wordIndex{places: map[string][]place{}, lengths: make([]float64, len(entries))}
+	x := wordIndex{postings: map[string][]posting{}, lengths: make([]float64, len(entries))}
 	stems := map[string]string{} // of words
 	for i, e := range entries {
 		for _, f := range fieldsOf(e) {
@@ -87,10 +87,10 @@ func newWordIndex(entries []Entry) wordIndex {
 }
 
 func (x wordIndex) add(stemmed string, entry int32, weight float64) {
-	list := x.places[stemmed]
+	list := x.postings[stemmed]
 	if n := len(list); n > 0 && list[n-1].entry == entry {
 		list[n-1].weight += weight
 		return
 	}
-	x.places[stemmed] = append(list, place{entry, weight})
+	x.postings[stemmed] = append(list, posting{entry, weight})
 }

@@ -94,12 +94,12 @@ func (c *checker) body(op Operation, a Arguments) {
 	switch {
 	case op.Body == nil:
 		if !isAbsent(raw) {
-			c.tell("/body", "body.unexpected", "problem.no_body", "operation", op.Method+" "+op.Path)
+			c.report("/body", "body.unexpected", "problem.no_body", "operation", op.Method+" "+op.Path)
 		}
 		return
 	case len(raw) == 0:
 		if op.Body.Required {
-			c.tell("/body", "missing", "problem.required")
+			c.report("/body", "missing", "problem.required")
 		}
 		return
 	case isAbsent(raw) && !op.Body.Required, body == nil:
@@ -114,7 +114,7 @@ func (c *checker) body(op Operation, a Arguments) {
 	if s, ok := v.(string); ok && way != AsText && !(c.refs && ref.Contains(s)) {
 		if inner, err := readValue(json.RawMessage(s)); err == nil {
 			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, body.Schema), v)) > 0 {
-				c.tell("/body", "type", "problem.object_itself")
+				c.report("/body", "type", "problem.object_itself")
 				return
 			}
 		}
@@ -122,17 +122,17 @@ func (c *checker) body(op Operation, a Arguments) {
 	object, isObject := v.(map[string]any)
 	problems := c.validateText("/body", compile(c.schemas, body.Schema), v, body.textPlaces(way, v))
 	if len(problems) == 0 && !body.takes(raw) && way == AsJSON {
-		c.tell("/body", "type", "problem.body_kinds", "kinds", strings.Join(body.Kinds, ", "), "media", body.MediaType)
+		c.report("/body", "type", "problem.body_kinds", "kinds", strings.Join(body.Kinds, ", "), "media", body.MediaType)
 	}
 	c.problems = append(c.problems, problems...)
 	switch {
 	case way == AsJSON:
 	case way == AsText:
 		if _, ok := scalarText(raw); !ok {
-			c.tell("/body", "type", "problem.text_body", "media", body.MediaType)
+			c.report("/body", "type", "problem.text_body", "media", body.MediaType)
 		}
 	case !isObject:
-		c.tell("/body", "type", "problem.form_object")
+		c.report("/body", "type", "problem.form_object")
 	default:
 		c.form(body, way, object)
 	}
@@ -152,15 +152,15 @@ func (b *Body) textPlaces(way Writing, v any) map[string]bool {
 	return places
 }
 
-// form checks what cannot be written: null, what is no text where the document wants one, and a piece of a joined value that holds
-// what stands between two pieces.
+// form reports values that cannot be written: null, another type where the document wants a text, and a piece of a joined
+// value that holds the separator.
 func (c *checker) form(b *Body, way Writing, object map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		switch e := b.Encoding[name]; {
 		case object[name] == nil, e.Style != "json" && hasNull(object[name], e.Style != ""):
-			c.tell("/body/"+Token(name), "type", "problem.form_null")
+			c.report("/body/"+Token(name), "type", "problem.form_null")
 		case e.leavesOut(object[name]):
-			c.tell("/body/"+Token(name), "type", "problem.empty")
+			c.report("/body/"+Token(name), "type", "problem.empty")
 		case e.isText():
 			c.texts("/body/"+Token(name), e.Media, object[name])
 		}
@@ -184,7 +184,7 @@ func (c *checker) texts(loc, media string, value any) {
 			at = fmt.Sprintf("%s/%d", loc, i)
 		}
 		if !isScalar(item) {
-			c.tell(at, "type", "problem.text_body", "media", media)
+			c.report(at, "type", "problem.text_body", "media", media)
 		}
 	}
 }
@@ -252,8 +252,8 @@ func (c *checker) joined(loc, style string, explode, plain bool, value any) {
 // inJoined checks one piece of a text that is joined.
 func (c *checker) inJoined(loc, by, name string, piece any) {
 	if s, ok := piece.(string); ok && by != "" && strings.Contains(s, by) && !(c.refs && ref.Contains(s)) {
-		c.tell(loc, "separator", name)
+		c.report(loc, "separator", name)
 	} else if piece != nil && !isScalar(piece) {
-		c.tell(loc, "type", "problem.separator.piece")
+		c.report(loc, "type", "problem.separator.piece")
 	}
 }

@@ -18,8 +18,8 @@ const maxProblems = 20
 // reference is not validated, because its value is not known yet. All other values are validated.
 func (op Operation) Check(s Compiler, a Arguments) []Problem { return op.check(s, a, true) }
 
-// CheckResolved does the same as Check for a call whose references were replaced: text that looks like a reference
-// is plain text.
+// CheckResolved does the same as Check for a call whose references were replaced: text in the form of a reference is
+// plain text.
 func (op Operation) CheckResolved(s Compiler, a Arguments) []Problem { return op.check(s, a, false) }
 
 func (op Operation) check(s Compiler, a Arguments, refs bool) []Problem {
@@ -46,22 +46,22 @@ type checker struct {
 	problems []Problem
 }
 
-func (c *checker) tell(loc, typ, code string, pairs ...any) {
+func (c *checker) report(loc, typ, code string, pairs ...any) {
 	c.problems = append(c.problems, Problem{loc, typ, Because(code, pairs...)})
 }
 
 func (c *checker) path(op Operation, path string) {
 	if len(path) > maxPath {
-		c.tell("/path", "path.form", "problem.path_long", "most", maxPath)
+		c.report("/path", "path.form", "problem.path_long", "most", maxPath)
 		return
 	}
 	params, _, ok := matchTemplate(op.Path, path)
 	if !ok {
-		c.tell("/path", "path.form", "problem.path_other", "template", op.Path)
+		c.report("/path", "path.form", "problem.path_other", "template", op.Path)
 		return
 	}
 	if name := unfilledParameter(op.Path, path); name != "" && c.refs { // in a resolved path it is a value
-		c.tell("/path/"+Token(name), "path.unfilled", "problem.unfilled", "name", name)
+		c.report("/path/"+Token(name), "path.unfilled", "problem.unfilled", "name", name)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -71,7 +71,7 @@ func (c *checker) path(op Operation, path string) {
 			continue
 		}
 		if reason := unsafeSegment(value); reason != "" {
-			c.tell("/path/"+Token(name), "path.refused", reason)
+			c.report("/path/"+Token(name), "path.refused", reason)
 			continue
 		}
 		for _, p := range op.Parameters {
@@ -92,7 +92,7 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 		}
 		var ok bool
 		if given, ok = v.(map[string]any); !ok {
-			c.tell("/query", "type", "problem.object_of_parameters")
+			c.report("/query", "type", "problem.object_of_parameters")
 			return
 		}
 	}
@@ -105,14 +105,14 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 		loc := "/query/" + Token(p.Name)
 		switch value, ok := given[p.Name]; {
 		case !ok && p.Required:
-			c.tell(loc, "missing", "problem.required")
+			c.report(loc, "missing", "problem.required")
 		case !ok:
 		case value == nil:
 			if p.Required {
-				c.tell(loc, "missing", "problem.required_not_null")
+				c.report(loc, "missing", "problem.required_not_null")
 			}
 		case p.Style != "json" && leavesOut(p, value):
-			c.tell(loc, "type", "problem.empty")
+			c.report(loc, "type", "problem.empty")
 		default:
 			c.parameter(loc, p, value)
 			c.joined(loc, p.Style, p.Explode, false, value)
@@ -120,7 +120,7 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 		delete(given, p.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		c.tell("/query/"+Token(name), "unknown", "problem.no_query_parameter", "known", Known(known))
+		c.report("/query/"+Token(name), "unknown", "problem.no_query_parameter", "known", Known(known))
 	}
 }
 

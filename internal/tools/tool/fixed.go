@@ -24,7 +24,7 @@ func (p Parameter) fixed() (string, bool) {
 	return text, why == nil
 }
 
-// valueSchema is what a schema says of the value of a header, itself or by the only schema to which it leads.
+// valueSchema has the keywords of a schema about the value of a header, its own or those of the only schema that it names.
 type valueSchema struct {
 	Const, Default json.RawMessage
 	Enum           []json.RawMessage
@@ -52,7 +52,7 @@ func (s valueSchema) usual() json.RawMessage { return s.Default }
 
 // find returns the first value that one of the schemas has which all have to hold.
 func (s valueSchema) find(defs map[string]valueSchema, value func(valueSchema) json.RawMessage) json.RawMessage {
-	const deepest = 20 // schemas may lead to each other in a circle
+	const deepest = 20 // references of schemas may form a cycle
 	next := []valueSchema{s}
 	for i := 0; i < len(next) && i < deepest; i++ {
 		one := next[i]

@@ -29,7 +29,7 @@ func (e Encoding) IsUsual() bool {
 	return e.Style == "" && !e.Explode && e.Media == "" && len(e.Headers) == 0
 }
 
-// isText reports whether what is no text cannot be written.
+// isText reports whether only a text can be written.
 func (e Encoding) isText() bool { return e.Style == "" && e.Media != "" }
 
 // leavesOut reports whether a list or an object without elements is in a value of which the form would have nothing.
@@ -41,8 +41,8 @@ func (e Encoding) leavesOut(value any) bool {
 	return e.Style != "json" && leavesOut(Parameter{Style: e.Style, Explode: e.Explode}, value)
 }
 
-// MayHeadPart reports whether a part of a form can have a header. It has none that names, measures or encodes what it holds:
-// that is as it is written.
+// MayHeadPart reports whether a part of a form can have a header. It has none that names, measures or encodes its content,
+// because the writer decides these.
 func MayHeadPart(name, value string) bool {
 	switch strings.ToLower(name) {
 	case "content-disposition", "content-type", "content-length":
@@ -127,7 +127,7 @@ func addParts(r *Request, fields []formField) error {
 	for _, f := range fields {
 		name, value, _ := strings.Cut(f.pair, "=")
 		header := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + quoteName(unescapeForm(name)) + `"`}}
-		if f.media != "" && f.media != "text/plain" { // which is what a part without a type has
+		if f.media != "" && f.media != "text/plain" { // the default type of a part
 			header.Set("Content-Type", f.media)
 		}
 		for name, value := range f.headers {

@@ -146,7 +146,7 @@ func (op Operation) header(name string) (Parameter, bool) {
 	return Parameter{}, false
 }
 
-// separator returns what stands between the elements of a list in a header.
+// separator returns the separator of the elements of a list in a header.
 func (p Parameter) separator() string {
 	switch p.Style {
 	case "spaceDelimited":
@@ -199,7 +199,7 @@ func headerProblem(text string) *fault.Error {
 func (c *checker) headers(op Operation, raw json.RawMessage) {
 	given, ok := members(raw)
 	if !isAbsent(raw) && !ok {
-		c.tell("/headers", "type", "problem.object_of_headers")
+		c.report("/headers", "type", "problem.object_of_headers")
 		return
 	}
 	var known []string
@@ -215,10 +215,10 @@ func (c *checker) headers(op Operation, raw json.RawMessage) {
 		text, why := headerText(m.value, p.separator())
 		switch {
 		case !is:
-			c.tell(loc, "unknown", "problem.no_header", "known", Known(known))
+			c.report(loc, "unknown", "problem.no_header", "known", Known(known))
 			continue
 		case seen[p.Name]:
-			c.tell(loc, "duplicate", "problem.twice")
+			c.report(loc, "duplicate", "problem.twice")
 			continue
 		case p.Name == contentType: // see types
 		case why != nil:
@@ -236,7 +236,7 @@ func (c *checker) headers(op Operation, raw json.RawMessage) {
 	}
 	for _, p := range op.Parameters {
 		if p.In == "header" && p.Required && !seen[p.Name] && p.Name != contentType {
-			c.tell("/headers/"+Token(p.Name), "missing", "problem.header_required")
+			c.report("/headers/"+Token(p.Name), "missing", "problem.header_required")
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package tool
 
-// Hints are what a server says about the calls of a tool; nil where it says nothing. Nobody can check them. They are
+// Hints are a server's statements about the calls of a tool; nil where it has none. Nobody can check them. They are
 // shown where a person decides, and they can raise the risk of a call, never lower it.
 type Hints struct {
 	ReadOnly    *bool `json:"read_only,omitempty" doc:"it changes nothing"`

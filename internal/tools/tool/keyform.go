@@ -81,8 +81,9 @@ func FormOfKey(s Compiler, p Parameter) KeyForm {
 	return KeyNone
 }
 
-// accepts reports whether a document accepts each of some texts in its header p. A text is read as a number or a list only where the
-// document wants no text: a schema without a type accepts each number and each list, whatever it says of texts.
+// accepts reports whether a document accepts each of some texts in its header p. A text is read as a number or a list only
+// where the document wants no text, because a schema without a type accepts each number and each list under any keyword of
+// texts.
 func (p Parameter) accepts(s Compiler, texts []string) bool {
 	left := budget
 	c := checker{schemas: s, left: &left}

@@ -48,14 +48,14 @@ func (r Registry) Retry(ctx context.Context, now func() time.Time, log *slog.Log
 }
 
 // pauseAfter returns the pause after a number of failed attempts.
-func pauseAfter(looks int) time.Duration {
-	if looks >= dayAttempts {
+func pauseAfter(attempts int) time.Duration {
+	if attempts >= dayAttempts {
 		return longPause
 	}
-	return min(firstPause<<min(looks, 10), dayPause)
+	return min(firstPause<<min(attempts, 10), dayPause)
 }
 
-// look tries to discover one server. It first writes when the next attempt is due, so that one process looks at a time.
+// retry tries to discover one server. It first writes when the next attempt is due, so that one process tries at a time.
 func (r Registry) retry(ctx context.Context, a Absent, at time.Time) (found bool, err error) {
 	err = r.Store.PutOffServer(ctx, a, at.Add(pauseAfter(a.Tries)))
 	if errors.Is(err, ErrServerMoved) {

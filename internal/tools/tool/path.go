@@ -53,8 +53,8 @@ func URL(s Server, op Operation, a Arguments) (string, error) {
 }
 
 // sentPath returns a path as it is sent. A segment without a parameter is written as in the template, and so is the end of the
-// path: with a slash, or without. In a segment with a parameter all that a URL may have stays as it was written, what it may not
-// have is escaped, and references stay.
+// path: with a slash, or without. In a segment with a parameter all characters that a URL may have stay as they were
+// written, the others are escaped, and references stay.
 func sentPath(template, path string) (string, error) {
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") {
 		return "", pathError("problem.path_form", "most", maxPath)
@@ -109,7 +109,7 @@ func checkSegment(template string, s segment, params map[string]string, written 
 	return nil
 }
 
-// withoutReferences returns a text with a letter in the place of each reference.
+// withoutReferences returns a text with a letter instead of each reference.
 func withoutReferences(text string) string {
 	pieces, err := ref.Literals(text)
 	if err != nil {
@@ -170,8 +170,8 @@ func isControl(r rune) bool {
 // pathMarks are the signs that a segment of a path may have, beside the unreserved characters (RFC 3986 §3.3).
 const pathMarks = "!$&'()*+,;=:@"
 
-// legal escapes what the path of a URL may not have. Its escapes stay as they were written; a text with a malformed one has
-// none, as Unescape reads it.
+// legal escapes the characters that the path of a URL may not have. Its escapes stay as they were written; a text with a
+// malformed one has none, as Unescape reads it.
 func legal(text string) string {
 	keep := pathMarks
 	if _, err := url.PathUnescape(text); err == nil {

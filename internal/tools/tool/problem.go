@@ -41,7 +41,7 @@ func Misfit(problems []Problem) error {
 	return ErrArguments.At(fields...)
 }
 
-// ReasonOf returns the reason of a fault of a call, as a sentence for a person: where, and what.
+// ReasonOf returns the place and the reason of a fault of a call, as a sentence for a person.
 func ReasonOf(f fault.Field) *fault.Error {
 	what := f.Why
 	if what == nil {
@@ -79,7 +79,8 @@ func wrongArguments(typ string, why *fault.Error, loc ...any) *fault.Error {
 	return ErrArguments.At(WrongField(typ, why, loc...))
 }
 
-// Because returns the reason of a problem, with arguments from name, value pairs. A value that is a reason is said in place.
+// Because returns the reason of a problem, with arguments from name, value pairs. A value that is a reason becomes a part of
+// the sentence.
 func Because(code string, pairs ...any) *fault.Error {
 	why := fault.Reason(code)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -93,7 +94,7 @@ func Because(code string, pairs ...any) *fault.Error {
 	return why
 }
 
-// Known returns the reason that lists the names of what there is.
+// Known returns the reason that lists the known names.
 func Known(names []string) *fault.Error {
 	const most = 12
 	switch n := len(names); {

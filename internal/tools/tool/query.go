@@ -49,8 +49,8 @@ func buildQuery(keys []KeyPlace, op Operation, raw json.RawMessage) (string, err
 	return strings.ReplaceAll(strings.Join(pairs, "&"), "+", "%20"), nil // a + is one thing to forms, and another to URLs
 }
 
-// writtenQuery serialises a query whose references stay. A reference is the value of a parameter, or a part of one: which
-// parameters there are, and what they are called, does not depend on what an earlier step will answer.
+// writtenQuery serialises a query whose references stay. A reference is the value of a parameter, or a part of one: the
+// parameters and their names do not depend on the result of an earlier step.
 func writtenQuery(keys []KeyPlace, op Operation, raw json.RawMessage) (string, error) {
 	if isAbsent(raw) {
 		return "", nil

@@ -45,7 +45,7 @@ type Freezer interface {
 // ErrNotSent when the request did not reach the server, ErrLost when it may have been applied,
 // ErrRequest when it must not be sent, ErrToolChanged when the tool differs from the approved
 // one, and ErrUnauthorized when the server rejects the key. With either of the last two, the tool
-// was not called. What precedes the call (a token, a session, the list of tools) takes at most PrepareTime.
+// was not called. The preparation of the call (a token, a session, the list of tools) takes at most PrepareTime.
 type Caller interface {
 	CallTool(ctx context.Context, c Call) (Answer, error)
 }

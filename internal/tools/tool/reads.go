@@ -23,20 +23,20 @@ const (
 	ReadsOn      ReadMode = "on"      // also by a turn, to answer
 )
 
-// Reads is what a person allowed to be read without a confirmation. Only a person can know that a call changes
-// nothing, so no server declares it. The zero value allows nothing.
+// Reads are the calls that a person allowed without a confirmation. Only a person can know that a call changes nothing,
+// so no server declares it. The zero value allows nothing.
 type Reads struct {
 	Mode ReadMode
-	// Circle joins services: what was read from one of them may go into the request of a read from another. Each
-	// server is a circle of its own when it is "".
+	// Zone is a trust zone: the result of a read from one of its services may go into the request of a read from
+	// another. Each server is a zone of its own when it is "".
 	Zone string
 	// Tools are, of a server of KindMCP, the tools that a person named, with the fingerprints that they had. A tool
 	// whose fingerprint changed is no longer named.
 	Tools map[string]string
 }
 
-// WantedReads is what a person wants to be read. Tools are names of tools. The zero Mode is ReadsOff. A tool of which
-// its server says that it changes something is refused, unless Although.
+// WantedReads is a person's setting of Reads. Tools are names of tools. The zero Mode is ReadsOff. A tool of which its
+// server says that it changes something is refused, unless Although.
 type WantedReads struct {
 	Mode     ReadMode
 	Zone     string
@@ -44,7 +44,7 @@ type WantedReads struct {
 	Although bool
 }
 
-// MaxZone is the greatest length of a circle's name, in bytes.
+// MaxZone is the greatest length of a zone's name, in bytes.
 const MaxZone = 64
 
 // Previews reports whether reads may be made for the card of a plan.
@@ -84,7 +84,7 @@ func (s Server) NamedTools(entries []Entry) (same, changed []string) {
 	return same, changed
 }
 
-// Zone is the name of the circle of a server. No server is in the circle of another by its id alone.
+// Zone is the name of the trust zone of a server. No server is in the zone of another by its id alone.
 func (s Server) Zone() string {
 	if s.Reads.Zone == "" {
 		return "server:" + s.ID
@@ -92,8 +92,8 @@ func (s Server) Zone() string {
 	return "circle:" + s.Reads.Zone
 }
 
-// SetReads sets what may be read from a server without a confirmation. It returns ErrReads for a setting that the
-// server cannot have.
+// SetReads sets which calls of a server need no confirmation. It returns ErrReads for a setting that the server cannot
+// have.
 func (r Registry) SetReads(ctx context.Context, account, id string, want WantedReads) (Server, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // those of its Refusal.
 var ErrRefused = fault.New(fault.Invalid, "tool.refused")
 
-// Refusal is the reason why an operation of a document is listed, and cannot be called. Reason is a code; What is the part of
-// the document that it is about, such as the name of a cookie.
+// Refusal is the reason why an operation of a document is listed, and cannot be called. Reason is a code; What is its argument:
+// the part of the document that it is about, such as the name of a cookie.
 type Refusal struct {
 	Reason string `json:"reason"`
 	What   string `json:"what,omitempty"`
@@ -20,18 +20,18 @@ type Refusal struct {
 const (
 	RefusedCookie  = "cookie"  // it requires a cookie that is no key
 	RefusedHeader  = "header"  // it requires a header that no call may set
-	RefusedValue   = "value"   // it requires a header with a value that cannot be written: What is its name
-	RefusedKey     = "key"     // it requires an Idempotency-Key of a form that keys are not written in: What is the name of the header
+	RefusedValue   = "value"   // it requires a header with a value that cannot be written: its name
+	RefusedKey     = "key"     // it requires an Idempotency-Key of a form that keys are not written in: the name of the header
 	RefusedServer  = "server"  // the document sends it to another origin
-	RefusedAddress = "address" // the document sends it to an address that cannot be read: What is that
+	RefusedAddress = "address" // the document sends it to an address that cannot be read: the address
 	RefusedScheme  = "scheme"  // it requires a proof of identity that is not supported
-	RefusedBody    = "body"    // it takes a body of a type that cannot be written: What is the type
-	RefusedMedia   = "media"   // it takes a body, and what the document has in the place of its type is none: What is that
+	RefusedBody    = "body"    // it takes a body of a type that cannot be written: the type
+	RefusedMedia   = "media"   // it takes a body whose media type is malformed: the type
 	RefusedNoType  = "untyped" // it takes a body, and the document names no type for it
-	RefusedStyle   = "style"   // it has a parameter that is written in a way that is not supported: What is its name, and the way
-	RefusedPart    = "part"    // it takes a form with a member that cannot be written: What is its name, and why
-	RefusedFile    = "file"    // it takes a file: What is its name in the form
-	RefusedUnread  = "unread"  // the document says something of it that cannot be read, and may be required: What is the place
+	RefusedStyle   = "style"   // it has a parameter in a style that is not supported: its name, and the style
+	RefusedPart    = "part"    // it takes a form with a member that cannot be written: its name, and why
+	RefusedFile    = "file"    // it takes a file: its name in the form
+	RefusedUnread  = "unread"  // a part of it cannot be read, and may be required: the place
 )
 
 // Phrase returns the sentence of the refusal.

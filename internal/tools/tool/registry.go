@@ -54,7 +54,7 @@ type Store interface {
 	MarkServer(ctx context.Context, account string, s Server, seen string) error
 	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
 	SetServerReads(ctx context.Context, account, id string, reads Reads) (Server, error)
-	// ChangeKeys replaces the keys of a server by what change makes of them; it is called again when they changed meanwhile.
+	// ChangeKeys replaces the keys of a server by the result of change, which is called again when they changed meanwhile.
 	ChangeKeys(ctx context.Context, account string, s Server, change func(Keys) (Keys, error), at time.Time) (Server, error)
 	SetServerErrors(ctx context.Context, account, id string, errors Errors) (Server, error)
 	DeleteServer(ctx context.Context, account, id string) error
@@ -81,8 +81,7 @@ type Registry struct {
 // the document, which may be on another origin. Then the document is read from there only, and calls still go to
 // URL. AllowOffline stores a service that cannot be reached now, for a later Refresh. Force stores a service that
 // the account already has. A Key without a place goes where the document says, else it is sent as a bearer token.
-// Reads says what may be read without a confirmation: nothing, when it is zero. Errors says what an error of the service
-// means.
+// Reads says which calls need no confirmation: none, when it is zero. Errors is the meaning of an error of the service.
 type Registration struct {
 	URL          string
 	Document     string
@@ -97,7 +96,7 @@ type Registration struct {
 	Reads        WantedReads
 	Errors       Errors
 
-	// Takes is told the bytes of the allowlist before it is stored. Its error refuses the registration. nil: all are taken.
+	// Takes gets the bytes of the allowlist before it is stored. Its error refuses the registration. nil: all are taken.
 	Takes func(bytes int) error
 }
 
@@ -210,8 +209,8 @@ func canFillRole(s Server, c Catalogue) bool {
 	})
 }
 
-// refuseDuplicate refuses a service that the account already has in the same role, as isSame tells. force allows it, for
-// example for another key.
+// refuseDuplicate refuses a service that the account already has in the same role, by isSame. force allows it, for example
+// for another key.
 func (r Registry) refuseDuplicate(ctx context.Context, account string, s Server, force bool, isSame func(have Server) bool) error {
 	if force {
 		return nil

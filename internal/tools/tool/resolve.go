@@ -11,7 +11,7 @@ import (
 )
 
 // ErrValue means that a path cannot be sent with the value of a reference: Args["reference"], and the fault "why". Its field
-// does not tell the value.
+// does not show the value.
 var ErrValue = fault.New(fault.Invalid, "step.path_value")
 
 func valueError(reference, why string) error {
@@ -22,18 +22,18 @@ func valueError(reference, why string) error {
 // ResolvePath replaces the references in a path by their values, in the form in which they are sent. A value fills only the
 // parameter in which its reference stands: all but its unreserved characters are escaped, so that it cannot add a segment, and
 // the text around references stays. The error is one of package ref, ErrValue, or ErrRequest for a path that must not be sent.
-func ResolvePath(template, path string, look ref.Lookup) (string, error) {
-	return pathResolver{look, ref.ResolveText}.path(template, path)
+func ResolvePath(template, path string, lookup ref.Lookup) (string, error) {
+	return pathResolver{lookup, ref.ResolveText}.path(template, path)
 }
 
 // ResolveKnownPath does the same for the references to results that there are. The others stay.
-func ResolveKnownPath(template, path string, look ref.Lookup) (string, error) {
-	return pathResolver{look, ref.ResolveKnownText}.path(template, path)
+func ResolveKnownPath(template, path string, lookup ref.Lookup) (string, error) {
+	return pathResolver{lookup, ref.ResolveKnownText}.path(template, path)
 }
 
 type pathResolver struct {
 	lookUp  ref.Lookup
-	resolve func(text string, look ref.Lookup, literal, escape func(string) string) (string, error)
+	resolve func(text string, lookup ref.Lookup, literal, escape func(string) string) (string, error)
 }
 
 func (p pathResolver) path(template, path string) (string, error) {
@@ -80,9 +80,9 @@ func (p pathResolver) part(part string) (string, error) {
 }
 
 // formError returns ErrValue when one of some references has a value that is no text, number or boolean, or else the error.
-func formError(refs []ref.Reference, look ref.Lookup, err error) error {
+func formError(refs []ref.Reference, lookup ref.Lookup, err error) error {
 	for _, r := range refs {
-		value, _, missing := ref.ValueAndLabel(r, look)
+		value, _, missing := ref.ValueAndLabel(r, lookup)
 		switch form := strings.TrimSpace(string(value)); {
 		case missing != nil:
 		case form == "null":
@@ -95,9 +95,9 @@ func formError(refs []ref.Reference, look ref.Lookup, err error) error {
 }
 
 // culprit returns the first of some references whose value must not stand in a path by itself, or else the first.
-func culprit(refs []ref.Reference, look ref.Lookup) ref.Reference {
+func culprit(refs []ref.Reference, lookup ref.Lookup) ref.Reference {
 	for _, r := range refs {
-		value, err := ref.ResolveText("${"+r.String()+"}", look, nil, nil)
+		value, err := ref.ResolveText("${"+r.String()+"}", lookup, nil, nil)
 		if err == nil && (valueProblem(value) != "" || unsafeSegment(value) != "") {
 			return r
 		}
@@ -141,13 +141,13 @@ func valueProblem(value string) string {
 }
 
 // emptyReference returns the first reference of a text whose value is empty.
-func emptyReference(text string, look ref.Lookup) (ref.Reference, bool) {
+func emptyReference(text string, lookup ref.Lookup) (ref.Reference, bool) {
 	refs, err := ref.InText(text)
 	if err != nil {
 		return ref.Reference{}, false
 	}
 	for _, r := range refs {
-		if value, err := ref.ResolveText("${"+r.String()+"}", look, nil, nil); err == nil && value == "" {
+		if value, err := ref.ResolveText("${"+r.String()+"}", lookup, nil, nil); err == nil && value == "" {
 			return r, true
 		}
 	}

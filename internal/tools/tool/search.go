@@ -26,7 +26,7 @@ type Hit struct {
 	Score  float64
 }
 
-// The weight of a word by its place.
+// The weight of a word by the text that has it.
 const (
 	weightSummary   = 3.0
 	weightOperation = 2.5
@@ -72,7 +72,7 @@ func Search(servers []Listed, query string, limit int) []Hit {
 	return found.hits
 }
 
-// searched is a server with what a search knows of it.
+// searched is a server with its index for a search.
 type searched struct {
 	Listed
 	words  wordIndex
@@ -97,7 +97,7 @@ func prepare(servers []Listed, q searchQuery) (list []searched, rarity []float64
 			if s.named[w] > 0 {
 				count[w] += n
 			} else {
-				count[w] += float64(len(s.words.places[stemmed]))
+				count[w] += float64(len(s.words.postings[stemmed]))
 			}
 		}
 		list = append(list, s)
@@ -116,17 +116,17 @@ func (s searched) scores(q searchQuery, rarity []float64, mean float64) []float6
 		scores[entry] += q.weights[w] * rarity[w] * weight * 2.2 / (weight + 1.2*(0.25+0.75*length/mean))
 	}
 	for w, stemmed := range q.stems {
-		places := s.words.places[stemmed]
+		postings := s.words.postings[stemmed]
 		if s.named[w] == 0 {
-			for _, p := range places {
+			for _, p := range postings {
 				add(int(p.entry), w, p.weight)
 			}
 			continue
 		}
 		for entry := range s.Entries {
 			weight := s.named[w]
-			if len(places) > 0 && int(places[0].entry) == entry {
-				weight, places = weight+places[0].weight, places[1:]
+			if len(postings) > 0 && int(postings[0].entry) == entry {
+				weight, postings = weight+postings[0].weight, postings[1:]
 			}
 			add(entry, w, weight)
 		}

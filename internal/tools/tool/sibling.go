@@ -99,8 +99,8 @@ func (s segment) foldedSegment() segment {
 // Selects returns an error when a value in the path makes it, for some receiver, a path of a sibling: the call
 // would reach another operation than the one it is bound to. written is the path as it was shown to the person;
 // path is the one that is sent, with references replaced. A value from a result must not select a sibling of any
-// method. A value that stands in the plan is visible, so it must only not look like another operation. A reference
-// that is not replaced yet selects nothing.
+// method. A value that stands in the plan is visible, so it must only not read as another operation. A reference that
+// is not replaced yet selects nothing.
 func Selects(e Entry, siblings []Sibling, written, path string) error {
 	if len(siblings) == 0 {
 		return nil

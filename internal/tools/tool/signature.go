@@ -163,7 +163,7 @@ func (o outline) collect(defs map[string]json.RawMessage, depth int, left *int) 
 			if !known {
 				names = append(names, name)
 			}
-			if !known || string(have) == "true" { // a closed part only names what the parts beside it describe
+			if !known || string(have) == "true" { // a closed part only names the members that the parts beside it describe
 				types[name] = t[name]
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Titles are what a document calls the members of an answer, by their names. A name that has two titles has none.
+// Titles are the titles that a document gives the members of an answer, by their names. A name that has two has none.
 type Titles map[string]string
 
 // mostTitles bounds the titles of an answer.

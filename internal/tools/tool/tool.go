@@ -173,7 +173,7 @@ type Entry struct {
 // MaxAbout is the greatest length of Entry.About, in characters.
 const MaxAbout = 1000
 
-// FullDescription is what the service says of the operation: its summary and its description, neither twice.
+// FullDescription returns the summary and the description of the operation, neither twice.
 func (e Entry) FullDescription() string {
 	summary := strings.TrimRight(e.Summary, "…")
 	switch {
@@ -261,8 +261,8 @@ type Parameter struct {
 }
 
 // Body is a request body. Schema is self-contained: its own $defs hold everything that it refers to. MediaType, with its
-// parameters, is what is sent as the Content-Type: a JSON type, a form, or the type of a text. Encoding has the members of a
-// form that are written in another way than by their value. Of Operation.Others, a Schema of nil is that of Operation.Body.
+// parameters, is sent as the Content-Type: a JSON type, a form, or the type of a text. Encoding has the members of a form
+// that are written in another way than by their value. Of Operation.Others, a Schema of nil is that of Operation.Body.
 type Body struct {
 	Required  bool                `json:"required,omitempty"`
 	MediaType string              `json:"media_type"`
@@ -271,8 +271,8 @@ type Body struct {
 
 	// Kinds are the types of JSON Schema that the body can be, where that decides its type, or its type decides that; nil: any.
 	Kinds []string `json:"kinds,omitempty"`
-	// Sense is what the type alone says of the meaning of a value; "" where the document says it. A value that two bodies of
-	// different senses take means one thing or another.
+	// Sense is the media type on which the meaning of a value depends; "" where the document says the meaning. A value that
+	// two bodies of different senses take is ambiguous.
 	Sense string `json:"sense,omitempty"`
 }
 
@@ -337,7 +337,7 @@ type Prolong func(ctx context.Context, within time.Duration) time.Duration
 // When Truncated, Body holds the first bytes. Bytes is the full size, as far as it is known.
 //
 //	For a Call, Body is the protocol's result ({"content": […], "structuredContent": …}). Failed means that the tool reported an error, which Body describes.
-//	Code is that of the error of JSON-RPC that came in the place of a result, which Body describes; "" for any other answer.
+//	Code is that of the error of JSON-RPC that came instead of a result, which Body describes; "" for any other answer.
 //
 // Waits says that the response asks for a pause, and Wait for how long (meaning.Wait); Age is how long a cache has kept it
 // (meaning.Age). Who reads the response sets them, because Headers does not hold every header that says so.
@@ -357,7 +357,7 @@ type Answer struct {
 // MostWait limits the pause that a response may ask for.
 const MostWait = 10 * time.Minute
 
-// Meaning returns what the answer says of its request, and the pause that it asks for, at most MostWait; 0 for none.
+// Meaning returns the meaning of the answer for its request, and the pause that it asks for, at most MostWait; 0 for none.
 func (a Answer) Meaning() (meaning.Meaning, time.Duration) {
 	m := meaning.Of(a.Status, a.Waits)
 	if a.Code != "" && (m == meaning.Done || m == meaning.Refused) { // the status says no more than that there is an error
@@ -366,7 +366,7 @@ func (a Answer) Meaning() (meaning.Meaning, time.Duration) {
 	return m, min(max(a.Wait, 0), MostWait)
 }
 
-// Header returns a header of the answer, whatever its spelling; "" when it has none.
+// Header returns a header of the answer, in any spelling; "" when it has none.
 func (a Answer) Header(name string) string {
 	for spelled, value := range a.Headers {
 		if strings.EqualFold(spelled, name) {
@@ -389,7 +389,7 @@ func WaitOf(err error) (time.Duration, bool) {
 
 const argWait = "wait"
 
-// What came in the place of an answer: it is none to the call, so nobody knows what became of that.
+// Kinds of a response that is no answer to the call, so its outcome is unknown.
 const (
 	CamePage    = "page"    // a web page, such as that of a sign-in or a gateway
 	CameResult  = "result"  // an answer to the call without a result that is one: null, for example
@@ -398,10 +398,10 @@ const (
 	CameOther   = "other"   // anything else
 )
 
-// WithCame returns an error with what came in the place of an answer.
+// WithCame returns an error with the kind of a response that is no answer.
 func WithCame(err *fault.Error, came string) *fault.Error { return err.With(argCame, came) }
 
-// CameOf returns what came in the place of an answer; "" when nothing did.
+// CameOf returns the kind of a response that is no answer; "" when an error has none.
 func CameOf(err error) string { return fault.Of(err).Args[argCame] }
 
 const argCame = "came"
@@ -416,7 +416,7 @@ type Target struct {
 	Keys  Keys
 }
 
-// Found is the result of a discovery. BaseURL is always on the requested origin, whatever the document says.
+// Found is the result of a discovery. BaseURL is always on the requested origin, not on a server of the document.
 type Found struct {
 	BaseURL     string
 	Transport   Transport

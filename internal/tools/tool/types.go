@@ -101,12 +101,12 @@ func (op Operation) typeFor(raw json.RawMessage) string {
 		}
 	}
 	if first == "" {
-		return op.Body.MediaType // the problems of the value are told
+		return op.Body.MediaType // the problems of the value are reported
 	}
 	return first
 }
 
-// takes reports whether the body may be a value of such a kind. What a reference stands for is not known.
+// takes reports whether the body may be a value of such a kind. The value of a reference is not known.
 func (b Body) takes(raw json.RawMessage) bool {
 	kind := kindOf(raw)
 	if kind == "" {
@@ -149,11 +149,11 @@ func (c *checker) types(op Operation, a Arguments) {
 	switch {
 	case len(op.Others) == 0:
 	case isAbsent(a.Body) && isNamed:
-		c.tell(loc, "body.unexpected", "problem.type_without_body")
+		c.report(loc, "body.unexpected", "problem.type_without_body")
 	case isAbsent(a.Body):
 	case op.BodyOf(a) == nil && isNamed:
-		c.tell(loc, "enum", "problem.type_unknown", "types", strings.Join(op.Types(), ", "))
+		c.report(loc, "enum", "problem.type_unknown", "types", strings.Join(op.Types(), ", "))
 	case op.BodyOf(a) == nil:
-		c.tell(loc, "missing", "problem.body_type", "types", strings.Join(op.Types(), ", "))
+		c.report(loc, "missing", "problem.body_type", "types", strings.Join(op.Types(), ", "))
 	}
 }
