@@ -118,7 +118,7 @@ type operation struct {
 	id           string // operationId
 	summary      string
 	access       access
-	page         bool       // a person looks at it: a browser without a session is led to where they sign in
+	page         bool       // a person reads it: a browser without a session is led to the sign-in
 	signed       bool       // a webhook's signature is accepted, too
 	class        rate.Class // rate class; rate.Requests when it reads, else rate.Writes, when not set
 	status       int        // of a success; 200 when not set

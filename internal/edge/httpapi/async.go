@@ -243,7 +243,7 @@ func (c Config) await(ctx context.Context, id string, wait time.Duration) (store
 	}
 }
 
-// look reads the answer of a turn of the caller.
+// poll reads the answer of a turn of the caller.
 func (c Config) poll(ctx context.Context, id string) (got storedAnswer, done bool, err error) {
 	if !ids.Valid(id) {
 		return storedAnswer{}, false, errTurn

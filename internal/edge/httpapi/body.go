@@ -19,7 +19,7 @@ type received struct {
 // Close implements io.Closer.
 func (received) Close() error { return nil }
 
-// receive gives a request a body that was read, in the place of its own.
+// receive replaces the body of a request with its bytes, which were read.
 func receive(r *http.Request, body []byte) {
 	r.Body, r.ContentLength = received{bytes.NewReader(body), body}, int64(len(body))
 }

@@ -17,7 +17,7 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// branches adds the routes of one message: a new chat up to it, and what a person thinks of it.
+// branches adds the routes of one message: a new chat up to it, and a person's feedback on it.
 func (a *api) branches(s chatRecords) {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats/{id}/branch", id: "branchChat", access: withChat, status: http.StatusCreated,

@@ -114,7 +114,7 @@ func (s chatRecords) listChats(ctx context.Context, in *struct {
 func (s chatRecords) find(ctx context.Context, in SearchInput, filter conversation.ChatFilter) ([]conversation.Found, string, error) {
 	account := caller(ctx).Account
 	words := conversation.WordsOf(in.Q)
-	if len(words) == 0 && strings.TrimSpace(in.Q) != "" { // all chats would look like what was found
+	if len(words) == 0 && strings.TrimSpace(in.Q) != "" { // all chats would appear as results
 		return nil, "", errInvalid.At(field("string_too_short", "query", "q"))
 	}
 	if len(words) > 0 {

@@ -147,8 +147,8 @@ func (s aiHandler) withBalance(ctx context.Context, err error, need int64) error
 	if !errors.Is(err, credit.ErrInsufficient) {
 		return err
 	}
-	standing, lookErr := s.Books.Standing(ctx, caller(ctx).Account, s.config.Now())
-	if lookErr != nil {
+	standing, readErr := s.Books.Standing(ctx, caller(ctx).Account, s.config.Now())
+	if readErr != nil {
 		return err
 	}
 	return credit.ErrInsufficient.With("balance", strconv.FormatInt(standing.Balance, 10)).With("need", strconv.FormatInt(need, 10))

@@ -32,7 +32,7 @@ type DecisionsAnswer struct {
 	Items []DecisionAnswer `json:"items" nullable:"false"`
 }
 
-// DecisionAnswer is what came of one decision. A problem says why it was not made; the others were.
+// DecisionAnswer is the outcome of one decision. A problem says why it was not made; the others were.
 type DecisionAnswer struct {
 	RunID     string      `json:"run_id"`
 	StepID    string      `json:"step_id,omitempty"`

@@ -16,7 +16,7 @@ import (
 type Editor interface {
 	// Revise replaces the steps of a draft by those that a person wrote; plan.ErrInvalid names all faults.
 	Revise(ctx context.Context, e turn.Edit) (plan.Run, error)
-	// ReadAgain reads again what the values of a draft were taken from.
+	// ReadAgain repeats the reads from which the values of a draft were taken.
 	ReadAgain(ctx context.Context, e turn.Edit) (plan.Run, error)
 }
 
@@ -132,11 +132,11 @@ func (e planHandler) readAgain(ctx context.Context, in *struct {
 	if !ids.Valid(in.ID) {
 		return nil, plan.ErrRunNotFound
 	}
-	looked, err := e.editor.ReadAgain(ctx, turn.Edit{
+	read, err := e.editor.ReadAgain(ctx, turn.Edit{
 		Principal: caller(ctx), RunID: in.ID, Digest: in.Body.Digest, Locale: requestInfoFrom(ctx).lang, TraceID: e.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answer(showRun(looked)), nil
+	return answer(showRun(read)), nil
 }

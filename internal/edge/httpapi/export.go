@@ -34,7 +34,7 @@ func (a *api) export(s chatRecords) {
 	register(a, op, s.exportChat)
 }
 
-// describeExport names what kinds of file there are.
+// describeExport names the media types of an export.
 func describeExport(h huma.API, op *huma.Operation) {
 	content := op.Responses["200"].Content
 	content["application/json"] = &huma.MediaType{Schema: schemaOf[ChatExport](h)}
@@ -141,7 +141,7 @@ func (e ChatExport) title() string {
 	return e.Chat.ID
 }
 
-// markdown writes the export for people: each message under its author and time, with what was read for it. A message that
+// markdown writes the export for people: each message under its author and time, with the reads for it. A message that
 // another one replaced is left out. No viewer runs or loads anything of it (inert).
 func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 	var b bytes.Buffer

@@ -28,16 +28,18 @@ var (
 	errFileParts     = fault.New(fault.Malformed, "workspace.parts")
 )
 
-// Files are the files of all places.
+// Files are the files of all scopes.
 type Files interface {
 	Store(p files.Place) workspace.Store
-	// Mark records that a place has files.
+	// Mark records that a scope has files.
 	Mark(ctx context.Context, p files.Place) error
-	// Join keeps a piece of a file, and returns what made room for it. With the last piece it returns the whole content.
+	// Join keeps a piece of a file, and returns the removals that made room for it. With the last piece it returns the
+	// whole content.
 	Join(ctx context.Context, p files.Place, piece files.Piece) (whole []byte, gone []files.Gone, err error)
 	// Drop removes the pieces of an upload that was joined and written.
 	Drop(ctx context.Context, p files.Place, piece files.Piece) error
-	// Write writes a file as workspace.Store does, and returns what made room for it. of is the last of its pieces, if it came in pieces.
+	// Write writes a file as workspace.Store does, and returns the removals that made room for it. of is the last of its
+	// pieces, if it came in pieces.
 	Write(ctx context.Context, p files.Place, name string, content []byte, version string, of files.Piece) (workspace.File, []files.Gone, error)
 }
 
@@ -50,8 +52,8 @@ func Workspaces(c Config, f Files, owned Owned) http.Handler {
 
 func (a *api) files(f Files, owned Owned) {
 	a.function = FunctionFiles
-	a.filesOf("Project", "/api/projects/{id}", fileHandler{a.config, f, projectPlace(owned)})
-	a.filesOf("Chat", "/api/chats/{id}", fileHandler{a.config, f, chatPlace(owned)})
+	a.filesOf("Project", "/api/projects/{id}", fileHandler{a.config, f, projectScope(owned)})
+	a.filesOf("Chat", "/api/chats/{id}", fileHandler{a.config, f, chatScope(owned)})
 }
 
 // filesOf registers the routes of the files of projects, or of chats.
@@ -96,7 +98,7 @@ func describeBytes(_ huma.API, op *huma.Operation) {
 	op.Responses["304"] = &huma.Response{Description: "The client has this version"}
 }
 
-// describeWrite says that a request is the bytes of a file, and what else may answer it.
+// describeWrite says that a request is the bytes of a file, and lists its other responses.
 func describeWrite(h huma.API, op *huma.Operation) {
 	op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{
 		"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
@@ -114,7 +116,7 @@ func keptResponse(h huma.API) *huma.Response {
 	}
 }
 
-// describeForm describes a form with files, and what may answer it.
+// describeForm describes a form with files, and its responses.
 func describeForm(h huma.API, op *huma.Operation) {
 	op.Responses["201"].Content = map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Attached](h)}}
 	op.Responses["202"] = keptResponse(h)
@@ -126,46 +128,46 @@ func describeForm(h huma.API, op *huma.Operation) {
 	}}}}
 }
 
-// fileHandler serves the files of the places that a path names.
+// fileHandler serves the files of the scopes that a path names.
 type fileHandler struct {
 	config Config
 	files  Files
-	place  placeOf
+	scope  scopeOf
 }
 
-// place is a place, and whether it is marked as one with files.
-type place struct {
+// scope is a project or a chat that owns files, and whether it is marked as one with files.
+type scope struct {
 	files.Place
 	marked bool
 }
 
-// placeOf returns the place of an id.
-type placeOf func(ctx context.Context, id string) (place, error)
+// scopeOf returns the scope of an id.
+type scopeOf func(ctx context.Context, id string) (scope, error)
 
-func projectPlace(owned Owned) placeOf {
-	return func(ctx context.Context, id string) (place, error) {
+func projectScope(owned Owned) scopeOf {
+	return func(ctx context.Context, id string) (scope, error) {
 		if !ids.Valid(id) {
-			return place{}, conversation.ErrProjectNotFound
+			return scope{}, conversation.ErrProjectNotFound
 		}
 		account := caller(ctx).Account
 		p, err := owned.Project(ctx, account, id)
-		return place{files.Place{Account: account, Project: id}, p.Files}, err
+		return scope{files.Place{Account: account, Project: id}, p.Files}, err
 	}
 }
 
-// chatPlace returns the place of a chat: that of its project, if it has one.
-func chatPlace(owned Owned) placeOf {
-	ofProject := projectPlace(owned)
-	return func(ctx context.Context, id string) (place, error) {
+// chatScope returns the scope of a chat: that of its project, if it has one.
+func chatScope(owned Owned) scopeOf {
+	ofProject := projectScope(owned)
+	return func(ctx context.Context, id string) (scope, error) {
 		if !ids.Valid(id) {
-			return place{}, conversation.ErrChatNotFound
+			return scope{}, conversation.ErrChatNotFound
 		}
 		account := caller(ctx).Account
 		chat, err := owned.Chat(ctx, account, id)
 		if err == nil && chat.ProjectID != "" {
 			return ofProject(ctx, chat.ProjectID)
 		}
-		return place{files.PlaceOf(account, "", id), chat.Files}, err
+		return scope{files.PlaceOf(account, "", id), chat.Files}, err
 	}
 }
 
@@ -181,8 +183,8 @@ type FileInput struct {
 }
 
 // store returns the files that an input names, and an error for a name that no file can have.
-func (h fileHandler) store(ctx context.Context, in FileInput) (place, workspace.Store, error) {
-	p, err := h.place(ctx, in.ID)
+func (h fileHandler) store(ctx context.Context, in FileInput) (scope, workspace.Store, error) {
+	p, err := h.scope(ctx, in.ID)
 	if err != nil {
 		return p, nil, err
 	}
@@ -202,14 +204,14 @@ func showFile(f workspace.File) File {
 	return File{Path: f.Name, Size: f.Size, Version: f.Version, At: f.At.UTC()}
 }
 
-// showWritten returns a file of a place that was written, with what made room for it.
+// showWritten returns a file that was written, with the removals that made room for it.
 func showWritten(f workspace.File, p files.Place, gone []files.Gone) File {
 	out := showFile(f)
 	out.Removed = files.RemovedFor(p, gone)
 	return out
 }
 
-// FileList is the files of a place.
+// FileList lists the files of a scope.
 type FileList struct {
 	Files   []File `json:"files" nullable:"false"`
 	Version string `json:"version" doc:"changes whenever a file comes, changes or goes"`
@@ -217,7 +219,7 @@ type FileList struct {
 }
 
 func (h fileHandler) list(ctx context.Context, in *PlaceInput) (*reply[FileList], error) {
-	p, err := h.place(ctx, in.ID)
+	p, err := h.scope(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ const (
 	maxNames = 1_000 // names that are tried for one file
 )
 
-// Attached is the answer to a form: what became of each of its files.
+// Attached is the answer to a form: the outcome of each of its files.
 type Attached struct {
 	Files   []File        `json:"files" nullable:"false"`
 	Refused []RefusedFile `json:"refused" nullable:"false"`
@@ -62,7 +62,7 @@ type attachReply struct {
 }
 
 func (h fileHandler) attach(ctx context.Context, in *attachInput) (*attachReply, error) {
-	p, err := h.place(ctx, in.ID)
+	p, err := h.scope(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (h fileHandler) attach(ctx context.Context, in *attachInput) (*attachReply,
 	return &attachReply{Status: http.StatusCreated, Body: out}, nil
 }
 
-// addAll writes files, and says what became of each. An error says that none was written, and that it may be tried again.
-func (h fileHandler) addAll(ctx context.Context, p place, parts []part) (Attached, error) {
+// addAll writes files, and returns the outcome of each. An error says that none was written, and that it may be tried again.
+func (h fileHandler) addAll(ctx context.Context, p scope, parts []part) (Attached, error) {
 	out := Attached{Files: []File{}, Refused: []RefusedFile{}}
 	l, err := h.files.Store(p.Place).List(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ func (h fileHandler) addAll(ctx context.Context, p place, parts []part) (Attache
 			return out, err
 		}
 		if err != nil {
-			told := problem(ctx, err)
-			out.Refused = append(out.Refused, RefusedFile{workspace.Printable(one.name), told.Code, fmt.Sprint(told.Detail)})
+			why := problem(ctx, err)
+			out.Refused = append(out.Refused, RefusedFile{workspace.Printable(one.name), why.Code, fmt.Sprint(why.Detail)})
 			continue
 		}
 		taken = append(taken, workspace.File{Name: f.Path})
@@ -164,8 +164,8 @@ func readForm(media string, body []byte) ([]part, error) {
 	return parts, nil
 }
 
-// add writes a file under a name that is free. It marks the place before.
-func (h fileHandler) add(ctx context.Context, p *place, one part, taken []workspace.File) (File, error) {
+// add writes a file under a name that is free. It marks the scope before.
+func (h fileHandler) add(ctx context.Context, p *scope, one part, taken []workspace.File) (File, error) {
 	name, err := attachedName(one.name)
 	if err != nil {
 		return File{}, err

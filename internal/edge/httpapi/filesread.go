@@ -45,7 +45,7 @@ func (h fileHandler) read(ctx context.Context, in *readInput) (*fileReply, error
 	if ranged && asked.from != 0 {
 		most = sniffed
 	}
-	// The first bytes say what the file is, and how long.
+	// The first bytes decide the media type, and f has the size.
 	first, f, err := store.Read(ctx, in.Path, in.Version, 0, most)
 	if err != nil {
 		return nil, err
@@ -96,11 +96,11 @@ func showBytes(f workspace.File, content []byte) *fileReply {
 // inertPolicy is the Content-Security-Policy of a file: a browser that shows it runs and loads nothing.
 const inertPolicy = "default-src 'none'; sandbox"
 
-// sniffed is how many of the first bytes say what a file is.
+// sniffed is the number of first bytes that decide the media type of a file.
 const sniffed = 8_000
 
-// mediaOf returns the media type of a file of a size by its first bytes, and whether a browser may show it. A text is
-// plain, whatever language it is in, because a browser would run HTML, SVG and scripts.
+// mediaOf returns the media type of a file of a size by its first bytes, and whether a browser may show it. A text in any
+// language is plain, because a browser would run HTML, SVG and scripts.
 func mediaOf(first []byte, size int64) (media string, inline bool) {
 	head := first[:min(len(first), sniffed)]
 	switch media = http.DetectContentType(head); media {
@@ -160,7 +160,7 @@ func bound(text string) (int64, bool) {
 	return int64(n), err == nil //nolint:gosec // it has 63 bits
 }
 
-// of returns the range in a file of a size, cut to what an answer holds. It is not ok if the file has no such byte.
+// of returns the range in a file of a size, cut to maxFileBody. It is not ok if the file has no such byte.
 func (s span) of(size int64) (from, n int64, ok bool) {
 	from, to := s.from, size-1
 	switch {

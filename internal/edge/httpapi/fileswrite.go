@@ -152,8 +152,8 @@ func (h fileHandler) drop(ctx context.Context, p files.Place, last files.Piece) 
 	}
 }
 
-// put writes a file that must have a version. It marks the place before.
-func (h fileHandler) put(ctx context.Context, p place, name string, content []byte, version string, of files.Piece) (File, error) {
+// put writes a file that must have a version. It marks the scope before.
+func (h fileHandler) put(ctx context.Context, p scope, name string, content []byte, version string, of files.Piece) (File, error) {
 	if !p.marked {
 		if err := h.files.Mark(ctx, p.Place); err != nil {
 			return File{}, err

@@ -60,7 +60,7 @@ func (f *formAnswer) Header() http.Header         { return f.header }
 func (f *formAnswer) WriteHeader(status int)      { f.status = status }
 func (f *formAnswer) Write(p []byte) (int, error) { return f.body.Write(p) }
 
-// show leads to the chat, or tells in plain text why nothing was done.
+// show leads to the chat, or says in plain text why nothing was done.
 func (f *formAnswer) show(w http.ResponseWriter, chat string) {
 	var said struct {
 		ChatID string `json:"chat_id"`

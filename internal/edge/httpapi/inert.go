@@ -19,12 +19,12 @@ var inertForms = sync.OnceValue(func() (f struct{ fence, marker, info, link, def
 	return f
 })
 
-// inertText breaks what begins HTML, an image, a block of code, or a formula of several lines. A character that is written
-// as its code stands for itself, also behind a backslash.
+// inertText breaks the beginnings of HTML, of an image, of a block of code, and of a formula of several lines. A character
+// that is written as its code stands for itself, also behind a backslash.
 var inertText = strings.NewReplacer("<", "&lt;", "![", "&#33;[", "```", "&#96;&#96;&#96;", "~~~", "&#126;&#126;&#126;", "$$", "&#36;&#36;", "\x00", "")
 
 // inert returns a text in Markdown of which no viewer runs or loads anything: it has no HTML, no image, and no link
-// but http, https and mailto. What its blocks of code contain is as it was, also in a list or a quotation: each is written
+// but http, https and mailto. The content of its blocks of code is unchanged, also in a list or a quotation: each is written
 // as a block that begins in the first column and is closed, because every viewer takes those for code. Text after it is in
 // none of its blocks.
 func inert(text string) string {
@@ -44,7 +44,7 @@ func inertLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// blocks finds the blocks of code of a text, line by line. What it takes for one matters to a reader only: what is none
+// blocks finds the blocks of code of a text, line by line. An error of it matters to a reader only: text outside of blocks
 // is written without anything that a viewer could run.
 type blocks struct {
 	lines []string
@@ -244,7 +244,8 @@ func from(line string, column int) string {
 	return ""
 }
 
-// codeLanguage returns the language of a block, which says how it is coloured. Viewers draw what some languages describe.
+// codeLanguage returns the language of a block, which decides its colours; "" for a language from which viewers draw a
+// picture.
 func codeLanguage(info string) string {
 	word := inertForms().info.FindString(strings.TrimLeft(info, " \t"))
 	switch strings.ToLower(word) {

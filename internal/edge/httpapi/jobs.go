@@ -21,7 +21,7 @@ import (
 type Jobs interface {
 	Start(ctx context.Context, o job.Order) (job.Job, error)
 	Stop(ctx context.Context, account, id string) (job.Job, error)
-	Tell(ctx context.Context, account, user, id string, told []job.ToolResult) (job.Job, error)
+	Tell(ctx context.Context, account, user, id string, results []job.ToolResult) (job.Job, error)
 }
 
 // Works serves the routes of jobs: POST /api/agents/{name}/jobs, and those below /api/jobs.
@@ -60,7 +60,7 @@ func (a *api) jobs(jobs Jobs, stored job.Reader) {
 		method: http.MethodPost, path: "/api/jobs/{id}/results", id: "tellJob", access: withChat, status: http.StatusAccepted,
 		summary:  "Answer the calls of tools that the client of a job carries out itself",
 		failures: []int{404, 409, 413, 415, 422},
-	}, h.tell)
+	}, h.addResults)
 }
 
 // JobRequest is the body that starts a job. Absent bounds are those of the agent.
@@ -277,7 +277,7 @@ type ResultsRequest struct {
 	Results []job.ToolResult `json:"results" nullable:"false" maxItems:"100" doc:"of some of the job's calls, or of all: it goes on when each was answered. An empty list says that the client is there: one that said so is gone when it does not say so for 90 seconds, and its job ends as partial"`
 }
 
-func (h jobHandler) tell(ctx context.Context, in *struct {
+func (h jobHandler) addResults(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body ResultsRequest
 },

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/runs/view"
 )
 
-// lists adds the routes that list what an account has over all its chats.
+// lists adds the routes that list records of an account over all its chats.
 func (a *api) lists(s runRecords) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs", id: "listRuns", access: withChat,
@@ -65,7 +65,7 @@ type RunList struct {
 	Cursor string       `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
 }
 
-// Wait is one thing that waits for a person, with what is needed to open it.
+// Wait is one thing that waits for a person, with the ids that open it.
 type Wait struct {
 	Kind     plan.WaitKind `json:"kind" enum:"draft,approval,doubt,job"`
 	StepID   string        `json:"step_id,omitempty" doc:"what an approval or a verdict names"`
@@ -82,7 +82,7 @@ type Wait struct {
 	Request  plan.Digest   `json:"request_digest,omitempty" doc:"of an approval: its request, which the decision must name"`
 }
 
-// WaitList is a page of what waits.
+// WaitList is a page of waits.
 type WaitList struct {
 	Waiting []Wait `json:"waiting" nullable:"false"`
 	Cursor  string `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`

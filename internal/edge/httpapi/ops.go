@@ -90,16 +90,16 @@ func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error
 	failed := make([]error, len(o.checks))
 	var agents map[string]AgentHealth
 	var unread error
-	var looks sync.WaitGroup // each failure is reported below
-	looks.Go(func() {
+	var probes sync.WaitGroup // each failure is reported below
+	probes.Go(func() {
 		if p, ok := auth.FromContext(ctx); ok && p.Allows(auth.ScopeChat) {
 			agents, unread = o.agents(within, p.Account)
 		}
 	})
 	for i, c := range o.checks {
-		looks.Go(func() { failed[i] = c.Ping(within) })
+		probes.Go(func() { failed[i] = c.Ping(within) })
 	}
-	looks.Wait()
+	probes.Wait()
 	out := &healthReply{Status: http.StatusOK, Body: Health{Status: "ok", Version: o.config.Ops.Version, Checks: map[string]string{}, Agents: agents}}
 	for _, a := range agents {
 		if a.State != agent.Closed.String() {

@@ -311,7 +311,7 @@ func classify(err error) *fault.Error {
 	f := fault.Of(err)
 	switch {
 	case (f.Kind == fault.Internal || f.Kind == fault.Unavailable) && errors.Is(err, fault.ErrStorage):
-		return fault.ErrStorage.Because(err) // whatever else failed because of it
+		return fault.ErrStorage.Because(err) // the other failures follow from it
 	case f.Kind != fault.Internal:
 	case errors.Is(err, context.DeadlineExceeded):
 		return errDeadline.Because(err)

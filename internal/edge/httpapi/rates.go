@@ -30,7 +30,7 @@ func classOf(method string) rate.Class {
 }
 
 // checkRate returns the error of a request that exceeds its limit. Decisions have a quota of their own, because a
-// person must be able to stop a run whatever else they sent.
+// person must be able to stop a run after any number of other requests.
 func checkRate(ctx context.Context, to *route) error {
 	_, known := auth.FromContext(ctx)
 	if known && to != nil && to.class == rate.Decisions {

@@ -67,7 +67,7 @@ func (p PageInput) size() int {
 	return p.Limit
 }
 
-// runRecords serves runs, and what belongs to them.
+// runRecords serves runs, with their events and receipts.
 type runRecords struct {
 	config   Config
 	runs     StoredRuns
@@ -123,15 +123,15 @@ func (s runRecords) awaitChange(ctx context.Context, id string, most time.Durati
 		if err != nil || now != first {
 			return err
 		}
-		look := time.NewTimer(pause)
+		timer := time.NewTimer(pause)
 		select {
 		case <-changed:
-		case <-look.C:
+		case <-timer.C:
 		case <-waiting.Done():
-			look.Stop()
+			timer.Stop()
 			return ctx.Err() // of a client that went away
 		}
-		look.Stop()
+		timer.Stop()
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ type ActiveRequest struct {
 	Active bool `json:"active"`
 }
 
-// ReadsRequest is the body that says what may be read without a confirmation. An absent circle or tools means none.
+// ReadsRequest is the body of the setting of reads without a confirmation. An absent zone or tools means none.
 type ReadsRequest struct {
 	Mode     tool.ReadMode `json:"mode" enum:"off,preview,on"`
 	Zone     string        `json:"circle,omitempty" maxLength:"64"`
@@ -123,7 +123,7 @@ type ReadsRequest struct {
 	Although bool          `json:"although,omitempty" doc:"read these tools although their server says of one that it changes or destroys something"`
 }
 
-// ErrorsRequest is the body that says what an error of a service means.
+// ErrorsRequest is the body that says the meaning of an error of a service.
 type ErrorsRequest struct {
 	Errors tool.Errors `json:"errors" enum:"doubt,rejected"`
 }

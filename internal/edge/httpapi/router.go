@@ -227,8 +227,8 @@ func find(routes []*route, r *http.Request) (*route, map[string]string) {
 }
 
 // match compares a URL with the route by segment, as it was sent: an encoded slash is part of a value, and an empty
-// or dot segment matches nothing. The value of a last segment {name+} is the rest of the path,
-// whatever its segments are, because API Gateway has decoded them.
+// or dot segment matches nothing. The value of a last segment {name+} is the rest of the path
+// with any segments, because API Gateway has decoded them.
 func (to *route) match(u *url.URL) (map[string]string, bool) {
 	parts := strings.Split(u.EscapedPath(), "/")
 	if n := len(to.segments); strings.HasSuffix(to.segments[n-1], "+}") && len(parts) > n {

@@ -34,14 +34,14 @@ type Config struct {
 
 	Rules    Rules         // of the accounts, for Registry
 	Agents   AgentRegistry // of the accounts, for Registry
-	Hooks    Hooks         // tells other systems what happens
+	Hooks    Hooks         // notifies other systems of events
 	Webhooks Webhooks      // authenticates signed requests; nil: refuses them
 	Once     *replay.Once  // stored answers of requests with a key
 	Async    *Async        // asynchronous answers of turns; nil: none
 	Watcher  Watcher       // wakes requests that wait for a run, for Records
 }
 
-// Watcher tells that the status of a run changes in this process (realtime.Watches).
+// Watcher notifies of a change of a run's status in this process (realtime.Watches).
 type Watcher interface {
 	// Watch begins to watch a run. next returns a channel that is closed when the status changes after its call, or nil.
 	Watch(account, runID string) (next func() <-chan struct{}, stop func())
@@ -132,7 +132,7 @@ type Runs interface {
 	Resolve(ctx context.Context, s run.Resolution) (run.Decision, error)
 	// Retry returns the draft that continues a run.
 	Retry(ctx context.Context, r run.Again) (run.Decision, error)
-	// Reverse returns the draft that undoes what a run did, and Repeat that of the same plan once more.
+	// Reverse returns the draft that undoes the effects of a run, and Repeat that of the same plan once more.
 	Reverse(ctx context.Context, a run.Again) (run.Decision, error)
 	Repeat(ctx context.Context, a run.Again) (run.Decision, error)
 }
@@ -145,9 +145,9 @@ type Servers interface {
 	// SetKey stores the key of one place of a server. RemoveKey removes it, or all keys for the zero place.
 	SetKey(ctx context.Context, account, id string, key tool.Credential, at time.Time) (tool.Server, error)
 	RemoveKey(ctx context.Context, account, id string, place tool.KeyPlace, at time.Time) (tool.Server, error)
-	// SetReads says what may be read from the server without a confirmation.
+	// SetReads sets which calls of the server need no confirmation.
 	SetReads(ctx context.Context, account, id string, want tool.WantedReads) (tool.Server, error)
-	// SetErrors says what an error of the server means.
+	// SetErrors sets the meaning of an error of the server.
 	SetErrors(ctx context.Context, account, id string, want tool.Errors) (tool.Server, error)
 	Delete(ctx context.Context, account, id string) error
 	List(ctx context.Context, account string) ([]tool.Server, error)

@@ -16,8 +16,8 @@ type sessionRecords struct {
 	chats  chatRecords
 }
 
-// sessions adds the routes of document 004 for the sessions of a client. A session is a chat, so each does what the route
-// of chats does, for a chat by the client's own name.
+// sessions adds the routes of document 004 for the sessions of a client. A session is a chat, so each does the same as the
+// route of chats, for a chat by the client's own name.
 func (a *api) sessions(s sessionRecords) {
 	register(a, operation{
 		method: http.MethodGet, path: "/operator/sessions", id: "listSessions", access: withChat,

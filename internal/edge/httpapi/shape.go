@@ -77,7 +77,7 @@ type ServerRefreshed struct {
 	Changed []string `json:"changed" nullable:"false"`
 }
 
-// Reads is what may be read from a service without a confirmation.
+// Reads says which calls of a service need no confirmation.
 type Reads struct {
 	Mode  tool.ReadMode `json:"mode" enum:"off,preview,on" doc:"preview: its GETs, to show on a card what a plan is about; on: also by a turn, to answer"`
 	Zone  string        `json:"circle,omitempty" doc:"what was read from a service may go into a read of another of the same circle; absent: of no other"`

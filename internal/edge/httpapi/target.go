@@ -19,8 +19,8 @@ func Texts(c Config, next http.Handler) http.Handler {
 		}
 		path := url.URL{Path: string([]rune(r.URL.Path))} // as an event has it
 		a := c.newRequestInfo(w, r)
-		told := path.EscapedPath()
-		a.path = told[:min(len(told), maxInstance)]
+		escaped := path.EscapedPath()
+		a.path = escaped[:min(len(escaped), maxInstance)]
 		c.render(w, r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, a)), errEncoding)
 	})
 }

@@ -56,7 +56,7 @@ func (s aiHandler) readTerms(ctx context.Context, _ *nothing) (*reply[Terms], er
 	return s.showTerms(ctx, got)
 }
 
-// showTerms returns terms with what they do not let be paid.
+// showTerms returns terms with the block of a turn that they do not let be paid.
 func (s aiHandler) showTerms(ctx context.Context, terms eligibility.Terms) (*reply[Terms], error) {
 	now, err := s.Decisions.Read(ctx, eligibility.Question{Account: caller(ctx).Account, Need: eligibility.NominalNeed()})
 	if err != nil {

@@ -132,7 +132,7 @@ func parsePeriod(first, last string, now time.Time) (from, to time.Time, err err
 }
 
 // parseEnds parses the two ends of a period; "" is the zero time. A day at its end is in it, so that to is the next one.
-// It returns the fault bad at what it cannot read.
+// It returns the fault bad at the unreadable ends.
 func parseEnds(first, last string, bad *fault.Error) (from, to time.Time, isDay bool, err error) {
 	from, _, errFrom := parseEnd(first)
 	to, isDay, errTo := parseEnd(last)
