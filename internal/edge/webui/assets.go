@@ -95,7 +95,7 @@ func (a assets) url(name string) (string, error) {
 	return "/assets/" + a.version + "/" + name, nil
 }
 
-// Files returns the files that the page links to, by path. What a path contains never changes.
+// Files returns the files that the page links to, by path. The content of a path never changes.
 func Files() map[string][]byte {
 	a := loadAssets()
 	files := map[string][]byte{}

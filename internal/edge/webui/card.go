@@ -20,7 +20,7 @@ type card struct {
 	Goal render.HTML
 
 	Withdrawn bool         // the model took the draft back; Reason is its own
-	Dropped   *droppedPlan // the draft in whose place this one came
+	Dropped   *droppedPlan // the draft that this one replaced
 	Open      bool         // the steps are unfolded initially
 	Digest    string
 	Short     string // first and last digits of the digest
@@ -72,8 +72,8 @@ type cardStep struct {
 	SentHeaders *code
 	Answer      *answer
 	Error       render.HTML
-	Folded      bool // what is beside the request is folded, because it was confirmed
-	Request     bool // the request is unfolded: it has more than its sentence says, or what must be seen
+	Folded      bool // the details beside the request are folded, because it was confirmed
+	Request     bool // the request is unfolded: it has more than its sentence says, or a part that must be seen
 
 	When     render.HTML // condition of the step
 	Each     render.HTML // list whose elements the step runs for
@@ -87,7 +87,7 @@ type cardStep struct {
 	Doubt    *doubt
 	Items    *items
 	Undone   *effect
-	Reverses *reversed // what it undoes
+	Reverses *reversed // the effect that it undoes
 	Command  *replacement
 	Files    *fileChanges // of a step that changes files
 	Reused   bool         // the result of an earlier run
@@ -246,7 +246,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	}
 	v.Says = a.sentence(s, binding)
 	a.addFiles(&v, s)
-	if v.Risk == plan.Read { // what it names costs nothing to read
+	if v.Risk == plan.Read { // reading a thing costs nothing
 		v.Costs = sentence{Values: v.Says.Values}.costs()
 	} else {
 		a.card.addCosts(&v, v.Says.costs())

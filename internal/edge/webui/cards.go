@@ -100,7 +100,7 @@ func (k cardReader) of(ctx context.Context, v visit, messages []conversation.Mes
 	return readAll(ids, func(id string) (*card, error) { return k.card(ctx, v, id) })
 }
 
-// readAll reads what has the ids, at most eight at a time. What is missing is left out.
+// readAll reads the values of the ids, at most eight at a time. Missing ones are left out.
 func readAll[T any](ids []string, read func(id string) (*T, error)) (map[string]*T, error) {
 	got, reads := make([]*T, len(ids)), make([]func() error, len(ids))
 	for i, id := range ids {

@@ -43,7 +43,7 @@ type line struct {
 	Message conversation.Message
 	Card    *card
 	Earlier bool     // its plan was changed; the card is further down
-	Above   []string // what contradicts the text, before it
+	Above   []string // the contradictions of the text, before it
 	Notes   []conversation.Note
 	Text    render.HTML
 	Result  render.HTML // of the ended run, below the text of a final line

@@ -26,7 +26,7 @@ func chatRows(list []conversation.Chat, tag locale.Tag) []chatRow {
 	return rows
 }
 
-// nameOf returns what a chat is called on the page.
+// nameOf returns the name of a chat on the page.
 func nameOf(c conversation.Chat, tag locale.Tag) string {
 	switch {
 	case c.Title != "":

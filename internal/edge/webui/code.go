@@ -8,14 +8,14 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// syntax is what the scanner of code knows of a language. It reads each byte once, whatever the text is: code comes
-// from a model, and its cost must be bounded.
+// syntax is the scanner's knowledge of a language. The scanner reads each byte of any text once, because code comes from a
+// model, and its cost must be bounded.
 type syntax struct {
-	line   []string // what begins a comment that ends with the line
-	open   string   // what begins a comment that ends with shut; "": there is none
+	line   []string // the beginnings of a comment that ends with the line
+	open   string   // the beginning of a comment that ends with shut; "": there is none
 	shut   string
-	quotes string   // what begins a text and ends it on the same line
-	blocks []string // what begins a text and ends it on any line
+	quotes string   // the quotes of a text that ends on the same line
+	blocks []string // the quotes of a text that ends on any line
 	names  bool     // a text before a colon is a name: JSON
 	keys   bool     // a word before a colon, at the beginning of a line, is a name: YAML
 	markup bool     // words are those after "<" or "</"
@@ -96,18 +96,18 @@ func highlighted(language, code string) string {
 type scanner struct {
 	*syntax
 	code  string
-	at    int // of what is read next
-	shown int // what is before it is in out
+	at    int // of the next byte
+	shown int // the code before it is in out
 	out   strings.Builder
 }
 
-// plain writes what was read up to a position and belongs to no span.
+// plain writes the code up to a position, without a span.
 func (c *scanner) plain(to int) {
 	c.out.WriteString(escapeHTML(c.code[c.shown:to]))
 	c.shown = to
 }
 
-// span writes what follows, up to a position, in a span of a class.
+// span writes the next code, up to a position, in a span of a class.
 func (c *scanner) span(class string, to int) {
 	c.plain(c.at)
 	c.out.WriteString(`<span class="` + class + `">`)
@@ -155,7 +155,7 @@ func (c *scanner) next() {
 	}
 }
 
-// spaceBefore reports whether what is read is at the beginning of a word: "#" within one begins no comment.
+// spaceBefore reports whether the next byte begins a word: "#" within one begins no comment.
 func (c *scanner) spaceBefore() bool { return c.at == 0 || c.code[c.at-1] <= ' ' }
 
 // text reads a text within quotes, at most to the end of the line.
@@ -211,7 +211,7 @@ func (c *scanner) word() {
 	c.at = to
 }
 
-// first reports whether a word is the first of its line, after spaces and a dash. It looks at most 80 bytes back.
+// first reports whether a word is the first of its line, after spaces and a dash. It reads at most 80 bytes back.
 func (c *scanner) first() bool {
 	for i := c.at - 1; i >= 0 && c.at-i < 80; i-- {
 		switch c.code[i] {

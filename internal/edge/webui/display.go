@@ -47,7 +47,7 @@ type visibleWriter struct {
 	prose bool // a message, not a value
 	// step, if set, highlights references: it returns the description of the step that a reference names.
 	step   func(id string) string
-	known  func(reference string) (value string, ok bool) // if set, the value that is shown in the place of a reference
+	known  func(reference string) (value string, ok bool) // if set, the value that is shown instead of a reference
 	marked bool                                           // a character was marked
 }
 

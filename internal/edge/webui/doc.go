@@ -18,7 +18,7 @@
 //   - A draft past its time is shown as expired, whatever its stored status.
 //   - A tool's result is text. Other content (images, audio, resources) is shown by
 //     name and size, and is neither fetched nor rendered (guarantee I31). A tool
-//     without a method is shown at least as a write, whatever its server declares.
+//     without a method is shown at least as a write, even if its server declares a read.
 //   - An approval shows the complete request and who may give it. Following a link to
 //     one changes nothing, and the token that resumes its run is never rendered.
 //   - An edit sends unchanged values back exactly, digit by digit. The card of an

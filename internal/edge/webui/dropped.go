@@ -5,7 +5,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// droppedPlan is a draft in whose place another came, and its steps that are gone.
+// droppedPlan is a draft that another one replaced, and its steps that are gone.
 type droppedPlan struct {
 	Goal  render.HTML
 	Steps []droppedStep

@@ -159,7 +159,7 @@ func needsOf(s plan.Step) string {
 	return string(raw)
 }
 
-// partsOf returns the query, the headers and the body of a step, with what its document says of them.
+// partsOf returns the query, the headers and the body of a step, with the fields of its document.
 func partsOf(s plan.Step, op tool.Operation) (parts []editPart) {
 	if s.Tool == "" {
 		parts = append(parts, partOf("query", s.Query, parameterFields(op, "query")))

@@ -14,7 +14,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// schemaField is what a document says of a member of a query or a body.
+// schemaField is a document's description of a member of a query or a body.
 type schemaField struct {
 	name, label, help string
 	kind              string // of member; "" when any value fits
@@ -22,7 +22,7 @@ type schemaField struct {
 	options           []option
 }
 
-// parameterFields returns the parameters that an operation has in one place: its query, or its header.
+// parameterFields returns the parameters of an operation in one part: its query, or its header.
 func parameterFields(op tool.Operation, in string) (list []schemaField) {
 	for _, p := range op.Parameters {
 		if p.In == in {
@@ -121,7 +121,7 @@ func optionText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// member returns the input of a value; of nil, an empty one. A value that does not fit the schema is edited as what it is.
+// member returns the input of a value; of nil, an empty one. A value that does not fit the schema is edited by its own type.
 func (f schemaField) member(raw json.RawMessage) member {
 	m := member{Name: f.name, Kind: f.kind, Raw: string(raw), Label: f.label, Help: f.help, Needed: f.needed, Options: f.options}
 	if len(raw) == 0 {

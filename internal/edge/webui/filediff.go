@@ -9,7 +9,7 @@ import (
 	"piloto/internal/workspace/overlay"
 )
 
-// fileChanges is what a step does to files: each file with what becomes of it, and the whole diff.
+// fileChanges are the changes of files by a step: each file with its change, and the whole diff.
 type fileChanges struct {
 	Files []render.HTML
 	Diff  []diffLine
@@ -21,7 +21,7 @@ type diffLine struct {
 	Text render.HTML
 }
 
-// addFiles adds what a step does to files, and names whose they are.
+// addFiles adds the changes of files by a step. Its target then has no origin.
 func (a cardBuilder) addFiles(v *cardStep, s plan.Step) {
 	if s.MCPID != tool.FilesID {
 		return

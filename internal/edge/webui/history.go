@@ -49,7 +49,7 @@ type runRow struct {
 	Took        string // from its proposal to its end: the list does not have the time of its confirmation
 	Done, Total int
 	Costs       []saidValue // amounts of money that its steps name
-	Micros      int64       // what the model calls for it cost, micro-USD; 0: nothing was counted
+	Micros      int64       // the cost of the model calls for it, micro-USD; 0: nothing was counted
 	Receipt     bool
 
 	head  plan.Head
@@ -137,8 +137,8 @@ func newRunList(runs plan.Lister, v visit, f runFilter) (*runList, error) {
 	return l, nil
 }
 
-// page reads a page of runs, and leaves those that the filter lets through. What undoes a run is newer than it, so that
-// it was read before.
+// page reads a page of runs, and keeps those that match the filter. The undo of a run is newer than the run, so that it was
+// read before.
 func (l *runList) page(ctx context.Context, cursor string) ([]runRow, string, error) {
 	heads, next, err := l.runs.Runs(ctx, l.visit.who.Account, l.of, cursor, runsPage)
 	var kept []runRow

@@ -7,7 +7,7 @@ import (
 	"piloto/internal/live/hook"
 )
 
-// Hooks reads what goes out of the account: hooks, without their secrets, and their deliveries.
+// Hooks reads the hooks of an account, without their secrets, and their deliveries.
 type Hooks interface {
 	hook.Lister
 	Hook(ctx context.Context, account, id string) (hook.Hook, error)

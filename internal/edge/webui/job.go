@@ -18,18 +18,18 @@ type jobView struct {
 	Agent string
 	Seq   int    // of its last event: the script replaces the line when it grew
 	State string // of the icon, as of a step
-	Says  string // what it does now, or how it ended
+	Says  string // its present activity, or how it ended
 	Live  bool   // it can be stopped
 	Asks  bool   // the next message answers it
 	Dry   bool   // it proposes nothing
 	Read  []conversation.Source
-	Did   []string // its record: what its client did, what was refused, what is not known
+	Did   []string // its record: actions of its client, refusals, unknown outcomes
 }
 
 // jobReader reads jobs as lines of their chats; jobs is nil when there are none.
 type jobReader struct{ jobs job.Reader }
 
-// one reads a job. What it read is shown while it goes on: its last message has that afterwards.
+// one reads a job. Its reads are shown while it goes on: afterwards its last message has them.
 func (r jobReader) one(ctx context.Context, v visit, id string) (*jobView, error) {
 	j, err := r.jobs.Job(ctx, v.who.Account, id)
 	if err != nil {
@@ -76,7 +76,7 @@ func jobState(j job.Job) string {
 	return "error"
 }
 
-// jobSays says what a job does now, or how it ended, and which calls of its model were lost.
+// jobSays returns a job's present activity, or how it ended, and which calls of its model were lost.
 func jobSays(j job.Job, tag locale.Tag) string {
 	key, n := "page.job."+string(j.Status), j.Rounds
 	switch {

@@ -18,7 +18,7 @@ import (
 )
 
 // legible is a JSON value as a person reads it: an object as its fields, a list of objects as a table, a list of other
-// values as a list. What it leaves out is in the raw value beside it.
+// values as a list. Parts that it leaves out are in the raw value beside it.
 type legible struct {
 	Fields []readField
 	Tables []readTable
@@ -38,7 +38,7 @@ type readValue struct {
 	Rest   render.HTML // the text in full, when Text is only its beginning
 	Image  string      // address of the image that the text is
 	Number bool
-	Sort   string // by what a table is sorted
+	Sort   string // the sort key of a table
 }
 
 // readTable is a list of objects. A row lacks the values that its object does not have.
@@ -66,7 +66,7 @@ const (
 )
 
 // read returns the legible form of a value from one row of its lists on, of about so many bytes; nil for a value that reads
-// best as it is, such as a text. names is what the document of the service calls its members.
+// best as it is, such as a text. names has the names of its members in the document of the service.
 func (w words) read(raw json.RawMessage, names []ref.Named, from, room int, now time.Time) *legible {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || len(raw) > largestRead || raw[0] != '{' && raw[0] != '[' {
@@ -193,7 +193,7 @@ func (r *reader) table(elements []json.RawMessage, name string) {
 	r.Tables = append(r.Tables, t)
 }
 
-// value reads a single value. One that holds others is told by its size.
+// value reads a single value. Of one that holds others, only the size is shown.
 func (r *reader) value(raw json.RawMessage, name string) readValue {
 	v := r.single(raw, name)
 	r.room -= len(v.Text) + len(v.Rest) + 16
@@ -245,7 +245,7 @@ func (r *reader) single(raw json.RawMessage, name string) readValue {
 	return readValue{Text: display(r.words.number(string(raw), name)), Number: true, Sort: string(raw)}
 }
 
-// name returns what a member is called.
+// name returns the shown name of a member.
 func (r *reader) name(name string) render.HTML {
 	called, _ := ref.Called(r.names, name, ref.Words)
 	return display(called)

@@ -7,8 +7,8 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// manifest is what a browser reads to install the page (W3C, Web Application Manifest). There is no service worker:
-// one could show an old plan as a new one.
+// manifest is the Web Application Manifest (W3C), with which a browser installs the page. There is no service worker,
+// because one could show an old plan as a new one.
 type manifest struct {
 	ID              string         `json:"id"`
 	Name            string         `json:"name"`
@@ -30,7 +30,7 @@ type manifestIcon struct {
 	Purpose string `json:"purpose,omitempty"`
 }
 
-// manifest serves the manifest, in the language of the visit. It opens what waits for the person.
+// manifest serves the manifest, in the language of the visit. It opens the waits of the person.
 func (a assets) manifest(w http.ResponseWriter, v visit) error {
 	m := manifest{
 		ID: "/", Name: locale.Text(v.tag, "page.brand"), ShortName: locale.Text(v.tag, "page.brand"), Description: locale.Text(v.tag, "page.welcome.text"),

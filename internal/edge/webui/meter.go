@@ -142,8 +142,8 @@ func (c countedInline) CloseBlock(parent ast.Node, block text.Reader, pc parser.
 	}
 }
 
-// countedLinks counts the work for a closing bracket: the text since the opening one is looked up as a name, and
-// the nodes since then are searched for links.
+// countedLinks counts the work for a closing bracket: a lookup of the text since the opening one as a name, and a search
+// for links in the nodes since then.
 type countedLinks struct{ countedInline }
 
 func (c countedLinks) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Limits of an image that is shown. A larger one is told by its name and size.
+// Limits of an image that is shown. Of a larger one only the name and the size are shown.
 const (
 	largestImage = 200 << 10 // bytes
 	widestImage  = 4096      // pixels, so that a small file does not become a large picture

@@ -32,7 +32,7 @@ type receiptView struct {
 	Made      time.Time
 }
 
-// signed is the key of the receipt's signature, and its place in the account's chain.
+// signed is the key of the receipt's signature, and its position in the account's chain.
 type signed struct {
 	Key, Alg string
 	Seq      int
@@ -87,7 +87,7 @@ type receiptEvent struct {
 	Seq  int
 	At   time.Time
 	Type string
-	Said string // what the type means, in words
+	Said string // the meaning of the type, in words
 	Step string
 	Hash string
 }
@@ -137,39 +137,39 @@ func (r receiptReader) read(ctx context.Context, v visit) (*receiptView, error) 
 
 // newReceipt builds the printable receipt of a run. If the run changed between the reads, the receipt is marked as
 // incomplete and not as invalid.
-func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []plan.Revision, v visit) *receiptView {
-	events := told.Events
+func newReceipt(run plan.Run, from receipt.Receipt, keys []receipt.Key, list []plan.Revision, v visit) *receiptView {
+	events := from.Events
 	c := newCard(run, events, v.tag, v.now)
 	a := newBuilder(run, c, words{tag: v.tag}, v.now)
 	r := &receiptView{
 		Card: c, Asked: a.pen.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
 		Whole: len(events) == run.EventSeq, Going: !run.Status.Terminal(), Download: "/api/runs/" + run.ID + "/receipt", Made: v.now,
 	}
-	r.Unsigned = told.Unsigned
-	if told.Signature != nil {
-		r.Signed = &signed{told.Signature.KeyID, told.Signature.Alg, told.Chain.Seq, told.Chain.At, told.Chain.Head}
+	r.Unsigned = from.Unsigned
+	if from.Signature != nil {
+		r.Signed = &signed{from.Signature.KeyID, from.Signature.Alg, from.Chain.Seq, from.Chain.At, from.Chain.Head}
 	}
 	if r.Whole {
-		for _, p := range receipt.Verify(told) {
+		for _, p := range receipt.Verify(from) {
 			r.Problems = append(r.Problems, plain(p.String()))
 		}
-		if err := told.SignedBy(keys); r.Signed != nil && err != nil {
+		if err := from.SignedBy(keys); r.Signed != nil && err != nil {
 			r.Problems = append(r.Problems, plain(err.Error()))
 		}
 	}
-	if told.Confirmed != nil {
-		r.Confirmed = &signature{By: a.pen.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
+	if from.Confirmed != nil {
+		r.Confirmed = &signature{By: a.pen.show(from.Confirmed.By), At: from.Confirmed.At, Digest: string(from.Confirmed.Digest)}
 	}
 	for _, e := range events {
 		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Said: eventText(e, v.tag), Step: plain(e.StepID.String()), Hash: e.Hash})
 	}
-	for _, s := range told.Steps {
+	for _, s := range from.Steps {
 		r.Steps = append(r.Steps, a.receiptStep(s))
 	}
 	return r
 }
 
-// eventText returns what an event means, in words. A type that this version does not know is said as it is.
+// eventText returns the meaning of an event, in words. A type that this version does not know is shown as it is.
 func eventText(e plan.Event, tag locale.Tag) string {
 	kind := e.Type
 	if plan.IsWithdrawal(e) {

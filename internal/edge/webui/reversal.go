@@ -11,16 +11,16 @@ import (
 	"piloto/internal/runs/view"
 )
 
-// reversing is a run, or a draft, that undoes effects of another run, as that one's card tells it.
+// reversing is a run, or a draft, that undoes effects of another run, as shown on that one's card.
 type reversing struct {
 	RunID  string
 	Goal   render.HTML
 	Status plan.Status // as shown
-	How    string      // what it is to the effects: one of the reversal constants
-	Link   string      // the place of its card
+	How    string      // the state of the undo: one of the reversal constants
+	Link   string      // to its card
 }
 
-// What a run is to the effects that it undoes. The first three are open: nothing else may undo them meanwhile.
+// States of an undo. The first three are open: nothing else may undo the effects meanwhile.
 const (
 	reversalAsked   = "asked"
 	reversalRunning = "running"
@@ -29,7 +29,7 @@ const (
 	reversalPartly  = "partly"
 )
 
-// open reports whether it is not settled what became of the effects.
+// open reports whether the outcome of the undo is not final.
 func (r reversing) open() bool {
 	return r.How == reversalAsked || r.How == reversalRunning || r.How == reversalDoubt
 }
@@ -78,7 +78,7 @@ func (k cardReader) reversals(ctx context.Context, v visit, run plan.Run, events
 	return run, list, nil
 }
 
-// howReversed returns what a run is to the effects that it undoes; "" when it did and will do nothing.
+// howReversed returns the state of an undo; "" when it did and will do nothing.
 func howReversed(by plan.Run, done, all int, v visit) string {
 	switch seen := view.Of(by, v.now); {
 	case seen.Draft:
@@ -110,7 +110,7 @@ type reversed struct {
 // mostRetries are the runs that are read to find the draft that began an undo.
 const mostRetries = 5
 
-// undone adds to the steps of a card what they undo, when its run undoes another.
+// undone adds to the steps of a card the effects that they undo, when its run undoes another.
 func (k cardReader) undone(ctx context.Context, v visit, run plan.Run, c *card) error {
 	if run.Plan.Undoes == "" {
 		return nil
@@ -150,7 +150,7 @@ func (k cardReader) undone(ctx context.Context, v visit, run plan.Run, c *card) 
 	return err
 }
 
-// reversed says what an effect did; nil when its plan does not have it.
+// reversed describes an effect; nil when its plan does not have it.
 func (a cardBuilder) reversed(id plan.EffectID) *reversed {
 	i := slices.IndexFunc(a.run.Plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id.Step() })
 	if i < 0 {

@@ -18,28 +18,28 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// sentence is a call as a person reads it: what its service says that it does, and its values by their names. It is
-// made of what is sent, and not of the model's words.
+// sentence is a call as a person reads it: the summary of its service, and its values by their names. It is made of the
+// request, and not of the model's words.
 type sentence struct {
 	What   render.HTML // the summary of the operation; "" when the document has none, or the title says the same
 	About  render.HTML // of a tool: how its server describes it
 	By     string      // the name of that server
 	Values []saidValue
-	Things []saidThing // what is known of the things that it names
+	Things []saidThing // the known facts of the things that it names
 	Whole  bool        // every value of the call is in it, to its end
 }
 
 // saidValue is one value of a call.
 type saidValue struct {
 	Name, Value render.HTML
-	Called      string      // the name that is sent, when Name is what the document calls it
-	Sent        render.HTML // the value that is sent, when Value is its name, or the name of what it will be
+	Called      string      // the name that is sent, when Name is the document's
+	Sent        render.HTML // the value that is sent, when Value is its name, or the name of a later value
 	From        string      // where the name comes from, or the reference
 	Money       bool
 	Later       bool // it is known only when an earlier step was done
 }
 
-// Limits of a sentence. What they cut makes it incomplete, and the request is unfolded.
+// Limits of a sentence. A cut makes it incomplete, and the request is unfolded.
 const (
 	mostSaid    = 10  // values
 	longestSaid = 140 // characters of a text
@@ -78,7 +78,7 @@ func (v saidValue) readsAs(o saidValue) bool {
 }
 
 // costs returns the values that are amounts of money, those of the call before those of the things that it names. An amount of
-// a thing has its name in its value, because it is not what the call pays: lists show values alone.
+// a thing has its name in its value, because the call does not pay it: lists show values alone.
 func (s sentence) costs() (list []saidValue) {
 	for _, v := range s.Values {
 		if v.Money {
@@ -100,8 +100,8 @@ type sentenceWriter struct {
 	sentence
 	card  cardBuilder
 	step  plan.Step
-	names []ref.Named // what the document calls the members, in its order
-	read  bool        // what was answered is said, and nothing that is sent
+	names []ref.Named // the document's names of the members, in its order
+	read  bool        // it is about an answer, and not about a request
 }
 
 // object says the members of a JSON object: those that the document names in its order, then the others in their own. Another value is said as a whole.
@@ -150,7 +150,7 @@ func (w *sentenceWriter) value(raw json.RawMessage, where, name string) {
 	}
 }
 
-// text says a text: a date as a date, a reference as what is known of it.
+// text says a text: a date as a date, a reference as the name of its thing or as the place of its result.
 func (w *sentenceWriter) text(where, name, text string, money bool) {
 	v := saidValue{Name: w.name(name), Called: w.called(name), Money: money}
 	switch {
@@ -300,7 +300,7 @@ func (w *sentenceWriter) word(key string) render.HTML {
 	return render.HTML(locale.Text(w.card.pen.words.tag, key)) //nolint:gosec // a text of the catalogue
 }
 
-// name returns what a member is called.
+// name returns the shown name of a member.
 func (w *sentenceWriter) name(name string) render.HTML {
 	called, _ := ref.Called(w.names, name, ref.Words)
 	return w.card.pen.show(called)
@@ -314,7 +314,7 @@ func (w *sentenceWriter) called(name string) string {
 	return ""
 }
 
-// rank returns the place of a member in the document; one that it does not name comes last.
+// rank returns the position of a member in the document; one that it does not name comes last.
 func (w *sentenceWriter) rank(name string) int {
 	if i := slices.IndexFunc(w.names, func(n ref.Named) bool { return n.Name == name }); i >= 0 {
 		return i

@@ -17,7 +17,7 @@ func theme(r *http.Request) string {
 	return ""
 }
 
-// settingsView has what a person chose for this browser.
+// settingsView has a person's settings of this browser.
 type settingsView struct {
 	Facts    Facts
 	Language locale.Tag // "": that of the browser

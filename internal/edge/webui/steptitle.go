@@ -12,7 +12,7 @@ import (
 )
 
 // stepTitle returns the title of a step in a language. A step of which neither the document nor the model says anything has
-// its call as its title ("POST /rooms"), which the digest has too. In place of it, a title is made from the method and the path.
+// its call as its title ("POST /rooms"), which the digest has too. Instead, a title is made from the method and the path.
 func stepTitle(p plan.Plan, s plan.Step, tag locale.Tag) string {
 	b, _ := p.Binding(s.ID)
 	title := clip.Line(s.Title)
@@ -50,7 +50,7 @@ func madeTitle(method, name string, one bool) string {
 // prefixes are the parts of a path that name no thing.
 var prefixes = regexp.MustCompile(`^(api|rest|v\d+(\.\d+)?)$`)
 
-// resource returns what a path names, from the outside in, and whether it names one of several.
+// resource returns the resource that a path names, from the outside in, and whether it is one of several.
 func resource(template string) (name string, one bool) {
 	parts := strings.FieldsFunc(template, func(r rune) bool { return r == '/' })
 	one = len(parts) > 0 && strings.Contains(parts[len(parts)-1], "{")

@@ -25,8 +25,8 @@ const mostThings = 6
 // factsInLine are the facts of a thing without a name that a line has.
 const factsInLine = 6
 
-// inOneLine returns the values of a call. After them come the fields of a thing without a name, because its id alone does
-// not tell a person which thing it is.
+// inOneLine returns the values of a call. After them come the fields of a thing without a name, because a person does not
+// know it by its id alone.
 func (s sentence) inOneLine() []saidValue {
 	list := slices.Clone(s.Values)
 	for _, t := range s.Things {
@@ -52,7 +52,7 @@ func (w *sentenceWriter) addThings() {
 	}
 }
 
-// addThing describes a thing by its facts, with what the document calls them.
+// addThing describes a thing by its facts, with their names in the document.
 func (w *sentenceWriter) addThing(name string, about []ref.Fact, from string, names []ref.Named) {
 	one := sentenceWriter{card: w.card, names: names, read: true, sentence: sentence{Whole: true}}
 	for _, f := range about {
@@ -92,8 +92,8 @@ func (a cardBuilder) resultOf(id plan.EffectID) (ref.Result, bool) {
 
 // chosen says a reference to the result of a step that was done: the value that it gave, by its name.
 func (w *sentenceWriter) chosen(r ref.Reference) (value, sent render.HTML, ok bool) {
-	look := func(id string) (ref.Result, bool) { return w.card.resultOf(plan.EffectOf(id)) }
-	raw, _, err := ref.ValueAndLabel(r, look)
+	lookup := func(id string) (ref.Result, bool) { return w.card.resultOf(plan.EffectOf(id)) }
+	raw, _, err := ref.ValueAndLabel(r, lookup)
 	if err != nil || r.Secret() || len(raw) == 0 || raw[0] == '{' || raw[0] == '[' {
 		return "", "", false
 	}
@@ -107,7 +107,7 @@ func (w *sentenceWriter) chosen(r ref.Reference) (value, sent render.HTML, ok bo
 		return "", "", false
 	}
 	value = one.Values[0].Value
-	about := ref.FactsAround(r, look)
+	about := ref.FactsAround(r, lookup)
 	name := ref.NameIn(about)
 	w.addThing(cmp.Or(name, textOf(raw)), about, w.card.pen.origin(r.Step), answerNames(w.card.run.Plan, plan.EffectOf(r.Step)))
 	if name != "" && name != textOf(raw) {
@@ -116,7 +116,7 @@ func (w *sentenceWriter) chosen(r ref.Reference) (value, sent render.HTML, ok bo
 	return value, "", true
 }
 
-// answerNames returns what the document calls the members of the answer to a step.
+// answerNames returns the document's names of the members of the answer to a step.
 func answerNames(p plan.Plan, of plan.EffectID) []ref.Named {
 	b, _ := p.Binding(of)
 	return b.AnswerNames

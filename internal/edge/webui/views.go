@@ -27,7 +27,7 @@ type views struct {
 	funcs map[appearance]render.Funcs
 }
 
-// look is how a page is shown: its language, and its theme, or "" for that of the system.
+// appearance is how a page is shown: its language, and its theme, or "" for that of the system.
 type appearance struct {
 	tag   locale.Tag
 	theme string

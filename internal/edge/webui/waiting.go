@@ -14,13 +14,13 @@ import (
 	"piloto/internal/runs/view"
 )
 
-// waitingView is what waits for the viewer, over all chats, by the time at which it is due.
+// waitingView lists the waits for the viewer, over all chats, by the time at which they are due.
 type waitingView struct {
 	Rows     []waitRow
 	More     string // address of the next page
 	Only     bool   // only more of the list, without its frame
 	Filter   waitFilter
-	Services []string // of what was read, for the filter
+	Services []string // of the waits that were read, for the filter
 	Agents   []string
 	Facts    Facts
 }
@@ -149,7 +149,7 @@ func ownWaits(list []plan.ListedWait) (own []plan.ListedWait, agents map[string]
 	return own, agents
 }
 
-// keyOfWait returns what names an entry on the page.
+// keyOfWait returns the key of an entry on the page.
 func keyOfWait(w plan.ListedWait) string {
 	if w.Kind == plan.WaitJob {
 		return "wait-" + w.Job.ID
@@ -157,7 +157,7 @@ func keyOfWait(w plan.ListedWait) string {
 	return "wait-" + w.Run.ID + "-" + w.Slot().String()
 }
 
-// titleOfWait returns the title of the step that waits, else of what waits.
+// titleOfWait returns the title of the step that waits, else of its run or job.
 func titleOfWait(w plan.ListedWait, tag locale.Tag) string {
 	if w.Kind == plan.WaitJob {
 		return w.Job.Title
@@ -179,7 +179,7 @@ type waitNow struct {
 	Title string `json:"title"`
 }
 
-// mostCounted is how many of what waits are counted.
+// mostCounted is the number of waits that are counted.
 const mostCounted = 100
 
 func (r waitReader) now(ctx context.Context, v visit) (*waitingNow, error) {
@@ -192,7 +192,7 @@ func (r waitReader) now(ctx context.Context, v visit) (*waitingNow, error) {
 	return now, err
 }
 
-// waitRows returns the rows of what waits.
+// waitRows returns the rows of waits.
 func waitRows(v visit, list []plan.ListedWait) []waitRow {
 	own, agents := ownWaits(list)
 	var rows []waitRow
