@@ -33,8 +33,8 @@ func (edge Edge) sender(h http.Header, host, address string) (string, string) {
 	return edge.Domain, address
 }
 
-// forwardedFor returns the address that a proxy put at the end of X-Forwarded-For. Addresses before that are what the
-// client says of itself. API Gateway adds the address of the proxy, which is dropped.
+// forwardedFor returns the address that a proxy put at the end of X-Forwarded-For. Addresses before that are the client's
+// own statement. API Gateway adds the address of the proxy, which is dropped.
 func forwardedFor(values []string, proxy string) string {
 	for _, address := range slices.Backward(strings.Split(strings.Join(values, ","), ",")) {
 		if address = strings.TrimSpace(address); address != proxy {

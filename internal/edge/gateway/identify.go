@@ -20,7 +20,7 @@ type RequestInfo struct {
 	Method  string
 	Header  http.Header
 	Host    string
-	Address string // of the client: of the connection, or what the distribution says (Edge)
+	Address string // of the client: of the connection, or as the distribution says (Edge)
 }
 
 // Identify returns the principal of a request, by "Authorization: Bearer T", else by

@@ -57,8 +57,8 @@ func (edge Edge) request(ctx context.Context, e events.APIGatewayV2HTTPRequest) 
 	return r.WithContext(ctx), nil
 }
 
-// location returns the URL of an event. An HTTP API decodes the path, so a slash within a segment looks like a
-// separator, and a percent sign that was sent looks like an encoding. The route and its parameters resolve that.
+// location returns the URL of an event. An HTTP API decodes the path, so a slash within a segment reads as a
+// separator, and a percent sign that was sent reads as an encoding. The route and its parameters resolve that.
 // Without them a path with a valid encoding is kept, and any other is taken as plain text and encoded.
 func location(e events.APIGatewayV2HTTPRequest) *url.URL {
 	raw := withoutStage(e.RawPath, e.RequestContext.Stage)
@@ -76,8 +76,8 @@ func location(e events.APIGatewayV2HTTPRequest) *url.URL {
 	return u
 }
 
-// routePath returns the path of a route with its parameters in their places, encoded. The value of a
-// greedy one ({name+}) has slashes. It is not ok when the route has no parameters, or when the decoded result differs from raw.
+// routePath returns the path of a route with its parameters filled in, encoded. The value of a greedy one ({name+}) has
+// slashes. It is not ok when the route has no parameters, or when the decoded result differs from raw.
 func routePath(key string, parameters map[string]string, raw string) (sent string, ok bool) {
 	_, path, _ := strings.Cut(key, " ")
 	if len(parameters) == 0 {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// kind is what a block of Markdown is.
+// kind is the kind of a block of Markdown.
 type kind int
 
 const (
@@ -37,7 +37,7 @@ var forms = sync.OnceValue(func() (f struct{ heading, item, fence, rule, table, 
 	return f
 })
 
-// blocksOf divides a text into blocks, a line at a time. What it does not know of Markdown stays as it is written.
+// blocksOf divides a text into blocks, a line at a time. Unknown Markdown stays as it is written.
 func blocksOf(text string) []block {
 	var list []block
 	f := forms()

@@ -177,7 +177,7 @@ func (p *printer) text(size, line, in float64, runs ...run) {
 	p.Ln(afterBlock)
 }
 
-// flow writes a run at the present place. What fits into a line is written at once. Code keeps its spaces.
+// flow writes a run at the present place. A piece that fits into a line is written at once. Code keeps its spaces.
 func (p *printer) flow(r run) {
 	text := p.glyphs[r.face].shown(r.text)
 	p.SetFont(r.face.family, r.face.style, p.size)
@@ -243,7 +243,7 @@ func wordsOf(line string) []string {
 	return words
 }
 
-// printable reports whether a character takes a place of its own; the others are left out.
+// printable reports whether a character has a width; the others are left out.
 func printable(c rune) bool {
 	return c == '\n' || unicode.IsPrint(c)
 }

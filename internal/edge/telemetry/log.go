@@ -24,7 +24,7 @@ func New(w io.Writer, level slog.Leveler, name string) *slog.Logger {
 	return slog.New(newHandler(&lineWriter{w: w}, level, name))
 }
 
-// Named returns a logger with another name that writes to the same place as log, one line at a time. A logger that
+// Named returns a logger with another name that writes to the same output as log, one line at a time. A logger that
 // New did not make is returned unchanged.
 func Named(log *slog.Logger, name string) *slog.Logger {
 	h, ok := log.Handler().(handler)
