@@ -2,8 +2,6 @@ package template
 
 import (
 	"strconv"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Bucket is a bucket with versioning. A bucket without it has no counterpart in one process.
@@ -24,59 +22,59 @@ type BucketRule struct {
 }
 
 // isKept reports whether a resource is a bucket with versioning.
-func (r *reader) isKept(kind string, n *yaml.Node) bool {
-	return kind == typeBucket && member(member(n, "Properties"), "VersioningConfiguration") != nil
+func isKept(kind string, n node) bool {
+	return kind == typeBucket && member(member(n.node, "Properties"), "VersioningConfiguration") != nil
 }
 
-func (r *reader) bucket(id string, n *yaml.Node, path string) {
-	b := Bucket{ID: id, Line: n.Line}
-	r.object(n, path, handlers{
+func (r *reader) bucket(id string, n node) {
+	b := Bucket{ID: id, Line: n.node.Line}
+	n.object(handlers{
 		"BucketEncryption":               acceptUnused("the disk of the machine is its owner's to encrypt"),
 		"OwnershipControls":              acceptUnused("there is one owner"),
 		"PublicAccessBlockConfiguration": acceptUnused("only the process reaches it"),
-		"VersioningConfiguration":        r.objectHandler(handlers{"Status": r.oneOf("Enabled")}),
-		"LifecycleConfiguration": r.objectHandler(handlers{"Rules": func(n *yaml.Node, at string) {
-			for _, item := range r.items(n, at) {
-				b.Rules = append(b.Rules, r.bucketRule(item, at))
+		"VersioningConfiguration":        object(handlers{"Status": oneOf("Enabled")}),
+		"LifecycleConfiguration": object(handlers{"Rules": func(n node) {
+			for _, item := range n.items() {
+				b.Rules = append(b.Rules, bucketRule(item))
 			}
 		}}),
 	})
 	r.out.Buckets = append(r.out.Buckets, b)
 }
 
-func (r *reader) bucketRule(n *yaml.Node, path string) BucketRule {
+func bucketRule(n node) BucketRule {
 	var rule BucketRule
-	r.object(n, path, handlers{
-		"Id":                             r.into(&rule.ID),
-		"Status":                         r.oneOf("Enabled"),
-		"Prefix":                         r.into(&rule.Prefix),
-		"ExpirationInDays":               r.count(&rule.Current),
+	n.object(handlers{
+		"Id":                             into(&rule.ID),
+		"Status":                         oneOf("Enabled"),
+		"Prefix":                         into(&rule.Prefix),
+		"ExpirationInDays":               count(&rule.Current),
 		"AbortIncompleteMultipartUpload": acceptUnused("objects are written whole"),
-		"ExpiredObjectDeleteMarker": func(n *yaml.Node, at string) {
-			r.oneOf("true")(n, at)
+		"ExpiredObjectDeleteMarker": func(n node) {
+			oneOf("true")(n)
 			rule.Markers = true
 		},
-		"NoncurrentVersionExpiration": func(n *yaml.Node, at string) {
-			r.object(n, at, handlers{
-				"NoncurrentDays":          r.count(&rule.Days),
-				"NewerNoncurrentVersions": r.count(&rule.Newer),
+		"NoncurrentVersionExpiration": func(n node) {
+			n.object(handlers{
+				"NoncurrentDays":          count(&rule.Days),
+				"NewerNoncurrentVersions": count(&rule.Newer),
 			})
-			r.require(n, at, "NoncurrentDays")
+			n.require("NoncurrentDays")
 		},
 	})
-	r.require(n, path, "Status")
+	n.require("Status")
 	if rule.Markers && rule.Current > 0 {
-		r.fail(n, path, "has ExpirationInDays and ExpiredObjectDeleteMarker, which S3 takes in two rules")
+		n.fail("has ExpirationInDays and ExpiredObjectDeleteMarker, which S3 takes in two rules")
 	}
 	return rule
 }
 
 // count stores a number from 1 on.
-func (r *reader) count(to *int) handler {
-	return func(n *yaml.Node, path string) {
-		got, err := strconv.Atoi(r.text(n, path))
+func count(to *int) handler {
+	return func(n node) {
+		got, err := strconv.Atoi(n.text())
 		if err != nil || got < 1 {
-			r.fail(n, path, "must be a number from 1 on")
+			n.fail("must be a number from 1 on")
 		}
 		*to = got
 	}

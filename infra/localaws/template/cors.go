@@ -3,8 +3,6 @@ package template
 import (
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // CORS holds the permissions for pages of other origins; without origins there are none.
@@ -24,38 +22,34 @@ type allowance struct {
 
 // cors reads the form of SAM under a condition: !If [condition, permissions, no value]. The origins
 // are those of a parameter, by !Split [",", !Ref parameter].
-func (r *reader) cors(n *yaml.Node, path string) {
-	if n.Tag != tagIf || len(n.Content) != 3 || n.Content[2].Tag != tagRef || n.Content[2].Value != "AWS::NoValue" {
-		r.fail(n, path, "must be !If [a condition, what is allowed, !Ref AWS::NoValue]")
+func (r *reader) cors(n node) {
+	args := n.node.Content
+	if n.node.Tag != tagIf || len(args) != 3 || args[2].Tag != tagRef || args[2].Value != noValue {
+		n.fail("must be !If [a condition, what is allowed, !Ref AWS::NoValue]")
 		return
 	}
-	c := &allowance{condition: n.Content[0].Value}
-	list := func(to *[]string) handler {
-		return func(n *yaml.Node, at string) {
-			for _, item := range r.items(n, at) {
-				*to = append(*to, r.text(item, at))
-			}
-		}
-	}
-	r.object(n.Content[1], path, handlers{
-		"AllowOrigins": func(n *yaml.Node, at string) {
-			if n.Tag != tagSplit || len(n.Content) != 2 || n.Content[0].Value != "," || n.Content[1].Tag != tagRef {
-				r.fail(n, at, `must be !Split [",", !Ref parameter]`)
+	c := &allowance{condition: args[0].Value}
+	permissions := n.at(args[1], n.path)
+	permissions.object(handlers{
+		"AllowOrigins": func(n node) {
+			args := n.node.Content
+			if n.node.Tag != tagSplit || len(args) != 2 || args[0].Value != "," || args[1].Tag != tagRef {
+				n.fail(`must be !Split [",", !Ref parameter]`)
 				return
 			}
-			c.parameter = n.Content[1].Value
+			c.parameter = args[1].Value
 		},
 		"AllowMethods":  list(&c.Methods),
 		"AllowHeaders":  list(&c.Headers),
 		"ExposeHeaders": list(&c.Expose),
-		"MaxAge": func(n *yaml.Node, at string) {
+		"MaxAge": func(n node) {
 			var err error
-			if c.MaxAge, err = strconv.Atoi(r.text(n, at)); err != nil || c.MaxAge < 0 || c.MaxAge > 86400 {
-				r.fail(n, at, "must be 0 to 86400 seconds")
+			if c.MaxAge, err = strconv.Atoi(n.text()); err != nil || c.MaxAge < 0 || c.MaxAge > 86400 {
+				n.fail("must be 0 to 86400 seconds")
 			}
 		},
 	})
-	r.require(n.Content[1], path, "AllowOrigins", "AllowMethods", "AllowHeaders")
+	permissions.require("AllowOrigins", "AllowMethods", "AllowHeaders")
 	r.out.cors = c
 }
 

@@ -62,12 +62,19 @@ var noCounterpart = map[string]string{
 	typeOriginAccess: "there is no bucket",
 }
 
+// reader fills a template from its file.
+type reader struct {
+	out          *Template
+	globals      node              // properties of Globals.Function, if there are some
+	integrations map[string]string // of the WebSocket API → the function it calls
+}
+
 // document reads the whole file: first the names, so that every reference can be checked, then
 // their resources.
-func (r *reader) document(root *yaml.Node) {
-	r.object(root, "", handlers{
-		"AWSTemplateFormatVersion": r.oneOf("2010-09-09"),
-		"Transform":                r.oneOf("AWS::Serverless-2016-10-31"),
+func (r *reader) document(root node) {
+	root.object(handlers{
+		"AWSTemplateFormatVersion": oneOf("2010-09-09"),
+		"Transform":                oneOf("AWS::Serverless-2016-10-31"),
 		"Description":              acceptUnused("for people"),
 		"Metadata":                 acceptUnused("for tools"),
 		"Parameters":               r.parameters,
@@ -77,64 +84,58 @@ func (r *reader) document(root *yaml.Node) {
 		"Resources":                r.resourceNames,
 		"Outputs":                  r.outputs,
 	})
-	r.require(root, "template", "Transform", "Resources")
-	if len(r.problems) > 0 {
+	root.below("template").require("Transform", "Resources")
+	if len(root.problems.list) > 0 {
 		return
 	}
 	for _, section := range []string{"Conditions", "Globals", "Resources", "Outputs"} {
-		if n := member(root, section); n != nil {
-			r.check(n, section)
+		if n := member(root.node, section); n != nil {
+			r.check(root.at(n, section))
 		}
 	}
 	for _, o := range r.out.outputs {
-		if o.condition != nil {
-			r.checkCondition(o.condition, join(join("Outputs", o.Name), "Condition"), o.condition.Value)
+		if o.condition.node != nil {
+			r.checkCondition(node{o.condition, root.problems}, o.condition.node.Value)
 		}
 	}
-	for key, n := range r.members(member(root, "Resources"), "Resources") {
-		r.resource(key.Value, n)
+	for key, n := range root.at(member(root.node, "Resources"), "Resources").members() {
+		r.resource(key.name(), n)
 	}
 	r.whole(root)
 }
 
 // whole checks the rules that concern several resources.
-func (r *reader) whole(root *yaml.Node) {
+func (r *reader) whole(root node) {
 	for i, a := range r.out.API.Routes {
 		for _, b := range r.out.API.Routes[:i] {
 			if a.Method == b.Method && shape(a.Path) == shape(b.Path) {
-				r.problems = append(r.problems, problem{
-					r.file, a.Line, "Resources." + a.Function + ".Properties.Events." + a.Event,
-					"the route " + a.Key() + " is already " + b.Function + "'s " + b.Key(),
-				})
+				root.at(&yaml.Node{Line: a.Line}, "Resources."+a.Function+".Properties.Events."+a.Event).
+					fail("the route %s is already %s's %s", a.Key(), b.Function, b.Key())
 			}
 		}
 	}
 	r.wholeSocket(root)
 	if r.out.API.ID == "" && len(r.out.API.Routes) > 0 {
-		r.fail(root, "Resources", "there are routes, and no %s", typeAPI)
+		root.below("Resources").fail("there are routes, and no %s", typeAPI)
 	}
 	if id := r.out.API.Authorizer; id != "" {
 		if _, ok := r.out.Function(id); !ok {
-			r.fail(root, "Resources."+r.out.API.ID, "its authorizer %s is not a function of this template", id)
+			root.below("Resources."+r.out.API.ID).fail("its authorizer %s is not a function of this template", id)
 		}
 	}
 }
 
-func (r *reader) parameters(n *yaml.Node, path string) {
-	for key, body := range r.members(n, path) {
-		p := Parameter{Name: key.Value, Line: key.Line}
+func (r *reader) parameters(n node) {
+	for key, body := range n.members() {
+		p := Parameter{Name: key.name(), Line: key.node.Line}
 		kind := ""
-		r.object(body, join(path, key.Value), handlers{
-			"Type":           r.into(&kind),
-			"Default":        func(n *yaml.Node, at string) { p.Has = true; p.Default = r.text(n, at) },
-			"AllowedPattern": r.into(&p.Pattern),
-			"AllowedValues": func(n *yaml.Node, at string) {
-				for _, item := range r.items(n, at) {
-					p.Allowed = append(p.Allowed, r.text(item, at))
-				}
-			},
-			"MinValue":              r.into(&p.Min),
-			"MaxValue":              r.into(&p.Max),
+		body.object(handlers{
+			"Type":                  into(&kind),
+			"Default":               func(n node) { p.Has = true; p.Default = n.text() },
+			"AllowedPattern":        into(&p.Pattern),
+			"AllowedValues":         list(&p.Allowed),
+			"MinValue":              into(&p.Min),
+			"MaxValue":              into(&p.Max),
 			"Description":           acceptUnused("for people"),
 			"ConstraintDescription": acceptUnused("for people"),
 			"NoEcho":                acceptUnused("for the console"),
@@ -144,27 +145,27 @@ func (r *reader) parameters(n *yaml.Node, path string) {
 		case "Number":
 			p.Number = true
 		default:
-			r.fail(body, join(path, key.Value)+".Type", "%q is not supported here: only String, Number", kind)
+			body.below("Type").fail("%q is not supported here: only String, Number", kind)
 		}
 		if p.Has {
 			if err := p.Accept(p.Default); err != nil {
-				r.fail(body, join(path, key.Value)+".Default", "%v", err)
+				body.below("Default").fail("%v", err)
 			}
 		}
 		r.out.Parameters = append(r.out.Parameters, p)
 	}
 }
 
-func (r *reader) conditionNames(n *yaml.Node, path string) {
-	for key, body := range r.members(n, path) {
-		if !slices.Contains([]string{tagEquals, tagNot, tagAnd, tagOr, tagCondition}, body.Tag) {
-			r.fail(body, join(path, key.Value), "must be a condition function")
+func (r *reader) conditionNames(n node) {
+	for key, body := range n.members() {
+		if !slices.Contains([]string{tagEquals, tagNot, tagAnd, tagOr, tagCondition}, body.node.Tag) {
+			body.fail("must be a condition function")
 		}
-		r.out.conditions[key.Value] = body
+		r.out.conditions[key.name()] = body.node
 	}
 	for name, body := range r.out.conditions {
 		if r.dependsOn(body, name, len(r.out.conditions)) {
-			r.fail(body, join(path, name), "depends on itself")
+			n.at(body, join(n.path, name)).fail("depends on itself")
 		}
 	}
 }
@@ -181,44 +182,44 @@ func (r *reader) dependsOn(n *yaml.Node, name string, depth int) bool {
 	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return r.dependsOn(c, name, depth) })
 }
 
-func (r *reader) globalSections(n *yaml.Node, path string) {
-	r.object(n, path, handlers{
-		"Function": func(n *yaml.Node, _ string) { r.globals["Function"] = n },
+func (r *reader) globalSections(n node) {
+	n.object(handlers{
+		"Function": func(n node) { r.globals = n },
 	})
 }
 
-func (r *reader) resourceNames(n *yaml.Node, path string) {
-	for key, body := range r.members(n, path) {
-		if kind := member(body, "Type"); kind != nil {
-			r.out.resources[key.Value] = kind.Value
+func (r *reader) resourceNames(n node) {
+	for key, body := range n.members() {
+		if kind := member(body.node, "Type"); kind != nil {
+			r.out.resources[key.name()] = kind.Value
 		} else {
-			r.fail(key, join(path, key.Value), "Type is missing")
+			key.fail("Type is missing")
 		}
 	}
 }
 
-func (r *reader) outputs(n *yaml.Node, path string) {
-	for key, body := range r.members(n, path) {
-		o := Output{Name: key.Value}
-		r.object(body, join(path, key.Value), handlers{
+func (r *reader) outputs(n node) {
+	for key, body := range n.members() {
+		o := Output{Name: key.name()}
+		body.object(handlers{
 			"Description": acceptUnused("for people"),
 			"Export":      acceptUnused("there are no other stacks"),
-			"Condition":   func(n *yaml.Node, _ string) { o.condition = n },
-			"Value":       func(n *yaml.Node, at string) { o.Value = Value{n, at} },
+			"Condition":   value(&o.condition),
+			"Value":       value(&o.Value),
 		})
-		r.require(body, join(path, key.Value), "Value")
+		body.require("Value")
 		r.out.outputs = append(r.out.outputs, o)
 	}
 }
 
 // resource reads one resource by its type.
-func (r *reader) resource(id string, n *yaml.Node) {
-	path, kind := join("Resources", id), r.out.resources[id]
-	if reason, ok := noCounterpart[kind]; ok && !r.isKept(kind, n) {
+func (r *reader) resource(id string, n node) {
+	kind := r.out.resources[id]
+	if reason, ok := noCounterpart[kind]; ok && !isKept(kind, n) {
 		r.out.Unused = append(r.out.Unused, Unused{id, kind, reason})
 		return
 	}
-	reading := map[string]func(id string, n *yaml.Node, path string){
+	reading := map[string]func(id string, n node){
 		typeFunction:     r.function,
 		typeAPI:          r.api,
 		typeStateMachine: r.stateMachine,
@@ -234,23 +235,18 @@ func (r *reader) resource(id string, n *yaml.Node) {
 	}
 	read, ok := reading[kind]
 	if !ok {
-		r.fail(member(n, "Type"), path+".Type", "the one-process deployment has no %s, and no reason to do without it", kind)
+		n.at(member(n.node, "Type"), join(n.path, "Type")).fail("the one-process deployment has no %s, and no reason to do without it", kind)
 		return
 	}
-	r.object(n, path, handlers{
+	n.object(handlers{
 		"Type":                acceptUnused("read already"),
-		"Metadata":            r.objectHandler(handlers{"BuildMethod": r.oneOf("makefile")}),
+		"Metadata":            object(handlers{"BuildMethod": oneOf("makefile")}),
 		"DeletionPolicy":      acceptUnused("nothing is deployed over"),
 		"UpdateReplacePolicy": acceptUnused("nothing is deployed over"),
 		"DependsOn":           acceptUnused("everything is there before the first request"),
-		"Properties":          func(n *yaml.Node, at string) { read(id, n, at) },
+		"Properties":          func(n node) { read(id, n) },
 	})
-	r.require(n, path, "Properties")
-}
-
-// objectHandler returns object as a handler.
-func (r *reader) objectHandler(known handlers) handler {
-	return func(n *yaml.Node, path string) { r.object(n, path, known) }
+	n.require("Properties")
 }
 
 // shape returns a path with its parameters unnamed: two routes of one shape cannot be

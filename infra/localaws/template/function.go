@@ -4,18 +4,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // suffix ends every function's logical id: ChatFunction is functions/chat.
 const suffix = "Function"
 
 // function reads a function: the properties of Globals, then its own.
-func (r *reader) function(id string, n *yaml.Node, path string) {
+func (r *reader) function(id string, n node) {
 	name, ok := strings.CutSuffix(id, suffix)
 	if !ok || name == "" {
-		r.fail(n, path, "a function's logical id ends in %q, and begins with the name of its folder", suffix)
+		n.fail("a function's logical id ends in %q, and begins with the name of its folder", suffix)
 		return
 	}
 	f := Function{
@@ -25,80 +23,80 @@ func (r *reader) function(id string, n *yaml.Node, path string) {
 		Timeout:     3 * time.Second, // Lambda's own default
 		Memory:      defaultMemory,
 		Environment: map[string]Value{},
-		Line:        n.Line,
+		Line:        n.node.Line,
 	}
 	known := handlers{
-		"Runtime":                      r.oneOf("provided.al2023"),
-		"Handler":                      r.oneOf("bootstrap"),
-		"CodeUri":                      r.oneOf("."),
+		"Runtime":                      oneOf("provided.al2023"),
+		"Handler":                      oneOf("bootstrap"),
+		"CodeUri":                      oneOf("."),
 		"Architectures":                acceptUnused("the process runs where it is"),
-		"MemorySize":                   func(n *yaml.Node, at string) { f.Memory = r.megabytes(n, at) },
+		"MemorySize":                   func(n node) { f.Memory = megabytes(n) },
 		"ReservedConcurrentExecutions": acceptUnused("the process serves what it is asked"),
 		"Tracing":                      acceptUnused("there is no X-Ray"),
-		"LoggingConfig": r.objectHandler(handlers{
-			"LogGroup":            func(n *yaml.Node, at string) { f.LogGroup = Value{n, at} },
+		"LoggingConfig": object(handlers{
+			"LogGroup":            value(&f.LogGroup),
 			"LogFormat":           acceptUnused("lines are as the function writes them"),
 			"ApplicationLogLevel": acceptUnused("LOG_LEVEL says it"),
 			"SystemLogLevel":      acceptUnused("Lambda's own lines are not written"),
 		}),
 		"Description":       acceptUnused("for people"),
-		"Role":              func(n *yaml.Node, at string) { f.Role = r.roleOf(n, at) },
+		"Role":              func(n node) { f.Role = r.roleOf(n) },
 		"EventInvokeConfig": acceptUnused("what fails is logged, and looked for again by the next sweep"),
-		"Timeout":           func(n *yaml.Node, at string) { f.Timeout = r.seconds(n, at) },
-		"Environment":       r.objectHandler(handlers{"Variables": r.values(f.Environment)}),
-		"Events":            func(n *yaml.Node, at string) { r.events(&f, n, at) },
+		"Timeout":           func(n node) { f.Timeout = seconds(n) },
+		"Environment":       object(handlers{"Variables": values(f.Environment)}),
+		"Events":            func(n node) { r.events(&f, n) },
 	}
-	if global := r.globals["Function"]; global != nil {
-		r.object(global, "Globals.Function", known)
+	if r.globals.node != nil {
+		r.globals.object(known)
 	}
-	r.object(n, path, known)
+	n.object(known)
 	r.out.Functions = append(r.out.Functions, f)
 }
 
 // seconds reads a whole number of seconds, at most Lambda's 900.
-func (r *reader) seconds(n *yaml.Node, path string) time.Duration {
-	s, err := strconv.Atoi(r.text(n, path))
+func seconds(n node) time.Duration {
+	s, err := strconv.Atoi(n.text())
 	if err != nil || s < 1 || s > 900 {
-		r.fail(n, path, "must be 1 to 900 seconds")
+		n.fail("must be 1 to 900 seconds")
 		return 0
 	}
 	return time.Duration(s) * time.Second
 }
 
 // events reads the events that call a function.
-func (r *reader) events(f *Function, n *yaml.Node, path string) {
-	for key, body := range r.members(n, path) {
-		at, kind := join(path, key.Value), ""
+func (r *reader) events(f *Function, n node) {
+	for key, body := range n.members() {
+		kind := ""
 		var properties handler
-		switch t := member(body, "Type"); {
+		switch t := member(body.node, "Type"); {
 		case t == nil:
-			r.fail(key, at, "Type is missing")
+			key.fail("Type is missing")
 			continue
 		case t.Value == "HttpApi":
-			properties = func(n *yaml.Node, at string) { r.httpEvent(f.ID, key, n, at) }
+			properties = func(n node) { r.httpEvent(f.ID, key, n) }
 		case t.Value == "Schedule":
-			properties = func(n *yaml.Node, at string) { r.scheduleEvent(f, key.Value, n, at) }
+			properties = func(n node) { scheduleEvent(f, key.name(), n) }
 		case t.Value == "EventBridgeRule":
-			properties = func(n *yaml.Node, at string) { r.ruleEvent(f, key.Value, n, at) }
+			properties = func(n node) { ruleEvent(f, key.name(), n) }
 		default:
-			r.fail(t, at+".Type", "nothing here makes events of type %q", t.Value)
+			body.at(t, join(body.path, "Type")).fail("nothing here makes events of type %q", t.Value)
 			continue
 		}
-		r.object(body, at, handlers{"Type": r.into(&kind), "Properties": properties})
-		r.require(body, at, "Properties")
+		body.object(handlers{"Type": into(&kind), "Properties": properties})
+		body.require("Properties")
 	}
 }
 
 // httpEvent reads a route. Without path and method it is the $default route.
-func (r *reader) httpEvent(function string, event, n *yaml.Node, path string) {
-	route := Route{Function: function, Event: event.Value, Line: event.Line}
-	r.object(n, path, handlers{
-		"ApiId":  func(n *yaml.Node, at string) { r.refTo(n, at, typeAPI) },
-		"Method": r.into(&route.Method),
-		"Path":   r.into(&route.Path),
-		"Auth": r.objectHandler(handlers{"Authorizer": func(n *yaml.Node, at string) {
-			if r.text(n, at) != "NONE" {
-				r.fail(n, at, "a route is open (NONE), or has the default authorizer")
+func (r *reader) httpEvent(function string, event, n node) {
+	route := Route{Function: function, Event: event.name(), Line: event.node.Line}
+	n.object(handlers{
+		"ApiId":  func(n node) { r.refTo(n, typeAPI) },
+		"Method": into(&route.Method),
+		"Path":   into(&route.Path),
+		"Auth": object(handlers{"Authorizer": func(n node) {
+			if n.text() != "NONE" {
+				n.fail("a route is open (NONE), or has the default authorizer")
 			}
 			route.Open = true
 		}}),
@@ -108,56 +106,56 @@ func (r *reader) httpEvent(function string, event, n *yaml.Node, path string) {
 	case route.Method == "" && route.Path == "":
 		route.Method, route.Path = anyMethod, defaultPath
 	case route.Method == "" || route.Path == "":
-		r.fail(n, path, "a route has a method and a path, or neither")
+		n.fail("a route has a method and a path, or neither")
 		return
 	}
 	if err := checkPath(route.Path); err != nil {
-		r.fail(n, path+".Path", "%v", err)
+		n.below("Path").fail("%v", err)
 		return
 	}
 	r.out.API.Routes = append(r.out.API.Routes, route)
 }
 
-func (r *reader) scheduleEvent(f *Function, event string, n *yaml.Node, path string) {
+func scheduleEvent(f *Function, event string, n node) {
 	s := Schedule{Event: event}
-	r.object(n, path, handlers{
-		"Schedule": func(n *yaml.Node, at string) {
-			every, err := parseRate(r.text(n, at))
+	n.object(handlers{
+		"Schedule": func(n node) {
+			every, err := parseRate(n.text())
 			if err != nil {
-				r.fail(n, at, "%v", err)
+				n.fail("%v", err)
 			}
 			s.Every = every
 		},
-		"Enabled":          r.oneOf("true"),
+		"Enabled":          oneOf("true"),
 		"DeadLetterConfig": acceptUnused("functions are called directly"),
 		"Description":      acceptUnused("for people"),
 	})
-	r.require(n, path, "Schedule")
+	n.require("Schedule")
 	f.Schedules = append(f.Schedules, s)
 }
 
-func (r *reader) ruleEvent(f *Function, event string, n *yaml.Node, path string) {
+func ruleEvent(f *Function, event string, n node) {
 	rule := Rule{Event: event}
-	r.object(n, path, handlers{
-		"Pattern": func(n *yaml.Node, at string) {
-			r.pattern(n, at)
-			rule.Pattern = Value{n, at}
+	n.object(handlers{
+		"Pattern": func(n node) {
+			checkPattern(n)
+			rule.Pattern = n.Value
 		},
 		"DeadLetterConfig": acceptUnused("functions are called directly"),
 		"Description":      acceptUnused("for people"),
 	})
-	r.require(n, path, "Pattern")
+	n.require("Pattern")
 	f.Rules = append(f.Rules, rule)
 }
 
 // refTo returns the resource of one type that a !Ref or a !GetAtt ….Arn names.
-func (r *reader) refTo(n *yaml.Node, path, kind string) string {
-	id := n.Value
-	if n.Tag == tagGetAtt {
+func (r *reader) refTo(n node, kind string) string {
+	id := n.name()
+	if n.node.Tag == tagGetAtt {
 		id = strings.TrimSuffix(id, ".Arn")
 	}
-	if (n.Tag != tagRef && n.Tag != tagGetAtt) || r.out.resources[id] != kind {
-		r.fail(n, path, "must refer to a %s of this template", kind)
+	if (n.node.Tag != tagRef && n.node.Tag != tagGetAtt) || r.out.resources[id] != kind {
+		n.fail("must refer to a %s of this template", kind)
 		return ""
 	}
 	return id

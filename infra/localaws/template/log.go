@@ -2,8 +2,6 @@ package template
 
 import (
 	"strconv"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // LogGroup is the log group of a function. In one process its lines go to standard error, and only
@@ -14,14 +12,14 @@ type LogGroup struct {
 }
 
 // logGroup reads a log group.
-func (r *reader) logGroup(id string, n *yaml.Node, path string) {
+func (r *reader) logGroup(id string, n node) {
 	g := LogGroup{ID: id}
-	r.object(n, path, handlers{
-		"LogGroupName":    func(n *yaml.Node, at string) { g.Name = Value{n, at} },
+	n.object(handlers{
+		"LogGroupName":    value(&g.Name),
 		"RetentionInDays": acceptUnused("standard error is kept by whoever reads it"),
 		"KmsKeyId":        acceptUnused("standard error is not encrypted"),
 	})
-	r.require(n, path, "LogGroupName")
+	n.require("LogGroupName")
 	r.out.LogGroups = append(r.out.LogGroups, g)
 }
 
@@ -33,10 +31,10 @@ const (
 )
 
 // megabytes reads the memory of a function.
-func (r *reader) megabytes(n *yaml.Node, path string) int {
-	mb, err := strconv.Atoi(r.text(n, path))
+func megabytes(n node) int {
+	mb, err := strconv.Atoi(n.text())
 	if err != nil || mb < leastMemory || mb > mostMemory {
-		r.fail(n, path, "must be %d to %d MB", leastMemory, mostMemory)
+		n.fail("must be %d to %d MB", leastMemory, mostMemory)
 	}
 	return mb
 }

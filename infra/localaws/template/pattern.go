@@ -41,28 +41,28 @@ func (p Pattern) Matches(event json.RawMessage) bool {
 	return true
 }
 
-// pattern checks that Matches supports a pattern: mappings whose leaves are lists of texts.
-func (r *reader) pattern(n *yaml.Node, path string) {
-	if intrinsic(n) {
-		r.fail(n, path, "a pattern's fields are known before the deployment")
+// checkPattern checks that Matches supports a pattern: mappings whose leaves are lists of texts.
+func checkPattern(n node) {
+	if n.isIntrinsic() {
+		n.fail("a pattern's fields are known before the deployment")
 		return
 	}
-	switch n.Kind {
+	switch n.node.Kind {
 	case yaml.MappingNode:
-		for key, value := range r.members(n, path) {
-			r.pattern(value, join(path, key.Value))
+		for _, field := range n.members() {
+			checkPattern(field)
 		}
 	case yaml.SequenceNode:
-		for _, item := range n.Content {
-			if item.Kind != yaml.ScalarNode || (item.Tag != "!!str" && !intrinsic(item)) {
-				r.fail(item, path, "only texts are compared here, exactly: no content filters, numbers or null")
+		for _, item := range n.items() {
+			if item.node.Kind != yaml.ScalarNode || (item.node.Tag != "!!str" && !item.isIntrinsic()) {
+				item.fail("only texts are compared here, exactly: no content filters, numbers or null")
 			}
 		}
-		if len(n.Content) == 0 {
-			r.fail(n, path, "an empty list matches nothing")
+		if len(n.node.Content) == 0 {
+			n.fail("an empty list matches nothing")
 		}
 	default:
-		r.fail(n, path, "must be a list of texts")
+		n.fail("must be a list of texts")
 	}
 }
 

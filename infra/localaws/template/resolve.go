@@ -106,7 +106,7 @@ func (t *Template) Resolve(values map[string]string) (*Deployment, error) {
 	}
 	d.CORS = s.cors()
 	for _, o := range t.outputs {
-		if o.condition != nil && !s.holds(t.conditions[o.condition.Value], "Outputs."+o.Name) {
+		if o.condition.node != nil && !s.holds(t.conditions[o.condition.node.Value], "Outputs."+o.Name) {
 			continue
 		}
 		if text, ok := s.text(o.Value); ok {

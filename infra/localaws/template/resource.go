@@ -2,8 +2,6 @@ package template
 
 import (
 	"fmt"
-
-	"go.yaml.in/yaml/v3"
 )
 
 func errRate(text string) error {
@@ -41,38 +39,38 @@ type Index struct {
 	NonKey     []string
 }
 
-func (r *reader) table(id string, n *yaml.Node, path string) {
-	t := Table{ID: id, Line: n.Line}
-	r.object(n, path, handlers{
-		"BillingMode":                      r.oneOf("PAY_PER_REQUEST"),
+func (r *reader) table(id string, n node) {
+	t := Table{ID: id, Line: n.node.Line}
+	n.object(handlers{
+		"BillingMode":                      oneOf("PAY_PER_REQUEST"),
 		"DeletionProtectionEnabled":        acceptUnused("nothing here deletes a table"),
 		"PointInTimeRecoverySpecification": acceptUnused("a copy of the data folder is the backup"),
 		"SSESpecification":                 acceptUnused("the disk of the machine is its owner's to encrypt"),
-		"KeySchema":                        func(n *yaml.Node, at string) { t.Key = r.key(n, at) },
-		"AttributeDefinitions": func(n *yaml.Node, at string) {
-			for _, item := range r.items(n, at) {
+		"KeySchema":                        func(n node) { t.Key = readKey(n) },
+		"AttributeDefinitions": func(n node) {
+			for _, item := range n.items() {
 				var a Attribute
-				r.object(item, at, handlers{"AttributeName": r.into(&a.Name), "AttributeType": r.into(&a.Type)})
+				item.object(handlers{"AttributeName": into(&a.Name), "AttributeType": into(&a.Type)})
 				t.Attributes = append(t.Attributes, a)
 			}
 		},
-		"GlobalSecondaryIndexes": func(n *yaml.Node, at string) {
-			for _, item := range r.items(n, at) {
-				t.Indexes = append(t.Indexes, r.index(item, at))
+		"GlobalSecondaryIndexes": func(n node) {
+			for _, item := range n.items() {
+				t.Indexes = append(t.Indexes, readIndex(item))
 			}
 		},
-		"TimeToLiveSpecification": r.objectHandler(handlers{
-			"AttributeName": r.into(&t.TTL),
-			"Enabled":       r.oneOf("true"),
+		"TimeToLiveSpecification": object(handlers{
+			"AttributeName": into(&t.TTL),
+			"Enabled":       oneOf("true"),
 		}),
 	})
-	r.require(n, path, "KeySchema", "AttributeDefinitions")
-	r.checkKeys(t, n, path)
+	n.require("KeySchema", "AttributeDefinitions")
+	t.checkKeys(n)
 	r.out.Tables = append(r.out.Tables, t)
 }
 
 // checkKeys checks CreateTable's rule that the defined attributes are those of keys.
-func (r *reader) checkKeys(t Table, n *yaml.Node, path string) {
+func (t Table) checkKeys(n node) {
 	used := map[string]bool{}
 	keys := []Key{t.Key}
 	for _, index := range t.Indexes {
@@ -86,107 +84,103 @@ func (r *reader) checkKeys(t Table, n *yaml.Node, path string) {
 	}
 	for _, a := range t.Attributes {
 		if !used[a.Name] {
-			r.fail(n, path+".AttributeDefinitions", "%q is part of no key", a.Name)
+			n.below("AttributeDefinitions").fail("%q is part of no key", a.Name)
 		}
 		delete(used, a.Name)
 	}
 	for name := range used {
-		r.fail(n, path+".AttributeDefinitions", "the key attribute %q is not defined", name)
+		n.below("AttributeDefinitions").fail("the key attribute %q is not defined", name)
 	}
 }
 
-func (r *reader) key(n *yaml.Node, path string) Key {
+func readKey(n node) Key {
 	var k Key
-	for _, item := range r.items(n, path) {
+	for _, item := range n.items() {
 		var name, kind string
-		r.object(item, path, handlers{"AttributeName": r.into(&name), "KeyType": r.into(&kind)})
+		item.object(handlers{"AttributeName": into(&name), "KeyType": into(&kind)})
 		switch kind {
 		case "HASH":
 			k.Hash = name
 		case "RANGE":
 			k.Range = name
 		default:
-			r.fail(item, path, "the KeyType %q is neither HASH nor RANGE", kind)
+			item.fail("the KeyType %q is neither HASH nor RANGE", kind)
 		}
 	}
 	if k.Hash == "" {
-		r.fail(n, path, "has no HASH key")
+		n.fail("has no HASH key")
 	}
 	return k
 }
 
-func (r *reader) index(n *yaml.Node, path string) Index {
+func readIndex(n node) Index {
 	var x Index
-	r.object(n, path, handlers{
-		"IndexName": r.into(&x.Name),
-		"KeySchema": func(n *yaml.Node, at string) { x.Key = r.key(n, at) },
-		"Projection": r.objectHandler(handlers{
-			"ProjectionType": r.into(&x.Projection),
-			"NonKeyAttributes": func(n *yaml.Node, at string) {
-				for _, item := range r.items(n, at) {
-					x.NonKey = append(x.NonKey, r.text(item, at))
-				}
-			},
+	n.object(handlers{
+		"IndexName": into(&x.Name),
+		"KeySchema": func(n node) { x.Key = readKey(n) },
+		"Projection": object(handlers{
+			"ProjectionType":   into(&x.Projection),
+			"NonKeyAttributes": list(&x.NonKey),
 		}),
 	})
-	r.require(n, path, "IndexName", "KeySchema", "Projection")
+	n.require("IndexName", "KeySchema", "Projection")
 	return x
 }
 
-func (r *reader) stateMachine(id string, n *yaml.Node, path string) {
-	m := StateMachine{ID: id, Substitutions: map[string]Value{}, Line: n.Line}
-	r.object(n, path, handlers{
+func (r *reader) stateMachine(id string, n node) {
+	m := StateMachine{ID: id, Substitutions: map[string]Value{}, Line: n.node.Line}
+	n.object(handlers{
 		"Name":                    acceptUnused("in one process it is called as its resource is"),
-		"Type":                    r.oneOf("STANDARD"),
-		"DefinitionUri":           r.into(&m.Definition),
-		"DefinitionSubstitutions": r.values(m.Substitutions),
+		"Type":                    oneOf("STANDARD"),
+		"DefinitionUri":           into(&m.Definition),
+		"DefinitionSubstitutions": values(m.Substitutions),
 		"Role":                    acceptUnused("executions call functions of this process, whose own roles hold"),
 		"Tracing":                 acceptUnused("there is no X-Ray"),
 		"Logging":                 acceptUnused("the history of the engine is the log"),
 	})
-	r.require(n, path, "DefinitionUri")
+	n.require("DefinitionUri")
 	r.out.StateMachines = append(r.out.StateMachines, m)
 }
 
 // api reads the HTTP API. Every route has its default authorizer unless the route is marked as
 // open.
-func (r *reader) api(id string, n *yaml.Node, path string) {
+func (r *reader) api(id string, n node) {
 	if r.out.API.ID != "" {
-		r.fail(n, path, "one process serves one API, and %s is there already", r.out.API.ID)
+		n.fail("one process serves one API, and %s is there already", r.out.API.ID)
 		return
 	}
-	r.out.API.ID, r.out.API.Line = id, n.Line
+	r.out.API.ID, r.out.API.Line = id, n.node.Line
 	named := ""
-	r.object(n, path, handlers{
+	n.object(handlers{
 		"CorsConfiguration":    r.cors,
 		"AccessLogSettings":    acceptUnused("each request is logged by its handler"),
 		"DefaultRouteSettings": acceptUnused("one machine is not throttled for its owner"),
-		"Auth": r.objectHandler(handlers{
-			"DefaultAuthorizer": r.into(&named),
-			"Authorizers": func(n *yaml.Node, at string) {
-				for key, body := range r.members(n, at) {
-					r.authorizer(key.Value, body, join(at, key.Value))
+		"Auth": object(handlers{
+			"DefaultAuthorizer": into(&named),
+			"Authorizers": func(n node) {
+				for key, body := range n.members() {
+					r.authorizer(key.name(), body)
 				}
 			},
 		}),
 	})
-	if auth := member(member(n, "Auth"), "Authorizers"); named != "" && member(auth, named) == nil {
-		r.fail(n, path+".Auth.DefaultAuthorizer", "%q is not one of its authorizers", named)
+	if auth := member(member(n.node, "Auth"), "Authorizers"); named != "" && member(auth, named) == nil {
+		n.below("Auth.DefaultAuthorizer").fail("%q is not one of its authorizers", named)
 	}
 }
 
 // authorizer reads the Lambda authorizer: payload 2.0, simple responses, called for every request.
-func (r *reader) authorizer(name string, n *yaml.Node, path string) {
+func (r *reader) authorizer(name string, n node) {
 	if r.out.API.Authorizer != "" {
-		r.fail(n, path, "%s would be a second authorizer", name)
+		n.fail("%s would be a second authorizer", name)
 		return
 	}
-	r.object(n, path, handlers{
-		"FunctionArn":                      func(n *yaml.Node, at string) { r.out.API.Authorizer = r.refTo(n, at, typeFunction) },
-		"AuthorizerPayloadFormatVersion":   r.oneOf("2.0"),
-		"EnableSimpleResponses":            r.oneOf("true"),
+	n.object(handlers{
+		"FunctionArn":                      func(n node) { r.out.API.Authorizer = r.refTo(n, typeFunction) },
+		"AuthorizerPayloadFormatVersion":   oneOf("2.0"),
+		"EnableSimpleResponses":            oneOf("true"),
 		"EnableFunctionDefaultPermissions": acceptUnused("functions are called directly"),
-		"Identity":                         r.objectHandler(handlers{"ReauthorizeEvery": r.oneOf("0")}),
+		"Identity":                         object(handlers{"ReauthorizeEvery": oneOf("0")}),
 	})
-	r.require(n, path, "FunctionArn", "AuthorizerPayloadFormatVersion", "EnableSimpleResponses", "Identity")
+	n.require("FunctionArn", "AuthorizerPayloadFormatVersion", "EnableSimpleResponses", "Identity")
 }

@@ -3,8 +3,6 @@ package template
 import (
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // role holds the permissions of a function: policies of its own, and attached ones.
@@ -14,40 +12,40 @@ type role struct {
 	line      int
 }
 
-func (r *reader) role(id string, n *yaml.Node, path string) {
-	read := role{line: n.Line}
-	r.object(n, path, handlers{
+func (r *reader) role(id string, n node) {
+	read := role{line: n.node.Line}
+	n.object(handlers{
 		"AssumeRolePolicyDocument": acceptUnused("functions and state machines are called by this process alone"),
-		"Policies": func(n *yaml.Node, at string) {
-			for _, item := range r.items(n, at) {
-				r.object(item, at, handlers{
+		"Policies": func(n node) {
+			for _, item := range n.items() {
+				item.object(handlers{
 					"PolicyName":     acceptUnused("for people"),
-					"PolicyDocument": func(n *yaml.Node, at string) { read.documents = append(read.documents, Value{n, at}) },
+					"PolicyDocument": func(n node) { read.documents = append(read.documents, n.Value) },
 				})
 			}
 		},
-		"ManagedPolicyArns": func(n *yaml.Node, at string) {
-			for _, item := range r.items(n, at) {
-				read.attached = append(read.attached, r.refTo(item, at, typePolicy))
+		"ManagedPolicyArns": func(n node) {
+			for _, item := range n.items() {
+				read.attached = append(read.attached, r.refTo(item, typePolicy))
 			}
 		},
 	})
 	r.out.roles[id] = read
 }
 
-func (r *reader) policy(id string, n *yaml.Node, path string) {
-	r.object(n, path, handlers{
+func (r *reader) policy(id string, n node) {
+	n.object(handlers{
 		"Description":    acceptUnused("for people"),
-		"PolicyDocument": func(n *yaml.Node, at string) { r.out.policies[id] = Value{n, at} },
+		"PolicyDocument": func(n node) { r.out.policies[id] = n.Value },
 	})
-	r.require(n, path, "PolicyDocument")
+	n.require("PolicyDocument")
 }
 
 // roleOf returns the role of a function.
-func (r *reader) roleOf(n *yaml.Node, path string) string {
-	id, attribute, _ := strings.Cut(n.Value, ".")
-	if n.Tag != tagGetAtt || attribute != "Arn" || r.out.resources[id] != typeRole {
-		r.fail(n, path, "must be the !GetAtt Arn of a role of this template")
+func (r *reader) roleOf(n node) string {
+	id, attribute, _ := strings.Cut(n.name(), ".")
+	if n.node.Tag != tagGetAtt || attribute != "Arn" || r.out.resources[id] != typeRole {
+		n.fail("must be the !GetAtt Arn of a role of this template")
 	}
 	return id
 }

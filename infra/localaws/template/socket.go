@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // SocketAPI is the WebSocket API: the function of each of its routes.
@@ -51,99 +49,99 @@ var (
 )
 
 // socketAPI reads the WebSocket API itself.
-func (r *reader) socketAPI(id string, n *yaml.Node, path string) {
+func (r *reader) socketAPI(id string, n node) {
 	if r.out.Socket.ID != "" {
-		r.fail(n, path, "one process serves one WebSocket API, and %s is there already", r.out.Socket.ID)
+		n.fail("one process serves one WebSocket API, and %s is there already", r.out.Socket.ID)
 		return
 	}
-	r.out.Socket.ID, r.out.Socket.Line = id, n.Line
-	r.object(n, path, handlers{
+	r.out.Socket.ID, r.out.Socket.Line = id, n.node.Line
+	n.object(handlers{
 		"Name":                     acceptUnused("one process has one"),
 		"Description":              acceptUnused("for people"),
-		"ProtocolType":             r.oneOf("WEBSOCKET"),
-		"RouteSelectionExpression": r.oneOf("$request.body.action"),
+		"ProtocolType":             oneOf("WEBSOCKET"),
+		"RouteSelectionExpression": oneOf("$request.body.action"),
 	})
-	r.require(n, path, "ProtocolType", "RouteSelectionExpression")
+	n.require("ProtocolType", "RouteSelectionExpression")
 }
 
 // socketIntegration reads the function of an integration, and the form of its call.
-func (r *reader) socketIntegration(id string, n *yaml.Node, path string) {
-	r.object(n, path, handlers{
+func (r *reader) socketIntegration(id string, n node) {
+	n.object(handlers{
 		"ApiId":           r.socketRef(),
-		"IntegrationType": r.oneOf("AWS_PROXY"),
-		"IntegrationUri": func(n *yaml.Node, at string) {
-			found := invocationOf.FindStringSubmatch(n.Value)
-			if n.Tag != tagSub || found == nil || r.out.resources[found[1]] != typeFunction {
-				r.fail(n, at, "must be the invocation of a function of this template")
+		"IntegrationType": oneOf("AWS_PROXY"),
+		"IntegrationUri": func(n node) {
+			found := invocationOf.FindStringSubmatch(n.name())
+			if n.node.Tag != tagSub || found == nil || r.out.resources[found[1]] != typeFunction {
+				n.fail("must be the invocation of a function of this template")
 				return
 			}
 			r.integrations[id] = found[1]
 		},
 	})
-	r.require(n, path, "ApiId", "IntegrationType", "IntegrationUri")
+	n.require("ApiId", "IntegrationType", "IntegrationUri")
 }
 
 // socketRoute reads one route. The function decides who may connect.
-func (r *reader) socketRoute(_ string, n *yaml.Node, path string) {
-	route := SocketRoute{Line: n.Line}
-	r.object(n, path, handlers{
+func (r *reader) socketRoute(_ string, n node) {
+	route := SocketRoute{Line: n.node.Line}
+	n.object(handlers{
 		"ApiId":             r.socketRef(),
-		"RouteKey":          r.into(&route.Key),
-		"AuthorizationType": r.oneOf("NONE"),
-		"Target": func(n *yaml.Node, at string) {
-			found := integrationOf.FindStringSubmatch(n.Value)
-			if n.Tag != tagSub || found == nil || r.out.resources[found[1]] != typeIntegration {
-				r.fail(n, at, "must be an integration of this template")
+		"RouteKey":          into(&route.Key),
+		"AuthorizationType": oneOf("NONE"),
+		"Target": func(n node) {
+			found := integrationOf.FindStringSubmatch(n.name())
+			if n.node.Tag != tagSub || found == nil || r.out.resources[found[1]] != typeIntegration {
+				n.fail("must be an integration of this template")
 				return
 			}
 			route.integration = found[1]
 		},
 	})
-	r.require(n, path, "ApiId", "RouteKey", "Target")
+	n.require("ApiId", "RouteKey", "Target")
 	if strings.HasPrefix(route.Key, "$") && !slices.Contains(socketRoutes, route.Key) {
-		r.fail(n, path+".RouteKey", "%q is none of %s", route.Key, strings.Join(socketRoutes, ", "))
+		n.below("RouteKey").fail("%q is none of %s", route.Key, strings.Join(socketRoutes, ", "))
 	}
 	if r.hasSocketRoute(route.Key) {
-		r.fail(n, path+".RouteKey", "%q is said twice", route.Key)
+		n.below("RouteKey").fail("%q is said twice", route.Key)
 	}
 	r.out.Socket.Routes = append(r.out.Socket.Routes, route)
 }
 
 // socketStage reads the one stage. Changes are deployed automatically.
-func (r *reader) socketStage(_ string, n *yaml.Node, path string) {
+func (r *reader) socketStage(_ string, n node) {
 	if r.out.Socket.Stage != "" {
-		r.fail(n, path, "one process has one stage, and %q is there already", r.out.Socket.Stage)
+		n.fail("one process has one stage, and %q is there already", r.out.Socket.Stage)
 		return
 	}
-	r.object(n, path, handlers{
+	n.object(handlers{
 		"ApiId":                r.socketRef(),
-		"StageName":            r.into(&r.out.Socket.Stage),
-		"AutoDeploy":           r.oneOf("true"),
+		"StageName":            into(&r.out.Socket.Stage),
+		"AutoDeploy":           oneOf("true"),
 		"DefaultRouteSettings": acceptUnused("one machine is not throttled for its owner"),
 	})
-	r.require(n, path, "ApiId", "StageName", "AutoDeploy")
+	n.require("ApiId", "StageName", "AutoDeploy")
 }
 
 func (r *reader) socketRef() handler {
-	return func(n *yaml.Node, at string) { r.refTo(n, at, typeSocketAPI) }
+	return func(n node) { r.refTo(n, typeSocketAPI) }
 }
 
 // wholeSocket checks the WebSocket API together with its parts.
-func (r *reader) wholeSocket(root *yaml.Node) {
+func (r *reader) wholeSocket(root node) {
 	s := &r.out.Socket
 	if s.ID == "" {
 		return
 	}
-	path := "Resources." + s.ID
+	api := root.below("Resources." + s.ID)
 	if s.Stage == "" {
-		r.fail(root, path, "it has no stage")
+		api.fail("it has no stage")
 	}
 	for i, route := range s.Routes {
 		s.Routes[i].Function = r.integrations[route.integration]
 	}
 	for _, key := range socketRoutes {
 		if !r.hasSocketRoute(key) {
-			r.fail(root, path, "it has no route %s", key)
+			api.fail("it has no route %s", key)
 		}
 	}
 }

@@ -131,7 +131,7 @@ type Output struct {
 	Name  string
 	Value Value
 
-	condition *yaml.Node // scalar with the name of a condition; nil: there is always the output
+	condition Value // scalar with the name of a condition; without a node there is always the output
 }
 
 // Function returns the function with a logical id.
@@ -171,8 +171,7 @@ func Parse(path string, text []byte) (*Template, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
 	r := &reader{
-		file:    filepath.Base(path),
-		globals: map[string]*yaml.Node{}, integrations: map[string]string{},
+		integrations: map[string]string{},
 		out: &Template{
 			Path:       path,
 			files:      os.DirFS(filepath.Dir(path)),
@@ -182,14 +181,15 @@ func Parse(path string, text []byte) (*Template, error) {
 			policies:   map[string]Value{},
 		},
 	}
+	found := &problems{file: filepath.Base(path)}
 	if len(doc.Content) != 1 {
-		return nil, fmt.Errorf("%s: the file is empty", r.file)
+		return nil, fmt.Errorf("%s: the file is empty", found.file)
 	}
-	r.document(doc.Content[0])
-	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
-		errs := make([]error, len(r.problems))
-		for i, p := range r.problems {
+	r.document(node{Value{node: doc.Content[0]}, found})
+	if len(found.list) > 0 {
+		slices.SortStableFunc(found.list, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
+		errs := make([]error, len(found.list))
+		for i, p := range found.list {
 			errs[i] = p
 		}
 		return nil, errors.Join(errs...)

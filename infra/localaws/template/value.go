@@ -96,60 +96,62 @@ func parseSub(text string) ([]part, error) {
 
 // check walks everything below n: anything that CloudFormation would refuse or that is not
 // supported here is a problem.
-func (r *reader) check(n *yaml.Node, path string) {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		r.fail(n, path, "CloudFormation knows no anchors and aliases")
+func (r *reader) check(n node) {
+	if n.node.Kind == yaml.AliasNode || n.node.Anchor != "" {
+		n.fail("CloudFormation knows no anchors and aliases")
 		return
 	}
-	if intrinsic(n) {
-		r.checkIntrinsic(n, path)
+	if n.isIntrinsic() {
+		r.checkIntrinsic(n)
 		return
 	}
-	switch n.Kind {
+	switch n.node.Kind {
 	case yaml.MappingNode:
-		for key, value := range r.members(n, path) {
-			if key.Value == "Ref" || strings.HasPrefix(key.Value, "Fn::") {
-				r.fail(key, join(path, key.Value), "write the short form of the intrinsic function")
+		for key, value := range n.members() {
+			if key.name() == "Ref" || strings.HasPrefix(key.name(), "Fn::") {
+				key.fail("write the short form of the intrinsic function")
 				continue
 			}
-			r.check(value, join(path, key.Value))
+			r.check(value)
 		}
 	case yaml.SequenceNode:
-		for i, item := range n.Content {
-			r.check(item, fmt.Sprintf("%s[%d]", path, i))
-		}
+		r.checkArguments(n, 0)
 	}
 }
 
-func (r *reader) checkIntrinsic(n *yaml.Node, path string) {
-	switch n.Tag {
+func (r *reader) checkIntrinsic(n node) {
+	switch n.node.Tag {
 	case tagRef:
-		r.checkRef(n, path, n.Value)
+		r.checkRef(n, n.node.Value)
 	case tagGetAtt:
-		r.checkAttribute(n, path, n.Value)
+		r.checkAttribute(n, n.node.Value)
 	case tagSub:
-		r.checkSub(n, path)
+		r.checkSub(n)
 	case tagCondition:
-		r.checkCondition(n, path, n.Value)
+		r.checkCondition(n, n.node.Value)
 	case tagIf:
-		if r.arguments(n, path, 3, 3) {
-			r.checkCondition(n.Content[0], path, n.Content[0].Value)
-			r.check(n.Content[1], path+"[1]")
-			r.check(n.Content[2], path+"[2]")
+		if n.hasArguments(3, 3) {
+			r.checkCondition(n.at(n.node.Content[0], n.path), n.node.Content[0].Value)
+			r.checkArguments(n, 1)
 		}
 	case tagSplit:
-		if r.arguments(n, path, 2, 2) {
-			r.check(n.Content[1], path+"[1]")
+		if n.hasArguments(2, 2) {
+			r.checkArguments(n, 1)
 		}
 	case tagEquals, tagNot, tagAnd, tagOr:
-		least, most := arity(n.Tag)
-		if r.arguments(n, path, least, most) {
-			for i, item := range n.Content {
-				r.check(item, fmt.Sprintf("%s[%d]", path, i))
-			}
+		least, most := arity(n.node.Tag)
+		if n.hasArguments(least, most) {
+			r.checkArguments(n, 0)
 		}
 	default:
-		r.fail(n, path, "the intrinsic function %s is not understood", n.Tag)
+		n.fail("the intrinsic function %s is not understood", n.node.Tag)
+	}
+}
+
+// checkArguments checks the items of a sequence from one on.
+func (r *reader) checkArguments(n node, from int) {
+	for i, item := range n.node.Content[from:] {
+		r.check(n.at(item, fmt.Sprintf("%s[%d]", n.path, from+i)))
 	}
 }
 
@@ -164,52 +166,52 @@ func arity(tag string) (least, most int) {
 	return 2, 10
 }
 
-func (r *reader) arguments(n *yaml.Node, path string, least, most int) bool {
-	if n.Kind == yaml.SequenceNode && len(n.Content) >= least && len(n.Content) <= most {
+func (n node) hasArguments(least, most int) bool {
+	if n.node.Kind == yaml.SequenceNode && len(n.node.Content) >= least && len(n.node.Content) <= most {
 		return true
 	}
 	if least == most {
-		r.fail(n, path, "%s takes a list of %d", n.Tag, least)
+		n.fail("%s takes a list of %d", n.node.Tag, least)
 	} else {
-		r.fail(n, path, "%s takes a list of %d to %d", n.Tag, least, most)
+		n.fail("%s takes a list of %d to %d", n.node.Tag, least, most)
 	}
 	return false
 }
 
-func (r *reader) checkSub(n *yaml.Node, path string) {
-	if n.Kind != yaml.ScalarNode {
-		r.fail(n, path, "only !Sub with a text is understood")
+func (r *reader) checkSub(n node) {
+	if n.node.Kind != yaml.ScalarNode {
+		n.fail("only !Sub with a text is understood")
 		return
 	}
-	parts, err := parseSub(n.Value)
+	parts, err := parseSub(n.node.Value)
 	if err != nil {
-		r.fail(n, path, "%v", err)
+		n.fail("%v", err)
 		return
 	}
 	for _, p := range parts {
 		switch {
 		case p.ref == "":
 		case strings.Contains(p.ref, "."):
-			r.checkAttribute(n, path, p.ref)
+			r.checkAttribute(n, p.ref)
 		default:
-			r.checkRef(n, path, p.ref)
+			r.checkRef(n, p.ref)
 		}
 	}
 }
 
-func (r *reader) checkRef(n *yaml.Node, path, name string) {
+func (r *reader) checkRef(n node, name string) {
 	_, isPseudo := pseudo[name]
 	_, isResource := r.out.resources[name]
-	if n.Kind != yaml.ScalarNode || (!isPseudo && !isResource && !r.isParameter(name)) {
-		r.fail(n, path, "%q is neither a parameter nor a resource of this template", name)
+	if n.node.Kind != yaml.ScalarNode || (!isPseudo && !isResource && !r.isParameter(name)) {
+		n.fail("%q is neither a parameter nor a resource of this template", name)
 	}
 }
 
-func (r *reader) checkAttribute(n *yaml.Node, path, name string) {
+func (r *reader) checkAttribute(n node, name string) {
 	id, attribute, _ := strings.Cut(name, ".")
 	kind, ok := r.out.resources[id]
-	if n.Kind != yaml.ScalarNode || !ok {
-		r.fail(n, path, "%q is not a resource of this template", id)
+	if n.node.Kind != yaml.ScalarNode || !ok {
+		n.fail("%q is not a resource of this template", id)
 		return
 	}
 	for _, known := range attributes[kind] {
@@ -217,12 +219,12 @@ func (r *reader) checkAttribute(n *yaml.Node, path, name string) {
 			return
 		}
 	}
-	r.fail(n, path, "the attribute %q of %s is not understood", attribute, kind)
+	n.fail("the attribute %q of %s is not understood", attribute, kind)
 }
 
-func (r *reader) checkCondition(n *yaml.Node, path, name string) {
-	if _, ok := r.out.conditions[name]; n.Kind != yaml.ScalarNode || !ok {
-		r.fail(n, path, "%q is not a condition of this template", name)
+func (r *reader) checkCondition(n node, name string) {
+	if _, ok := r.out.conditions[name]; n.node.Kind != yaml.ScalarNode || !ok {
+		n.fail("%q is not a condition of this template", name)
 	}
 }
 
