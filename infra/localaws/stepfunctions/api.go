@@ -1,7 +1,6 @@
 package stepfunctions
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -47,11 +46,11 @@ var errNameTaken = errors.New("execution name is taken")
 
 // startExecution makes one durable write: the execution, its name, and its states up to the first
 // one that waits.
-func (e *Engine) startExecution(_ context.Context, in *startExecutionInput) (any, error) {
+func (e *Engine) startExecution(in *startExecutionInput) (any, error) {
 	if !e.isStarted() {
 		return nil, errStopping
 	}
-	m, err := e.machine(in.ARN)
+	m, err := e.machines.get(in.ARN)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +63,7 @@ func (e *Engine) startExecution(_ context.Context, in *startExecutionInput) (any
 	}
 	now := time.Now()
 	rec := &executionRecord{
-		Seq: e.nextSeq.Add(1), ARN: e.arn("execution", m.record.Name+":"+in.Name), Name: in.Name,
+		Seq: e.nextSeq.Add(1), ARN: e.account.arn("execution", m.record.Name+":"+in.Name), Name: in.Name,
 		Machine: m.record.Name, MachineARN: m.record.ARN, RoleARN: m.record.RoleARN,
 		Definition: m.record.Definition, Revision: m.record.Revision, Trace: in.Trace,
 		Input: input, Start: nanos(now), Status: statusRunning,
@@ -87,7 +86,7 @@ func (x *execution) begin(now time.Time) *transition {
 	t := newTransition(x, now)
 	body := append(inputDetail("input", []byte(x.record.Input)), member{"roleArn", x.record.RoleARN})
 	t.record("ExecutionStarted", 0, detail{"executionStartedEventDetails", body})
-	root := &thread{id: rootThread, scope: x.def.root, state: x.def.root.startAt, input: x.input}
+	root := &thread{x: x, id: rootThread, scope: x.def.root, state: x.def.root.startAt, input: x.input}
 	x.threads[root.id], x.lastThread = root, root.id
 	t.wake(root)
 	t.run()
@@ -106,7 +105,7 @@ func (x *execution) create(t *transition) (old *executionRecord, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = x.eng.store.Update(func(tx *disk.Tx) error {
+	err = x.eng.journal.store.Update(func(tx *disk.Tx) error {
 		old, err = nameOwner(tx, x.record.Machine, x.record.Name, t.now)
 		if err == nil && old != nil {
 			err = errNameTaken
@@ -119,7 +118,7 @@ func (x *execution) create(t *transition) (old *executionRecord, err error) {
 	if err != nil {
 		return old, err
 	}
-	x.eng.committed()
+	x.eng.journal.committed()
 	if t.end == nil {
 		x.eng.adopt(x)
 		x.start()
@@ -174,8 +173,8 @@ func (e *Engine) nameHolder(machine, name string) (rec *executionRecord, err err
 		rec, err = nameOwner(tx, machine, name, time.Now())
 		return err
 	}
-	if err = e.store.View(read); err == nil && rec != nil && rec.Stop == 0 { // it may have ended since
-		err = e.read(read)
+	if err = e.journal.store.View(read); err == nil && rec != nil && rec.Stop == 0 { // it may have ended since
+		err = e.journal.read(read)
 	}
 	return rec, err
 }
@@ -198,11 +197,11 @@ func startResult(rec *executionRecord) object {
 
 // record returns the execution with this ARN.
 func (e *Engine) record(arn string) (rec *executionRecord, err error) {
-	machine, name, err := e.executionName(arn)
+	machine, name, err := e.account.executionName(arn)
 	if err != nil {
 		return nil, err
 	}
-	err = e.read(func(tx *disk.Tx) error {
+	err = e.journal.read(func(tx *disk.Tx) error {
 		rec = nil
 		key := bucket(tx, bucketNames).Get(machineKey(machine, []byte(name)))
 		if key == nil {
@@ -220,7 +219,7 @@ func (e *Engine) record(arn string) (rec *executionRecord, err error) {
 // signal posts s and waits until its effect is durable. When the disk accepts no writes, signal
 // returns an error at once; posted signals take effect when the disk accepts writes again.
 func (e *Engine) signal(x *execution, s signal) error {
-	if err := e.store.Unwritable(); err != nil {
+	if err := e.journal.store.Unwritable(); err != nil {
 		return err
 	}
 	if !e.hold() {
@@ -252,7 +251,7 @@ func checkErrorText(err, cause string) error {
 	return nil
 }
 
-func (e *Engine) stopExecution(_ context.Context, in *stopExecutionInput) (any, error) {
+func (e *Engine) stopExecution(in *stopExecutionInput) (any, error) {
 	if err := checkErrorText(in.Error, in.Cause); err != nil {
 		return nil, err
 	}
@@ -279,7 +278,7 @@ type executionInput struct {
 	ARN string `json:"executionArn"`
 }
 
-func (e *Engine) describeExecution(_ context.Context, in *executionInput) (any, error) {
+func (e *Engine) describeExecution(in *executionInput) (any, error) {
 	rec, err := e.record(in.ARN)
 	if err != nil {
 		return nil, err
@@ -316,20 +315,20 @@ func summary(rec *executionRecord) object {
 	return out
 }
 
-func (e *Engine) describeForExecution(_ context.Context, in *executionInput) (any, error) {
+func (e *Engine) describeForExecution(in *executionInput) (any, error) {
 	rec, err := e.record(in.ARN)
 	if err != nil {
 		return nil, err
 	}
 	var text string
-	if err := e.read(func(tx *disk.Tx) error {
+	if err := e.journal.read(func(tx *disk.Tx) error {
 		text, err = definitionText(tx, rec.Definition)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	current := &machineRecord{Updated: rec.Start}
-	if m, err := e.machine(rec.MachineARN); err == nil {
+	if m, err := e.machines.get(rec.MachineARN); err == nil {
 		current = m.record
 	}
 	out := object{

@@ -59,7 +59,7 @@ func benchPlanRun(b *testing.B, concurrency int) {
 		b.Fatal(err)
 	}
 	var writes atomic.Int64
-	e.committed = func() { writes.Add(1) }
+	e.journal.committed = func() { writes.Add(1) }
 	w := &world{t: b, engine: e, sfn: client(e)}
 	machine := w.create("plan", benchMachine)
 	writes.Store(0)

@@ -1,7 +1,6 @@
 package stepfunctions
 
 import (
-	"context"
 	"errors"
 	"localaws/disk"
 )
@@ -11,7 +10,7 @@ type taskSuccessInput struct {
 	Output *string `json:"output"`
 }
 
-func (e *Engine) sendTaskSuccess(_ context.Context, in *taskSuccessInput) (any, error) {
+func (e *Engine) sendTaskSuccess(in *taskSuccessInput) (any, error) {
 	if in.Output == nil {
 		return nil, refuse("InvalidOutput", "Invalid Output: 'Invalid task output.'")
 	}
@@ -31,7 +30,7 @@ type taskFailureInput struct {
 	Cause string `json:"cause"`
 }
 
-func (e *Engine) sendTaskFailure(_ context.Context, in *taskFailureInput) (any, error) {
+func (e *Engine) sendTaskFailure(in *taskFailureInput) (any, error) {
 	if err := checkErrorText(in.Error, in.Cause); err != nil {
 		return nil, err
 	}
@@ -42,7 +41,7 @@ type taskHeartbeatInput struct {
 	Token string `json:"taskToken"`
 }
 
-func (e *Engine) sendTaskHeartbeat(_ context.Context, in *taskHeartbeatInput) (any, error) {
+func (e *Engine) sendTaskHeartbeat(in *taskHeartbeatInput) (any, error) {
 	return e.callback(in.Token, signal{kind: signalHeartbeat})
 }
 
@@ -93,7 +92,7 @@ func taskTimedOutError() error {
 // noTask returns the error for a token whose task no open execution has.
 func (e *Engine) noTask(seq uint64) error {
 	var rec *executionRecord
-	err := e.read(func(tx *disk.Tx) (err error) {
+	err := e.journal.read(func(tx *disk.Tx) (err error) {
 		rec, err = readRecord(tx, seq)
 		return err
 	})

@@ -1,8 +1,6 @@
 package stepfunctions
 
-import (
-	"time"
-)
+import "time"
 
 var zeroTime time.Time
 
@@ -10,8 +8,8 @@ var zeroTime time.Time
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // context builds the context object ($$) as the thread sees it.
-func (t *transition) context(th *thread) any {
-	x := t.x
+func (th *thread) context() any {
+	x := th.x
 	out := object{
 		{"Execution", object{
 			{"Id", x.record.ARN},

@@ -99,7 +99,7 @@ func killAndCheck(t *testing.T, async string) {
 	defer w.close()
 	recorded := map[string]bool{}
 	for _, name := range acknowledged {
-		arn := w.engine.arn("execution", "plan:"+name)
+		arn := w.engine.account.arn("execution", "plan:"+name)
 		for w.describe(arn).Status == "RUNNING" {
 			time.Sleep(time.Millisecond)
 		}

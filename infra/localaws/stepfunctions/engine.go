@@ -3,7 +3,6 @@ package stepfunctions
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"localaws/disk"
@@ -15,38 +14,33 @@ import (
 
 // Engine runs state machines and serves the Step Functions API.
 type Engine struct {
-	store   *disk.Store
 	invoke  Invoker
 	log     *slog.Logger
-	account string
-	region  string
+	account account
 
+	journal    *journal
+	machines   *registry
 	dispatcher *dispatcher
 	outbox     *outbox
+	operations map[string]operation
 	nextSeq    atomic.Uint64
-	committed  func() // for tests: runs after every journal write
-	async      bool   // journal writes that nobody is told of do not wait for the disk
 
 	ctx    context.Context // ends when the engine stops
 	cancel context.CancelFunc
 
-	admin sync.Mutex // serialises changes of machines
-
-	mu       sync.Mutex
-	halted   bool
-	started  bool
-	held     sync.WaitGroup
-	machines map[string]*machine
-	defs     map[string]*Definition
-	open     map[uint64]*execution
-	sweeper  *time.Timer
+	mu      sync.Mutex
+	halted  bool
+	started bool
+	held    sync.WaitGroup
+	open    map[uint64]*execution
+	sweeper *time.Timer
 }
 
 // An Option changes how an Engine works.
 type Option func(*Engine)
 
 // WithLogger sets the logger; the default is slog.Default().
-func WithLogger(log *slog.Logger) Option { return func(e *Engine) { e.log = log } }
+func WithLogger(log *slog.Logger) Option { return func(e *Engine) { e.log, e.journal.log = log, log } }
 
 // WithConcurrency bounds how many functions are called at once; default 64.
 func WithConcurrency(limit int) Option {
@@ -68,16 +62,17 @@ func WithStatusChange(fn func(context.Context, Event) error) Option {
 // It is only for functions, and a handler of status changes, that run in this process and that follow
 // one rule: every effect outside of the process, but one that may happen once more for nothing, comes
 // after a write of the function to the same store. Everything that the API tells is on disk before.
-func WithAsyncJournal() Option { return func(e *Engine) { e.async = true } }
+func WithAsyncJournal() Option { return func(e *Engine) { e.journal.async = true } }
 
 // Open prepares an engine over the store. Nothing runs before Start.
 func Open(store *disk.Store, invoke Invoker, opts ...Option) (*Engine, error) {
 	e := &Engine{
-		store: store, invoke: invoke, log: slog.Default(), account: "123456789012", region: "us-east-1",
-		committed: func() {},
-		machines:  map[string]*machine{}, defs: map[string]*Definition{}, open: map[uint64]*execution{},
+		invoke: invoke, log: slog.Default(), account: account{"123456789012", "us-east-1"}, open: map[uint64]*execution{},
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.journal = &journal{store: store, log: e.log, ctx: e.ctx, committed: func() {}}
+	e.machines = &registry{store: store, account: e.account, byName: map[string]*machine{}, defs: map[string]*Definition{}}
+	e.operations = e.allOperations()
 	e.dispatcher = &dispatcher{eng: e, limit: 64, queues: map[*execution][]*job{}}
 	e.outbox = &outbox{eng: e, active: map[string]bool{}}
 	for _, o := range opts {
@@ -100,13 +95,7 @@ func (e *Engine) restore(tx *disk.Tx) error {
 	if err := e.outbox.restore(tx); err != nil {
 		return err
 	}
-	return bucket(tx, bucketMachines).ForEach(func(_, v []byte) error {
-		m, err := e.restoreMachine(tx, v)
-		if err == nil {
-			e.machines[m.record.Name] = m
-		}
-		return err
-	})
+	return e.machines.restore(tx)
 }
 
 // Start resumes every open execution where the journal left it, and delivers
@@ -117,8 +106,8 @@ func (e *Engine) Start(ctx context.Context) error {
 		return errStopping
 	}
 	defer e.release()
-	e.admin.Lock()
-	defer e.admin.Unlock()
+	e.machines.admin.Lock()
+	defer e.machines.admin.Unlock()
 	if e.isStarted() {
 		return errors.New("stepfunctions: started twice")
 	}
@@ -142,7 +131,7 @@ func (e *Engine) Start(ctx context.Context) error {
 }
 
 func (e *Engine) loadOpen(ctx context.Context) (list []*execution, err error) {
-	err = e.store.View(func(tx *disk.Tx) error {
+	err = e.journal.store.View(func(tx *disk.Tx) error {
 		list = nil
 		return bucket(tx, bucketOpen).ForEach(func(k, _ []byte) error {
 			if err := ctx.Err(); err != nil {
@@ -257,88 +246,4 @@ func (e *Engine) openExecutions(machine string) []*execution {
 		}
 	}
 	return out
-}
-
-// write writes what nobody is told of before a later write.
-func (e *Engine) write(fn func(*disk.Tx) error) error {
-	if e.async {
-		return e.store.UpdateAsync(fn)
-	}
-	return e.store.Update(fn)
-}
-
-// read reads what an answer tells: all transitions so far. On a disk that takes no writes it reads those
-// that are there.
-func (e *Engine) read(fn func(*disk.Tx) error) error {
-	if err := e.settle(); err != nil && !errors.Is(err, disk.ErrUnwritable) {
-		return err
-	}
-	return e.store.View(fn)
-}
-
-// settle returns when all transitions so far are on disk.
-func (e *Engine) settle() error {
-	if !e.async {
-		return nil
-	}
-	return e.store.Flush()
-}
-
-// update writes with a write of the store. After a failure of the store it retries with growing delays,
-// until the engine stops or the store is closed. refused is called with every failure.
-func (e *Engine) update(write func(func(*disk.Tx) error) error, fn func(*disk.Tx) error, refused func(error)) error {
-	for delay := 10 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
-		err := write(fn)
-		if err == nil {
-			e.committed()
-			return nil
-		}
-		if errors.Is(err, disk.ErrClosed) || e.isStopping() {
-			return err
-		}
-		if !errors.Is(err, disk.ErrUnwritable) { // the store logs these itself
-			e.log.Error("stepfunctions: journal write failed, trying again", "error", err, "in", delay)
-		}
-		refused(err)
-		wait := time.NewTimer(delay)
-		select {
-		case <-wait.C:
-		case <-e.ctx.Done():
-			wait.Stop()
-			return err
-		}
-	}
-}
-
-// definition returns the compiled definition stored under a key.
-func (e *Engine) definition(tx *disk.Tx, key string) (*Definition, error) {
-	e.mu.Lock()
-	def := e.defs[key]
-	e.mu.Unlock()
-	if def != nil {
-		return def, nil
-	}
-	text, err := definitionText(tx, key)
-	if err != nil {
-		return nil, err
-	}
-	if def, err = Parse([]byte(text)); err != nil {
-		return nil, fmt.Errorf("definition %s: %w", key, err)
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.defs[key] = def
-	return def, nil
-}
-
-func definitionText(tx *disk.Tx, key string) (string, error) {
-	raw, err := hex.DecodeString(key)
-	if err != nil {
-		return "", fmt.Errorf("definition %s: %w", key, errCodec)
-	}
-	text := bucket(tx, bucketDefinitions).Get(raw)
-	if text == nil {
-		return "", fmt.Errorf("definition %s: %w", key, errCodec)
-	}
-	return string(text), nil
 }

@@ -116,9 +116,9 @@ func (x *execution) drain(ready []*thread) {
 		}
 		t.run()
 		ready = t.ready
-		write := x.eng.write
+		write := x.eng.journal.write
 		if slices.ContainsFunc(batch, func(s signal) bool { return s.reply != nil }) {
-			write = x.eng.store.Update // a caller is told
+			write = x.eng.journal.store.Update // a caller is told
 		}
 		e, err := x.commit(t, write, func(err error) {
 			for i := range batch { // callers do not wait for the disk, but their signals stay queued
@@ -156,10 +156,10 @@ func (x *execution) commit(t *transition, write func(func(*disk.Tx) error) error
 		return e, err
 	}
 	if moment.On {
-		moment.Here("states." + t.moment() + ".before")
-		defer moment.Here("states." + t.moment() + ".after")
+		moment.Here("states." + momentOf(t) + ".before")
+		defer moment.Here("states." + momentOf(t) + ".after")
 	}
-	return e, x.eng.update(write, e.write, refused)
+	return e, x.eng.journal.retry(write, e.write, refused)
 }
 
 // close ends the execution's life in memory.
@@ -221,7 +221,9 @@ func (t *transition) apply(s *signal) error {
 	}
 	switch s.kind {
 	case signalSuccess:
-		t.succeedTask(th, st, textDocument(s.result))
+		output := textDocument(s.result)
+		t.endTask(th, st, "Succeeded", inputDetail("output", output.Text()))
+		t.succeed(th, st, output)
 	case signalFailure:
 		t.failTask(th, st, s.fail)
 	case signalHeartbeat:
@@ -245,7 +247,7 @@ func (t *transition) passDeadline(th *thread, st *state) {
 	}
 	switch th.phase {
 	case phaseWait:
-		t.endWait(th, st)
+		t.execute(th, st)
 	case phaseRetry:
 		th.wake, th.phase = zeroTime, phaseReady
 		t.touch(th)

@@ -1,7 +1,6 @@
 package stepfunctions
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"localaws/disk"
@@ -22,7 +21,7 @@ type history struct {
 	NextToken string            `json:"nextToken,omitempty"`
 }
 
-func (e *Engine) executionHistory(_ context.Context, in *historyInput) (any, error) {
+func (e *Engine) executionHistory(in *historyInput) (any, error) {
 	rec, err := e.record(in.ARN)
 	if err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func (e *Engine) executionHistory(_ context.Context, in *historyInput) (any, err
 	}
 	var out *history
 	var more bool
-	err = e.read(func(tx *disk.Tx) error {
+	err = e.journal.read(func(tx *disk.Tx) error {
 		r := &historyReader{seq: rec.Seq, reverse: in.Reverse, limit: limit, last: last}
 		out, more, err = r.read(bucket(tx, bucketJournal).Cursor())
 		last = r.last

@@ -1,10 +1,14 @@
 package stepfunctions
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"localaws/disk"
+	"log/slog"
+	"time"
 )
 
 // Buckets inside the engine's top-level bucket. Executions are numbered in the
@@ -230,13 +234,73 @@ func readRecord(tx *disk.Tx, seq uint64) (*executionRecord, error) {
 	return rec, nil
 }
 
+// A journal writes and reads the store of an engine.
+type journal struct {
+	store     *disk.Store
+	log       *slog.Logger
+	ctx       context.Context // ends when the engine stops
+	committed func()          // for tests: runs after every journal write
+	async     bool            // writes that nobody is told of do not wait for the disk
+}
+
+// write makes a write that nobody is told of before a later write.
+func (j *journal) write(fn func(*disk.Tx) error) error {
+	if j.async {
+		return j.store.UpdateAsync(fn)
+	}
+	return j.store.Update(fn)
+}
+
+// read reads what an answer tells: all transitions so far. On a disk that takes no writes it reads those
+// that are there.
+func (j *journal) read(fn func(*disk.Tx) error) error {
+	if err := j.settle(); err != nil && !errors.Is(err, disk.ErrUnwritable) {
+		return err
+	}
+	return j.store.View(fn)
+}
+
+// settle returns when all transitions so far are on disk.
+func (j *journal) settle() error {
+	if !j.async {
+		return nil
+	}
+	return j.store.Flush()
+}
+
+// retry writes with a write of the store. After a failure of the store it retries with growing delays,
+// until the engine stops or the store is closed. refused is called with every failure.
+func (j *journal) retry(write func(func(*disk.Tx) error) error, fn func(*disk.Tx) error, refused func(error)) error {
+	for delay := 10 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
+		err := write(fn)
+		if err == nil {
+			j.committed()
+			return nil
+		}
+		if errors.Is(err, disk.ErrClosed) || j.ctx.Err() != nil {
+			return err
+		}
+		if !errors.Is(err, disk.ErrUnwritable) { // the store logs these itself
+			j.log.Error("stepfunctions: journal write failed, trying again", "error", err, "in", delay)
+		}
+		refused(err)
+		wait := time.NewTimer(delay)
+		select {
+		case <-wait.C:
+		case <-j.ctx.Done():
+			wait.Stop()
+			return err
+		}
+	}
+}
+
 // load reads an open execution from the journal.
 func (e *Engine) load(tx *disk.Tx, seq uint64) (*execution, error) {
 	rec, err := readRecord(tx, seq)
 	if err != nil || rec == nil {
 		return nil, fmt.Errorf("execution %d: %w", seq, damageError(err))
 	}
-	def, err := e.definition(tx, rec.Definition)
+	def, err := e.machines.definition(tx, rec.Definition)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +317,7 @@ func (e *Engine) load(tx *disk.Tx, seq uint64) (*execution, error) {
 		if err != nil {
 			return nil, fmt.Errorf("execution %d: %w", seq, err)
 		}
-		x.threads[th.id] = th
+		th.x, x.threads[th.id] = x, th
 		x.lastThread = max(x.lastThread, th.id)
 	}
 	return x, x.link()

@@ -2,7 +2,6 @@ package stepfunctions
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"localaws/disk"
 	"slices"
@@ -21,14 +20,14 @@ type listExecutionsInput struct {
 var executionStatuses = []string{"SUCCEEDED", "TIMED_OUT", "PENDING_REDRIVE", "ABORTED", "FAILED", "RUNNING"}
 
 // listExecutions lists the newest first.
-func (e *Engine) listExecutions(_ context.Context, in *listExecutionsInput) (any, error) {
+func (e *Engine) listExecutions(in *listExecutionsInput) (any, error) {
 	switch {
 	case in.MapRun != "" || in.Redrive != "":
 		return nil, refuse("ValidationException", "Map runs and redrives are not supported by this deployment")
 	case in.Status != "" && !slices.Contains(executionStatuses, in.Status):
 		return nil, invalid(in.Status, "statusFilter", "Member must satisfy enum value set: ["+strings.Join(executionStatuses, ", ")+"]")
 	}
-	m, err := e.machine(in.ARN)
+	m, err := e.machines.get(in.ARN)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +44,7 @@ func (e *Engine) listExecutions(_ context.Context, in *listExecutionsInput) (any
 	}
 	var list []any
 	var more bool
-	err = e.read(func(tx *disk.Tx) error {
+	err = e.journal.read(func(tx *disk.Tx) error {
 		list, more, err = listBefore(tx, m.record.Name, in.Status, &before, limit)
 		return err
 	})

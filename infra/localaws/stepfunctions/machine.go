@@ -2,7 +2,6 @@ package stepfunctions
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,6 +20,17 @@ type machine struct {
 	record *machineRecord
 	text   string
 	def    *Definition
+}
+
+// registry holds the state machines and their compiled definitions.
+type registry struct {
+	store   *disk.Store
+	account account
+	admin   sync.Mutex // serialises changes of machines
+
+	mu     sync.Mutex
+	byName map[string]*machine
+	defs   map[string]*Definition // by their keys in bucketDefinitions
 }
 
 // machineRecord is the stored form of a machine. Dates are nanoseconds since 1970.
@@ -36,14 +47,25 @@ type machineRecord struct {
 	Tags       []tag           `json:"tags,omitempty"`
 }
 
-func (e *Engine) restoreMachine(tx *disk.Tx, b []byte) (*machine, error) {
+// restore reads the machines.
+func (l *registry) restore(tx *disk.Tx) error {
+	return bucket(tx, bucketMachines).ForEach(func(_, v []byte) error {
+		m, err := l.decode(tx, v)
+		if err == nil {
+			l.byName[m.record.Name] = m
+		}
+		return err
+	})
+}
+
+func (l *registry) decode(tx *disk.Tx, b []byte) (*machine, error) {
 	m := &machine{record: &machineRecord{}}
 	err := json.Unmarshal(b, m.record)
 	if err == nil {
 		m.text, err = definitionText(tx, m.record.Definition)
 	}
 	if err == nil {
-		m.def, err = e.definition(tx, m.record.Definition)
+		m.def, err = l.definition(tx, m.record.Definition)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("state machine %s: %w", m.record.Name, err)
@@ -51,23 +73,23 @@ func (e *Engine) restoreMachine(tx *disk.Tx, b []byte) (*machine, error) {
 	return m, nil
 }
 
-// machine returns the machine with this ARN.
-func (e *Engine) machine(arn string) (*machine, error) {
-	name, err := e.machineName(arn)
+// get returns the machine with this ARN.
+func (l *registry) get(arn string) (*machine, error) {
+	name, err := l.account.machineName(arn)
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	m := e.machines[name]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.byName[name]
 	if m == nil {
 		return nil, noMachine(arn)
 	}
 	return m, nil
 }
 
-// saveMachine saves the machine and makes it current; the caller holds admin.
-func (e *Engine) saveMachine(m *machine) error {
+// save saves the machine and makes it current; the caller holds admin.
+func (l *registry) save(m *machine) error {
 	b, err := json.Marshal(m.record)
 	if err != nil {
 		return err
@@ -76,7 +98,7 @@ func (e *Engine) saveMachine(m *machine) error {
 	if err != nil {
 		return err
 	}
-	err = e.store.Update(func(tx *disk.Tx) error {
+	err = l.store.Update(func(tx *disk.Tx) error {
 		if err := bucket(tx, bucketDefinitions).Put(key, []byte(m.text)); err != nil {
 			return err
 		}
@@ -85,10 +107,10 @@ func (e *Engine) saveMachine(m *machine) error {
 	if err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.machines[m.record.Name] = m
-	e.defs[m.record.Definition] = m.def
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.byName[m.record.Name] = m
+	l.defs[m.record.Definition] = m.def
 	return nil
 }
 
@@ -138,7 +160,7 @@ func (in *createStateMachineInput) check() error {
 	return nil
 }
 
-func (e *Engine) createStateMachine(_ context.Context, in *createStateMachineInput) (any, error) {
+func (l *registry) create(in *createStateMachineInput) (any, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -150,20 +172,20 @@ func (e *Engine) createStateMachine(_ context.Context, in *createStateMachineInp
 	if err != nil {
 		return nil, err
 	}
-	e.admin.Lock()
-	defer e.admin.Unlock()
-	arn := e.arn("stateMachine", in.Name)
+	l.admin.Lock()
+	defer l.admin.Unlock()
+	arn := l.account.arn("stateMachine", in.Name)
 	now := nanos(time.Now())
 	m := &machine{def: def, text: in.Definition, record: &machineRecord{
 		Name: in.Name, ARN: arn, RoleARN: in.RoleARN, Definition: key, Created: now, Updated: now,
 		Logging: in.Logging, Tracing: in.Tracing, Tags: tags,
 	}}
-	if old, err := e.machine(arn); err == nil {
+	if old, err := l.get(arn); err == nil {
 		if !sameMachine(old.record, m.record) {
 			return nil, refuse("StateMachineAlreadyExists", "State Machine Already Exists: '%s'", arn)
 		}
 		m = old
-	} else if err := e.saveMachine(m); err != nil {
+	} else if err := l.save(m); err != nil {
 		return nil, err
 	}
 	return object{{"creationDate", epoch(fromNanos(m.record.Created))}, {"stateMachineArn", arn}}, nil
@@ -184,10 +206,10 @@ type updateStateMachineInput struct {
 	Publish    bool            `json:"publish"`
 }
 
-func (e *Engine) updateStateMachine(_ context.Context, in *updateStateMachineInput) (any, error) {
-	e.admin.Lock()
-	defer e.admin.Unlock()
-	old, err := e.machine(in.ARN)
+func (l *registry) update(in *updateStateMachineInput) (any, error) {
+	l.admin.Lock()
+	defer l.admin.Unlock()
+	old, err := l.get(in.ARN)
 	switch {
 	case err != nil:
 		return nil, err
@@ -220,7 +242,7 @@ func (e *Engine) updateStateMachine(_ context.Context, in *updateStateMachineInp
 		rec.Revision = newUUID()
 	}
 	rec.Updated = nanos(time.Now())
-	if err := e.saveMachine(m); err != nil {
+	if err := l.save(m); err != nil {
 		return nil, err
 	}
 	return object{{"revisionId", rec.Revision}, {"updateDate", epoch(fromNanos(rec.Updated))}}, nil
@@ -233,8 +255,8 @@ type stateMachineInput struct {
 	ARN string `json:"stateMachineArn"`
 }
 
-func (e *Engine) describeStateMachine(_ context.Context, in *stateMachineInput) (any, error) {
-	m, err := e.machine(in.ARN)
+func (l *registry) describe(in *stateMachineInput) (any, error) {
+	m, err := l.get(in.ARN)
 	if err != nil {
 		return nil, err
 	}
@@ -272,14 +294,14 @@ func (r *machineRecord) settings() object {
 	}
 }
 
-func (e *Engine) listStateMachines(_ context.Context, in *pageInput) (any, error) {
+func (l *registry) list(in *pageInput) (any, error) {
 	limit, after, err := in.page("machines", 1024)
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	all := maps.Clone(e.machines)
-	e.mu.Unlock()
+	l.mu.Lock()
+	all := maps.Clone(l.byName)
+	l.mu.Unlock()
 	list := []any{}
 	out := object{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -304,10 +326,10 @@ func (e *Engine) listStateMachines(_ context.Context, in *pageInput) (any, error
 
 // deleteStateMachine deletes the machine and stops its executions. Deleting a machine that does not
 // exist succeeds, as on AWS.
-func (e *Engine) deleteStateMachine(_ context.Context, in *stateMachineInput) (any, error) {
-	e.admin.Lock()
-	defer e.admin.Unlock()
-	m, err := e.machine(in.ARN)
+func (e *Engine) deleteStateMachine(in *stateMachineInput) (any, error) {
+	e.machines.admin.Lock()
+	defer e.machines.admin.Unlock()
+	m, err := e.machines.get(in.ARN)
 	if err != nil {
 		var known *apiError
 		if errors.As(err, &known) && known.code == "StateMachineDoesNotExist" {
@@ -315,21 +337,27 @@ func (e *Engine) deleteStateMachine(_ context.Context, in *stateMachineInput) (a
 		}
 		return nil, err
 	}
-	err = e.store.Update(func(tx *disk.Tx) error {
-		return bucket(tx, bucketMachines).Delete([]byte(m.record.Name))
-	})
-	if err != nil {
+	if err := e.machines.remove(m.record.Name); err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	delete(e.machines, m.record.Name)
-	e.mu.Unlock()
 	for _, x := range e.openExecutions(m.record.Name) {
 		if err := e.signal(x, signal{kind: signalStop, fail: &failure{}}); err != nil && !errors.Is(err, errOver) {
 			return nil, err
 		}
 	}
 	return object{}, nil
+}
+
+// remove deletes a machine; the caller holds admin.
+func (l *registry) remove(name string) error {
+	err := l.store.Update(func(tx *disk.Tx) error { return bucket(tx, bucketMachines).Delete([]byte(name)) })
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byName, name)
+	return nil
 }
 
 type validateInput struct {
@@ -339,7 +367,7 @@ type validateInput struct {
 	MaxResults int    `json:"maxResults"`
 }
 
-func (e *Engine) validateDefinition(_ context.Context, in *validateInput) (any, error) {
+func validateDefinition(in *validateInput) (any, error) {
 	limit := in.MaxResults
 	switch {
 	case limit < 0 || limit > 100:
@@ -369,4 +397,37 @@ func (e *Engine) validateDefinition(_ context.Context, in *validateInput) (any, 
 		}
 	}
 	return object{{"result", result}, {"diagnostics", diagnostics}, {"truncated", truncated}}, nil
+}
+
+// definition returns the compiled definition stored under a key.
+func (l *registry) definition(tx *disk.Tx, key string) (*Definition, error) {
+	l.mu.Lock()
+	def := l.defs[key]
+	l.mu.Unlock()
+	if def != nil {
+		return def, nil
+	}
+	text, err := definitionText(tx, key)
+	if err != nil {
+		return nil, err
+	}
+	if def, err = Parse([]byte(text)); err != nil {
+		return nil, fmt.Errorf("definition %s: %w", key, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.defs[key] = def
+	return def, nil
+}
+
+func definitionText(tx *disk.Tx, key string) (string, error) {
+	raw, err := hex.DecodeString(key)
+	if err != nil {
+		return "", fmt.Errorf("definition %s: %w", key, errCodec)
+	}
+	text := bucket(tx, bucketDefinitions).Get(raw)
+	if text == nil {
+		return "", fmt.Errorf("definition %s: %w", key, errCodec)
+	}
+	return string(text), nil
 }

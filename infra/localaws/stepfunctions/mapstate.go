@@ -2,12 +2,12 @@ package stepfunctions
 
 // startMap selects the items and starts as many as may run at once.
 func (t *transition) startMap(th *thread, st *state, input *document) {
-	items, f := t.items(th, st, input)
+	items, f := th.items(st, input)
 	if f == nil {
-		th.limit, f = t.concurrency(th, st, input)
+		th.limit, f = th.concurrency(st, input)
 	}
 	if f != nil {
-		t.handleFailure(th, st, t.withLocation(th, f))
+		t.handleFailure(th, st, th.withLocation(f))
 		return
 	}
 	t.step(th, "MapStateStarted", detail{"mapStateStartedEventDetails", object{{"length", number(len(items))}}})
@@ -21,11 +21,11 @@ func (t *transition) startMap(th *thread, st *state, input *document) {
 }
 
 // items returns the value that ItemsPath selects; it must be an array.
-func (t *transition) items(th *thread, st *state, input *document) ([]any, *failure) {
+func (th *thread) items(st *state, input *document) ([]any, *failure) {
 	p := st.mapping.itemsPath
 	from := input.Value()
 	if p.context {
-		from = t.context(th)
+		from = th.context()
 	}
 	v, err := p.selectFrom(from)
 	if err != nil {
@@ -38,8 +38,8 @@ func (t *transition) items(th *thread, st *state, input *document) ([]any, *fail
 	return list, nil
 }
 
-func (t *transition) concurrency(th *thread, st *state, input *document) (int, *failure) {
-	limit, f := t.secondsOf(th, "MaxConcurrencyPath", seconds{
+func (th *thread) concurrency(st *state, input *document) (int, *failure) {
+	limit, f := th.secondsOf("MaxConcurrencyPath", seconds{
 		value: st.mapping.maxConcurrency, path: st.mapping.concurrencyPath,
 	}, input, 0)
 	if limit == 0 || limit > maxInlineConcurrency {
@@ -53,16 +53,16 @@ func (t *transition) nextItems(th *thread, st *state, prev uint64) {
 	if th.begun == th.count || th.begun-th.done >= th.limit {
 		return
 	}
-	input, f := t.effectiveInput(th, st)
+	input, f := th.effectiveInput(st)
 	var list []any
 	if f == nil {
-		list, f = t.items(th, st, input)
+		list, f = th.items(st, input)
 	}
 	for f == nil && t.end == nil && th.begun < th.count && th.begun-th.done < th.limit {
 		index := th.begun
 		th.begun++
 		var doc *document
-		if doc, f = t.itemInput(th, st, input, index, list[index]); f == nil {
+		if doc, f = th.itemInput(st, input, index, list[index]); f == nil {
 			child := t.spawn(th, st.mapping.processor, index, doc, encodeValue(list[index]))
 			child.prev = t.record("MapIterationStarted", prev, iterationDetail("mapIterationStartedEventDetails", st.name, index))
 		}
@@ -73,14 +73,14 @@ func (t *transition) nextItems(th *thread, st *state, prev uint64) {
 }
 
 // itemInput returns the item, or the value that ItemSelector computes for it.
-func (t *transition) itemInput(th *thread, st *state, input *document, index int, item any) (*document, *failure) {
+func (th *thread) itemInput(st *state, input *document, index int, item any) (*document, *failure) {
 	if st.mapping.itemSelector == nil {
 		return valueDocument(item), nil
 	}
-	ctx := t.context(th).(object).with("Map", mapContext(index, item))
+	ctx := th.context().(object).with("Map", mapContext(index, item))
 	v, err := st.mapping.itemSelector.fill(input.Value(), ctx)
 	if err != nil {
-		return nil, t.withLocation(th, templateFailure(err, input))
+		return nil, th.withLocation(templateFailure(err, input))
 	}
 	return valueDocument(v), nil
 }
@@ -98,7 +98,7 @@ func (t *transition) failItem(th *thread, st *state, f *failure) {
 		}
 	}
 	for _, child := range th.children {
-		t.dropTree(child)
+		t.drop(child)
 	}
 	th.children = nil
 	t.handleFailure(th, st, f)

@@ -81,7 +81,7 @@ func (m *model) start(rt *rapid.T) {
 
 func (m *model) stop(rt *rapid.T) {
 	name := modelNames.Draw(rt, "name")
-	arn := m.w.engine.arn("execution", "m:"+name)
+	arn := m.w.engine.account.arn("execution", "m:"+name)
 	_, err := m.w.sfn.StopExecution(ctx, &sfn.StopExecutionInput{ExecutionArn: &arn})
 	r := m.runs[name]
 	if r == nil {

@@ -2,9 +2,9 @@ package stepfunctions
 
 import "bytes"
 
-// moment names a transition for the crash tests: the state of the newest thread that moved, and the
+// momentOf names a transition for the crash tests: the state of the newest thread that moved, and the
 // last event; "Execution" after its end.
-func (t *transition) moment() string {
+func momentOf(t *transition) string {
 	state := "Execution"
 	if list := byID(t.dirty); len(list) > 0 && t.end == nil {
 		state = list[len(list)-1].state

@@ -24,8 +24,14 @@ func checkName(name string) error {
 	return nil
 }
 
-func (e *Engine) arn(kind, name string) string {
-	return "arn:aws:states:" + e.region + ":" + e.account + ":" + kind + ":" + name
+// account is the account and the region of all ARNs.
+type account struct {
+	id     string
+	region string
+}
+
+func (a account) arn(kind, name string) string {
+	return "arn:aws:states:" + a.region + ":" + a.id + ":" + kind + ":" + name
 }
 
 // splitARN returns the text after arn:…:KIND: of a Step Functions ARN.
@@ -45,12 +51,12 @@ func splitARN(arn, kind string) (string, error) {
 
 // machineName returns the name in a state machine's ARN. It accepts any account; a machine of
 // another account does not exist here.
-func (e *Engine) machineName(arn string) (string, error) {
+func (a account) machineName(arn string) (string, error) {
 	name, err := splitARN(arn, "stateMachine")
 	if err != nil {
 		return "", err
 	}
-	if arn != e.arn("stateMachine", name) {
+	if arn != a.arn("stateMachine", name) {
 		return "", noMachine(arn)
 	}
 	return name, nil
@@ -61,13 +67,13 @@ func noMachine(arn string) error {
 }
 
 // executionName returns the machine and the name in an execution's ARN.
-func (e *Engine) executionName(arn string) (machine, name string, err error) {
+func (a account) executionName(arn string) (machine, name string, err error) {
 	rest, err := splitARN(arn, "execution")
 	if err != nil {
 		return "", "", err
 	}
 	machine, name, ok := strings.Cut(rest, ":")
-	if !ok || arn != e.arn("execution", rest) {
+	if !ok || arn != a.arn("execution", rest) {
 		return "", "", noExecution(arn)
 	}
 	return machine, name, nil

@@ -102,7 +102,7 @@ func (o *outbox) changes(rec *executionRecord) []statusChange {
 	}
 	return []statusChange{{number: o.last.Add(1), event: Event{
 		Version: "0", ID: newUUID(), DetailType: "Step Functions Execution Status Change", Source: "aws.states",
-		Account: o.eng.account, Time: fromNanos(at).UTC().Format(time.RFC3339), Region: o.eng.region,
+		Account: o.eng.account.id, Time: fromNanos(at).UTC().Format(time.RFC3339), Region: o.eng.account.region,
 		Resources: []string{rec.ARN}, Detail: d,
 	}}}
 }
@@ -224,7 +224,7 @@ func (o *outbox) erase() error {
 	if len(done) == 0 {
 		return nil
 	}
-	err := o.eng.write(func(tx *disk.Tx) error {
+	err := o.eng.journal.write(func(tx *disk.Tx) error {
 		for _, n := range done {
 			if err := bucket(tx, bucketOutbox).Delete(seqKey(n)); err != nil {
 				return err

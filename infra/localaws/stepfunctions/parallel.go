@@ -2,7 +2,7 @@ package stepfunctions
 
 // parallel starts every branch with the state's parameters.
 func (t *transition) parallel(th *thread, st *state, input *document) {
-	input, f := t.applyTemplate(th, st.parameters, input)
+	input, f := th.applyTemplate(st.parameters, input)
 	if f != nil {
 		t.handleFailure(th, st, f)
 		return
@@ -78,7 +78,7 @@ func (t *transition) failChild(child *thread, f *failure) {
 		return
 	}
 	for _, other := range th.children {
-		t.dropTree(other)
+		t.drop(other)
 	}
 	th.prev, th.children = child.prev, nil
 	t.touch(th)
@@ -101,12 +101,4 @@ func (t *transition) abort(th *thread, prev uint64) {
 	case typeTask, typeWait, typeMap, typeParallel:
 		t.record(string(kind)+"StateAborted", prev, detail{})
 	}
-}
-
-// dropTree removes a thread and all below it.
-func (t *transition) dropTree(th *thread) {
-	for _, child := range th.children {
-		t.dropTree(child)
-	}
-	t.drop(th)
 }

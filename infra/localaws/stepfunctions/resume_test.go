@@ -83,7 +83,7 @@ func snapshots(t *testing.T, c *machines.Case) []snapshot {
 		w := newWorld(t, "", scriptedFunctions(c.Functions)).start()
 		defer w.close()
 		machine := w.create("machine", c.DefinitionText(""))
-		w.engine.committed = func() {
+		w.engine.journal.committed = func() {
 			snap := snapshot{filepath.Join(dir, fmt.Sprintf("%d.db", len(list))), time.Now(), w.fns.Calls()}
 			if err := w.store.Backup(snap.path); err != nil {
 				t.Error(err)
@@ -100,7 +100,7 @@ func resume(t *testing.T, c *machines.Case, i int, snap snapshot) {
 	time.Sleep(time.Until(snap.at))
 	w := newWorld(t, snap.path, scriptedFunctions(c.Functions))
 	defer w.close()
-	arn := w.engine.arn("execution", "machine:run")
+	arn := w.engine.account.arn("execution", "machine:run")
 	before := countCalls(w.history(arn))
 	w.fns.GoOn(before.ended) // functions continue in their scripts
 	script := map[string]int{}

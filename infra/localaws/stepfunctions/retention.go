@@ -34,7 +34,7 @@ func (e *Engine) sweep() {
 func (e *Engine) deleteOld() bool {
 	before := nanos(time.Now().Add(-nameRetention))
 	var old []*executionRecord
-	err := e.store.View(func(tx *disk.Tx) error {
+	err := e.journal.store.View(func(tx *disk.Tx) error {
 		old = nil
 		c := bucket(tx, bucketExecutions).Cursor()
 		for k, _ := c.First(); k != nil && len(old) < sweepBatch; k, _ = c.Next() {
@@ -51,7 +51,7 @@ func (e *Engine) deleteOld() bool {
 		return nil
 	})
 	if err == nil && len(old) > 0 {
-		err = e.store.Update(func(tx *disk.Tx) error {
+		err = e.journal.store.Update(func(tx *disk.Tx) error {
 			var errs []error
 			for _, rec := range old {
 				errs = append(errs, erase(tx, rec))

@@ -39,42 +39,44 @@ func requiredError(field string) *apiError {
 }
 
 // An operation answers one API call.
-type operation func(e *Engine, ctx context.Context, body []byte) (any, error)
+type operation func(body []byte) (any, error)
 
 // op returns an operation that decodes the request and calls call.
-func op[In any](call func(*Engine, context.Context, *In) (any, error)) operation {
-	return func(e *Engine, ctx context.Context, body []byte) (any, error) {
+func op[In any](call func(*In) (any, error)) operation {
+	return func(body []byte) (any, error) {
 		in := new(In)
 		if err := json.Unmarshal(body, in); err != nil {
 			return nil, refuse("SerializationException", "%s", err)
 		}
-		return call(e, ctx, in)
+		return call(in)
 	}
 }
 
-var operations = map[string]operation{
-	"CreateStateMachine":               op((*Engine).createStateMachine),
-	"UpdateStateMachine":               op((*Engine).updateStateMachine),
-	"DescribeStateMachine":             op((*Engine).describeStateMachine),
-	"DescribeStateMachineForExecution": op((*Engine).describeForExecution),
-	"ListStateMachines":                op((*Engine).listStateMachines),
-	"DeleteStateMachine":               op((*Engine).deleteStateMachine),
-	"ValidateStateMachineDefinition":   op((*Engine).validateDefinition),
-	"StartExecution":                   op((*Engine).startExecution),
-	"StopExecution":                    op((*Engine).stopExecution),
-	"DescribeExecution":                op((*Engine).describeExecution),
-	"ListExecutions":                   op((*Engine).listExecutions),
-	"GetExecutionHistory":              op((*Engine).executionHistory),
-	"ListTagsForResource":              op((*Engine).listTags),
-	"TagResource":                      op((*Engine).tagResource),
-	"UntagResource":                    op((*Engine).untagResource),
-	"ListStateMachineVersions":         op((*Engine).listVersions),
-	"ListStateMachineAliases":          op((*Engine).listAliases),
-	"StartSyncExecution":               op((*Engine).startSync),
-	"RedriveExecution":                 op((*Engine).redrive),
-	"SendTaskSuccess":                  op((*Engine).sendTaskSuccess),
-	"SendTaskFailure":                  op((*Engine).sendTaskFailure),
-	"SendTaskHeartbeat":                op((*Engine).sendTaskHeartbeat),
+func (e *Engine) allOperations() map[string]operation {
+	return map[string]operation{
+		"CreateStateMachine":               op(e.machines.create),
+		"UpdateStateMachine":               op(e.machines.update),
+		"DescribeStateMachine":             op(e.machines.describe),
+		"DescribeStateMachineForExecution": op(e.describeForExecution),
+		"ListStateMachines":                op(e.machines.list),
+		"DeleteStateMachine":               op(e.deleteStateMachine),
+		"ValidateStateMachineDefinition":   op(validateDefinition),
+		"StartExecution":                   op(e.startExecution),
+		"StopExecution":                    op(e.stopExecution),
+		"DescribeExecution":                op(e.describeExecution),
+		"ListExecutions":                   op(e.listExecutions),
+		"GetExecutionHistory":              op(e.executionHistory),
+		"ListTagsForResource":              op(e.machines.listTags),
+		"TagResource":                      op(e.machines.tagResource),
+		"UntagResource":                    op(e.machines.untagResource),
+		"ListStateMachineVersions":         op(e.machines.listVersions),
+		"ListStateMachineAliases":          op(e.machines.listAliases),
+		"StartSyncExecution":               op(e.machines.startSync),
+		"RedriveExecution":                 op(e.redrive),
+		"SendTaskSuccess":                  op(e.sendTaskSuccess),
+		"SendTaskFailure":                  op(e.sendTaskFailure),
+		"SendTaskHeartbeat":                op(e.sendTaskHeartbeat),
+	}
 }
 
 // ServeHTTP serves the AWS JSON 1.0 protocol of Step Functions on any path.
@@ -100,7 +102,7 @@ func (e *Engine) serve(r *http.Request) (any, error) {
 		return nil, refuse("UnknownOperationException", "Only POST is supported")
 	}
 	name, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "AWSStepFunctions.")
-	run := operations[name]
+	run := e.operations[name]
 	if !ok || run == nil {
 		return nil, refuse("UnknownOperationException", "The operation '%s' is not supported by this deployment", name)
 	}
@@ -118,11 +120,11 @@ func (e *Engine) serve(r *http.Request) (any, error) {
 		return nil, errStopping
 	}
 	defer e.release()
-	out, err := run(e, r.Context(), body)
+	out, err := run(body)
 	if err == nil {
 		return out, nil
 	}
-	if unsettled := e.settle(); unsettled != nil { // err may tell of a transition, such as the end of a task
+	if unsettled := e.journal.settle(); unsettled != nil { // err may tell of a transition, such as the end of a task
 		return nil, unsettled
 	}
 	return nil, err

@@ -1,8 +1,6 @@
 package stepfunctions
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // enter enters the thread's state and runs it until it waits.
 func (t *transition) enter(th *thread) {
@@ -17,7 +15,7 @@ func (t *transition) enter(th *thread) {
 
 // execute runs the state that the thread has entered, or tries it again.
 func (t *transition) execute(th *thread, st *state) {
-	input, f := t.effectiveInput(th, st)
+	input, f := th.effectiveInput(st)
 	if f != nil {
 		t.handleFailure(th, st, f)
 		return
@@ -30,11 +28,11 @@ func (t *transition) execute(th *thread, st *state) {
 	case typeChoice:
 		t.choose(th, st, input)
 	case typeWait:
-		t.startWait(th, st, input)
+		t.wait(th, st, input)
 	case typeSucceed:
 		t.leave(th, st, input)
 	case typeFail:
-		t.failState(th, st, input)
+		t.failThread(th, th.stated(st, input))
 	case typeParallel:
 		t.parallel(th, st, input)
 	case typeMap:
@@ -43,12 +41,12 @@ func (t *transition) execute(th *thread, st *state) {
 }
 
 // effectiveInput applies InputPath.
-func (t *transition) effectiveInput(th *thread, st *state) (*document, *failure) {
-	return t.applySelection(th, st.input, th.input)
+func (th *thread) effectiveInput(st *state) (*document, *failure) {
+	return th.applySelection(st.input, th.input)
 }
 
 // applySelection applies InputPath or OutputPath to a document.
-func (t *transition) applySelection(th *thread, sel selection, doc *document) (*document, *failure) {
+func (th *thread) applySelection(sel selection, doc *document) (*document, *failure) {
 	switch {
 	case sel.null:
 		return textDocument([]byte("{}")), nil
@@ -57,17 +55,17 @@ func (t *transition) applySelection(th *thread, sel selection, doc *document) (*
 	}
 	from := doc.Value
 	if sel.path.context {
-		from = func() any { return t.context(th) }
+		from = func() any { return th.context() }
 	}
 	v, err := sel.path.selectFrom(from())
 	if err != nil {
-		return nil, t.withLocation(th, pathFailure(sel.path, err))
+		return nil, th.withLocation(pathFailure(sel.path, err))
 	}
 	return valueDocument(v), nil
 }
 
 // withLocation adds the location to a failure of the interpreter.
-func (t *transition) withLocation(th *thread, f *failure) *failure {
+func (th *thread) withLocation(f *failure) *failure {
 	g := *f
 	g.cause = fmt.Sprintf("An error occurred while executing the state '%s' (entered at the event id #%d). %s",
 		th.state, th.enteredID, f.cause)
@@ -75,19 +73,19 @@ func (t *transition) withLocation(th *thread, f *failure) *failure {
 }
 
 // applyTemplate applies a payload template; without one the document is unchanged.
-func (t *transition) applyTemplate(th *thread, tmpl *template, doc *document) (*document, *failure) {
+func (th *thread) applyTemplate(tmpl *template, doc *document) (*document, *failure) {
 	if tmpl == nil {
 		return doc, nil
 	}
-	v, err := tmpl.fill(doc.Value(), t.context(th))
+	v, err := tmpl.fill(doc.Value(), th.context())
 	if err != nil {
-		return nil, t.withLocation(th, templateFailure(err, doc))
+		return nil, th.withLocation(templateFailure(err, doc))
 	}
 	return valueDocument(v), nil
 }
 
 func (t *transition) pass(th *thread, st *state, input *document) {
-	result, f := t.applyTemplate(th, st.parameters, input)
+	result, f := th.applyTemplate(st.parameters, input)
 	if f != nil {
 		t.handleFailure(th, st, f)
 		return
@@ -99,12 +97,12 @@ func (t *transition) pass(th *thread, st *state, input *document) {
 }
 
 func (t *transition) choose(th *thread, st *state, input *document) {
-	data, context := input.Value(), t.context(th)
+	data, context := input.Value(), th.context()
 	next := st.fallback
 	for i := range st.choices {
 		ok, f := st.choices[i].when.holds(data, context)
 		if f != nil {
-			t.handleFailure(th, st, t.withLocation(th, f))
+			t.handleFailure(th, st, th.withLocation(f))
 			return
 		}
 		if ok {
@@ -113,12 +111,12 @@ func (t *transition) choose(th *thread, st *state, input *document) {
 		}
 	}
 	if next == "" {
-		t.handleFailure(th, st, t.withLocation(th, &failure{
+		t.handleFailure(th, st, th.withLocation(&failure{
 			name: errNoChoiceMatched, cause: "Failed to transition out of the state. The state does not point to a next state.",
 		}))
 		return
 	}
-	output, f := t.applySelection(th, st.output, input)
+	output, f := th.applySelection(st.output, input)
 	if f != nil {
 		t.handleFailure(th, st, f)
 		return
@@ -126,7 +124,8 @@ func (t *transition) choose(th *thread, st *state, input *document) {
 	t.exit(th, st, output, next)
 }
 
-func (t *transition) failState(th *thread, st *state, input *document) {
+// stated returns the failure of a Fail state, or that of its ErrorPath or CausePath.
+func (th *thread) stated(st *state, input *document) *failure {
 	f := &failure{name: st.fail.err, cause: st.fail.cause}
 	for _, field := range []struct {
 		name string
@@ -136,28 +135,27 @@ func (t *transition) failState(th *thread, st *state, input *document) {
 		if field.expr == nil {
 			continue
 		}
-		text, failed := t.evaluateText(th, field.name, field.expr, input)
+		text, failed := th.evaluateText(field.name, field.expr, input)
 		if failed != nil {
-			t.failThread(th, failed)
-			return
+			return failed
 		}
 		*field.to = text
 	}
-	t.failThread(th, f)
+	return f
 }
 
 // evaluateText evaluates ErrorPath or CausePath, which must give a string.
-func (t *transition) evaluateText(th *thread, field string, e *expression, input *document) (string, *failure) {
-	v, err := e.evaluate(input.Value(), t.context(th))
+func (th *thread) evaluateText(field string, e *expression, input *document) (string, *failure) {
+	v, err := e.evaluate(input.Value(), th.context())
 	if err != nil {
 		if e.path != nil {
 			err = &fieldError{field: field, source: e.source, err: err}
 		}
-		return "", t.withLocation(th, templateFailure(err, input))
+		return "", th.withLocation(templateFailure(err, input))
 	}
 	s, ok := v.(string)
 	if !ok {
-		return "", t.withLocation(th, runtimeFailure(
+		return "", th.withLocation(runtimeFailure(
 			"The %s parameter '%s' does not reference a string value", field, e.source))
 	}
 	return s, nil
@@ -166,9 +164,9 @@ func (t *transition) evaluateText(th *thread, field string, e *expression, input
 // succeed takes the result of a state through ResultSelector, ResultPath and
 // OutputPath and leaves the state.
 func (t *transition) succeed(th *thread, st *state, result *document) {
-	result, f := t.applyTemplate(th, st.resultSelector, result)
+	result, f := th.applyTemplate(st.resultSelector, result)
 	if f == nil {
-		result, f = t.mergeResult(th, st.resultPath, result)
+		result, f = th.mergeResult(st.resultPath, result)
 	}
 	if f != nil {
 		t.handleFailure(th, st, f)
@@ -178,7 +176,7 @@ func (t *transition) succeed(th *thread, st *state, result *document) {
 }
 
 // mergeResult puts a result into the state's input at ResultPath; nil drops it.
-func (t *transition) mergeResult(th *thread, at *path, result *document) (*document, *failure) {
+func (th *thread) mergeResult(at *path, result *document) (*document, *failure) {
 	switch {
 	case at == nil:
 		return th.input, nil
@@ -187,7 +185,7 @@ func (t *transition) mergeResult(th *thread, at *path, result *document) (*docum
 	}
 	v, err := at.assign(th.input.Value(), result.Value())
 	if err != nil {
-		return nil, t.withLocation(th, &failure{
+		return nil, th.withLocation(&failure{
 			name:  errResultPath,
 			cause: fmt.Sprintf("Unable to apply ReferencePath %s to input %s", at.source, th.input.Text()),
 		})
@@ -197,7 +195,7 @@ func (t *transition) mergeResult(th *thread, at *path, result *document) (*docum
 
 // leave applies OutputPath and continues with the next state.
 func (t *transition) leave(th *thread, st *state, output *document) {
-	output, f := t.applySelection(th, st.output, output)
+	output, f := th.applySelection(st.output, output)
 	if f != nil {
 		t.handleFailure(th, st, f)
 		return
@@ -215,7 +213,7 @@ func (t *transition) exit(th *thread, st *state, output *document, next string) 
 		return
 	}
 	t.step(th, string(st.kind)+"StateExited", exitedDetail(st.name, output.Text()))
-	t.clear(th)
+	th.clear()
 	if next == "" {
 		t.finishThread(th, output)
 		return
@@ -225,7 +223,7 @@ func (t *transition) exit(th *thread, st *state, output *document, next string) 
 }
 
 // clear resets the fields of the state that the thread leaves or retries.
-func (t *transition) clear(th *thread) {
+func (th *thread) clear() {
 	th.halt()
 	th.payload, th.function, th.manner, th.token, th.beat = nil, "", Manner{}, "", 0
 	th.wake, th.timeout, th.heartbeat = zeroTime, zeroTime, zeroTime
@@ -248,7 +246,7 @@ func (t *transition) handleFailure(th *thread, st *state, f *failure) {
 		}
 		th.retries[which]++
 		th.retryCount++
-		t.clear(th)
+		th.clear()
 		th.wake = t.now.Add(delay)
 		t.block(th, phaseRetry)
 		return
@@ -262,7 +260,7 @@ func (t *transition) handleFailure(th *thread, st *state, f *failure) {
 		return
 	}
 	f = f.withAlias(c.errors)
-	output, failed := t.mergeResult(th, c.resultPath, valueDocument(f.output()))
+	output, failed := th.mergeResult(c.resultPath, valueDocument(f.output()))
 	if failed != nil {
 		t.failThread(th, failed)
 		return

@@ -1,7 +1,6 @@
 package stepfunctions
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -26,15 +25,15 @@ type tagsInput struct {
 	Keys []string `json:"tagKeys"`
 }
 
-// taggedMachine returns the machine with this ARN. Only machines have tags here.
-func (e *Engine) taggedMachine(arn string) (*machine, error) {
+// tagged returns the machine with this ARN. Only machines have tags here.
+func (l *registry) tagged(arn string) (*machine, error) {
 	if arn == "" {
 		return nil, requiredError("resourceArn")
 	}
 	if _, err := splitARN(arn, "stateMachine"); err != nil {
 		return nil, err
 	}
-	m, err := e.machine(arn)
+	m, err := l.get(arn)
 	if err != nil {
 		return nil, refuse("ResourceNotFound", "Resource not found: '%s'", arn)
 	}
@@ -72,8 +71,8 @@ func merge(tags, others []tag) ([]tag, error) {
 	return out, checkTags(others)
 }
 
-func (e *Engine) listTags(_ context.Context, in *tagsInput) (any, error) {
-	m, err := e.taggedMachine(in.ARN)
+func (l *registry) listTags(in *tagsInput) (any, error) {
+	m, err := l.tagged(in.ARN)
 	if err != nil {
 		return nil, err
 	}
@@ -84,20 +83,20 @@ func (e *Engine) listTags(_ context.Context, in *tagsInput) (any, error) {
 	return object{{"tags", list}}, nil
 }
 
-func (e *Engine) tagResource(_ context.Context, in *tagsInput) (any, error) {
-	return e.retag(in.ARN, func(tags []tag) ([]tag, error) { return merge(tags, in.Tags) })
+func (l *registry) tagResource(in *tagsInput) (any, error) {
+	return l.retag(in.ARN, func(tags []tag) ([]tag, error) { return merge(tags, in.Tags) })
 }
 
-func (e *Engine) untagResource(_ context.Context, in *tagsInput) (any, error) {
-	return e.retag(in.ARN, func(tags []tag) ([]tag, error) {
+func (l *registry) untagResource(in *tagsInput) (any, error) {
+	return l.retag(in.ARN, func(tags []tag) ([]tag, error) {
 		return slices.DeleteFunc(slices.Clone(tags), func(t tag) bool { return slices.Contains(in.Keys, t.Key) }), nil
 	})
 }
 
-func (e *Engine) retag(arn string, change func([]tag) ([]tag, error)) (any, error) {
-	e.admin.Lock()
-	defer e.admin.Unlock()
-	old, err := e.taggedMachine(arn)
+func (l *registry) retag(arn string, change func([]tag) ([]tag, error)) (any, error) {
+	l.admin.Lock()
+	defer l.admin.Unlock()
+	old, err := l.tagged(arn)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func (e *Engine) retag(arn string, change func([]tag) ([]tag, error)) (any, erro
 	if rec.Tags, err = change(rec.Tags); err != nil {
 		return nil, err
 	}
-	return object{}, e.saveMachine(&machine{record: &rec, text: old.text, def: old.def})
+	return object{}, l.save(&machine{record: &rec, text: old.text, def: old.def})
 }
 
 type syncInput struct {
@@ -113,8 +112,8 @@ type syncInput struct {
 }
 
 // startSync returns an error, because Standard workflows do not support it.
-func (e *Engine) startSync(_ context.Context, in *syncInput) (any, error) {
-	if _, err := e.machine(in.ARN); err != nil {
+func (l *registry) startSync(in *syncInput) (any, error) {
+	if _, err := l.get(in.ARN); err != nil {
 		return nil, err
 	}
 	return nil, refuse("StateMachineTypeNotSupported", "This operation is not supported by this type of state machine")
@@ -122,7 +121,7 @@ func (e *Engine) startSync(_ context.Context, in *syncInput) (any, error) {
 
 // redrive returns an error, because executions run only once here. DescribeExecution reports that
 // too.
-func (e *Engine) redrive(_ context.Context, in *executionInput) (any, error) {
+func (e *Engine) redrive(in *executionInput) (any, error) {
 	rec, err := e.record(in.ARN)
 	if err != nil {
 		return nil, err
@@ -136,16 +135,16 @@ type versionsInput struct {
 }
 
 // listVersions and listAliases return empty lists, because versions and aliases cannot be created.
-func (e *Engine) listVersions(_ context.Context, in *versionsInput) (any, error) {
-	return e.emptyList(in.ARN, "stateMachineVersions")
+func (l *registry) listVersions(in *versionsInput) (any, error) {
+	return l.emptyList(in.ARN, "stateMachineVersions")
 }
 
-func (e *Engine) listAliases(_ context.Context, in *versionsInput) (any, error) {
-	return e.emptyList(in.ARN, "stateMachineAliases")
+func (l *registry) listAliases(in *versionsInput) (any, error) {
+	return l.emptyList(in.ARN, "stateMachineAliases")
 }
 
-func (e *Engine) emptyList(arn, field string) (any, error) {
-	if _, err := e.machine(arn); err != nil {
+func (l *registry) emptyList(arn, field string) (any, error) {
+	if _, err := l.get(arn); err != nil {
 		return nil, err
 	}
 	return object{{field, []any{}}}, nil

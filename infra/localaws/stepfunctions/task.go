@@ -25,16 +25,16 @@ func (t *transition) task(th *thread, st *state, input *document) {
 	if st.task.waitsToken {
 		th.token = newToken(t.x.seq, th.id)
 	}
-	params, f := t.applyTemplate(th, st.parameters, input)
+	params, f := th.applyTemplate(st.parameters, input)
 	if f == nil {
-		f = t.taskDeadlines(th, st, input)
+		f = th.taskDeadlines(st, input, t.now)
 	}
 	if f == nil && len(params.Text()) > maxPayload {
 		f = &failure{name: errDataLimit, cause: fmt.Sprintf(
 			"The state/task '%s' tried to send an input with a size exceeding the maximum number of bytes service limit.", st.name)}
 	}
 	if f == nil {
-		f = t.target(th, st, params)
+		f = th.target(st, params)
 	}
 	if f != nil {
 		t.handleFailure(th, st, f)
@@ -45,24 +45,24 @@ func (t *transition) task(th *thread, st *state, input *document) {
 
 // taskDeadlines sets the absolute time-out of a task that starts now. Its heartbeat counts from the
 // answer of the function, and only with a token, because a heartbeat needs a token.
-func (t *transition) taskDeadlines(th *thread, st *state, input *document) *failure {
-	timeout, f := t.secondsOf(th, "TimeoutSecondsPath", st.task.timeout, input, 1)
+func (th *thread) taskDeadlines(st *state, input *document, now time.Time) *failure {
+	timeout, f := th.secondsOf("TimeoutSecondsPath", st.task.timeout, input, 1)
 	if f != nil {
-		return t.withLocation(th, f)
+		return th.withLocation(f)
 	}
-	beat, f := t.secondsOf(th, "HeartbeatSecondsPath", st.task.heartbeat, input, 1)
+	beat, f := th.secondsOf("HeartbeatSecondsPath", st.task.heartbeat, input, 1)
 	if f != nil {
-		return t.withLocation(th, f)
+		return th.withLocation(f)
 	}
 	th.timeout, th.heartbeat, th.beat = zeroTime, zeroTime, time.Duration(beat)*time.Second
 	if timeout > 0 {
-		th.timeout = t.now.Add(time.Duration(timeout) * time.Second)
+		th.timeout = now.Add(time.Duration(timeout) * time.Second)
 	}
 	return nil
 }
 
 // target finds the function's ARN and its payload.
-func (t *transition) target(th *thread, st *state, params *document) (f *failure) {
+func (th *thread) target(st *state, params *document) (f *failure) {
 	if st.task.function != "" {
 		th.function, th.payload = st.task.function, params.Text()
 		return nil
@@ -71,14 +71,14 @@ func (t *transition) target(th *thread, st *state, params *document) (f *failure
 	v, _ := obj.get("FunctionName")
 	name, ok := v.(string)
 	if !ok || name == "" {
-		return t.withLocation(th, runtimeFailure("The field 'FunctionName' must be a non-empty string"))
+		return th.withLocation(runtimeFailure("The field 'FunctionName' must be a non-empty string"))
 	}
 	if !strings.HasPrefix(name, "arn:") {
-		account := t.x.eng.account
+		account := th.x.eng.account.id
 		if other, rest, partial := strings.Cut(name, ":function:"); partial { // ACCOUNT:function:NAME
 			account, name = other, rest
 		}
-		name = fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", t.x.eng.region, account, name)
+		name = fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", th.x.eng.account.region, account, name)
 	}
 	if q, ok := obj.get("Qualifier"); ok {
 		if q, ok := q.(string); ok && q != "" {
@@ -86,7 +86,7 @@ func (t *transition) target(th *thread, st *state, params *document) (f *failure
 		}
 	}
 	if !isFunctionARN(name) {
-		return t.withLocation(th, runtimeFailure("The function name '%s' is not valid", name))
+		return th.withLocation(runtimeFailure("The function name '%s' is not valid", name))
 	}
 	th.function, th.payload = name, []byte("{}")
 	if payload, _ := obj.get("Payload"); payload != nil {
@@ -94,7 +94,7 @@ func (t *transition) target(th *thread, st *state, params *document) (f *failure
 	}
 	th.manner, f = mannerOf(obj)
 	if f != nil {
-		return t.withLocation(th, f)
+		return th.withLocation(f)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (t *transition) schedule(th *thread, st *state, params *document) {
 		t.step(th, "LambdaFunctionScheduled", detail{"lambdaFunctionScheduledEventDetails", body})
 		t.step(th, "LambdaFunctionStarted", detail{})
 	} else {
-		body := append(st.task.kind(), member{"region", t.x.eng.region}, member{"parameters", string(params.Text())})
+		body := append(st.task.kind(), member{"region", t.x.eng.account.region}, member{"parameters", string(params.Text())})
 		t.step(th, "TaskScheduled", detail{"taskScheduledEventDetails", append(body, limits...)})
 		t.step(th, "TaskStarted", detail{"taskStartedEventDetails", st.task.kind()})
 	}
@@ -180,7 +180,8 @@ func (t *transition) handleResponse(th *thread, st *state, res Response, f *fail
 		t.block(th, phaseSubmitted)
 		return
 	}
-	t.succeedTask(th, st, output)
+	t.endTask(th, st, "Succeeded", inputDetail("output", output.Text()))
+	t.succeed(th, st, output)
 }
 
 // parseResult parses a function's result; an empty result is null.
@@ -224,12 +225,6 @@ func oversizeFailure(st *state) *failure {
 		"The state/task '%s' returned a result with a size exceeding the maximum number of bytes service limit.", name)}
 }
 
-func (t *transition) succeedTask(th *thread, st *state, output *document) {
-	t.taskEvent(th, st, "Succeeded", inputDetail("output", output.Text()))
-	t.endTask(th)
-	t.succeed(th, st, output)
-}
-
 func (t *transition) failTask(th *thread, st *state, f *failure) {
 	if f.reported && st.task.function == "" { // integrations parse the report and write it again
 		if v, err := parseValue([]byte(f.cause)); err == nil {
@@ -238,8 +233,7 @@ func (t *transition) failTask(th *thread, st *state, f *failure) {
 			f = &g
 		}
 	}
-	t.taskEvent(th, st, "Failed", errorDetail(f.name, f.cause))
-	t.endTask(th)
+	t.endTask(th, st, "Failed", errorDetail(f.name, f.cause))
 	t.handleFailure(th, st, f)
 }
 
@@ -250,16 +244,15 @@ func (t *transition) timeOutTask(th *thread, st *state) {
 	if !th.heartbeat.IsZero() && !th.heartbeat.After(t.now) {
 		f.alias = errHeartbeat
 	}
-	t.taskEvent(th, st, "TimedOut", errorDetail(f.name, ""))
-	t.endTask(th)
+	t.endTask(th, st, "TimedOut", errorDetail(f.name, ""))
 	t.handleFailure(th, st, f)
 }
 
-// endTask stops the call and its timer, so that no late result arrives.
-func (t *transition) endTask(th *thread) {
+// endTask records the end of a task, and stops the call and its timer, so that no late result arrives.
+func (t *transition) endTask(th *thread, st *state, suffix string, body object) {
+	t.taskEvent(th, st, suffix, body)
 	th.halt()
-	th.phase = phaseReady
-	t.touch(th)
+	t.block(th, phaseReady)
 }
 
 // callFailure converts the errors of an Invoker into the failure of the task.

@@ -43,6 +43,7 @@ type thread struct {
 
 	// These are not in the journal. begun and done are counted from the children's own entries, so
 	// that a finished item does not rewrite its parent's entry.
+	x        *execution
 	begun    int // how many children were started
 	done     int // how many of them succeeded
 	up       *thread

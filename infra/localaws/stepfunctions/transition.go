@@ -1,8 +1,6 @@
 package stepfunctions
 
-import (
-	"time"
-)
+import "time"
 
 // A transition is one journalled move of an execution: its events, the changed and removed threads
 // (dirty, gone), and the end of the execution, if any (end). It is computed in memory, written in
@@ -103,8 +101,14 @@ func (t *transition) finish(o *outcome, prev uint64) {
 	}
 }
 
-// drop removes a thread from the execution.
+// drop removes a thread, and all below it, from the execution.
 func (t *transition) drop(th *thread) {
+	if t.x.threads[th.id] != th {
+		return
+	}
+	for _, child := range th.children {
+		t.drop(child)
+	}
 	delete(t.dirty, th)
 	delete(t.x.threads, th.id)
 	t.gone = append(t.gone, th)
@@ -146,7 +150,7 @@ func (t *transition) block(th *thread, p phase) {
 func (t *transition) spawn(parent *thread, s *scope, index int, input *document, item []byte) *thread {
 	t.x.lastThread++
 	th := &thread{
-		id: t.x.lastThread, parent: parent.id, index: index, state: s.startAt, input: input,
+		x: t.x, id: t.x.lastThread, parent: parent.id, index: index, state: s.startAt, input: input,
 		prev: parent.prev, item: item, up: parent, scope: s,
 	}
 	t.x.threads[th.id] = th

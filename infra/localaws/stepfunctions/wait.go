@@ -2,11 +2,15 @@ package stepfunctions
 
 import "time"
 
-// startWait computes when the Wait state ends and waits.
-func (t *transition) startWait(th *thread, st *state, input *document) {
-	until, f := t.waitEnd(th, st, input)
+// wait computes when the Wait state ends, and waits; after that it leaves the state.
+func (t *transition) wait(th *thread, st *state, input *document) {
+	if th.phase == phaseWait {
+		t.leave(th, st, input)
+		return
+	}
+	until, f := th.waitEnd(st, input, t.now)
 	if f != nil {
-		t.handleFailure(th, st, t.withLocation(th, f))
+		t.handleFailure(th, st, th.withLocation(f))
 		return
 	}
 	if !until.After(t.now) {
@@ -17,19 +21,19 @@ func (t *transition) startWait(th *thread, st *state, input *document) {
 	t.block(th, phaseWait)
 }
 
-func (t *transition) waitEnd(th *thread, st *state, input *document) (time.Time, *failure) {
+func (th *thread) waitEnd(st *state, input *document, now time.Time) (time.Time, *failure) {
 	w := st.wait
 	if w.path == nil && w.seconds.path == nil {
 		if !w.timestamp.IsZero() {
 			return w.timestamp, nil
 		}
-		return t.now.Add(time.Duration(w.seconds.value) * time.Second), nil
+		return now.Add(time.Duration(w.seconds.value) * time.Second), nil
 	}
 	if w.seconds.path != nil {
-		n, f := t.secondsOf(th, "SecondsPath", w.seconds, input, 0)
-		return t.now.Add(time.Duration(n) * time.Second), f
+		n, f := th.secondsOf("SecondsPath", w.seconds, input, 0)
+		return now.Add(time.Duration(n) * time.Second), f
 	}
-	v, ok := resolve(w.path, input.Value(), t.context(th))
+	v, ok := resolve(w.path, input.Value(), th.context())
 	if !ok {
 		return zeroTime, missingField("TimestampPath", w.path, input)
 	}
@@ -52,11 +56,11 @@ func missingField(field string, p *path, input *document) *failure {
 }
 
 // secondsOf returns a number of seconds, given or selected from the input.
-func (t *transition) secondsOf(th *thread, field string, s seconds, input *document, least int) (int, *failure) {
+func (th *thread) secondsOf(field string, s seconds, input *document, least int) (int, *failure) {
 	if s.path == nil {
 		return s.value, nil
 	}
-	v, ok := resolve(s.path, input.Value(), t.context(th))
+	v, ok := resolve(s.path, input.Value(), th.context())
 	if !ok {
 		return 0, missingField(field, s.path, input)
 	}
@@ -66,14 +70,4 @@ func (t *transition) secondsOf(th *thread, field string, s seconds, input *docum
 			field, least, maxSeconds, s.path.source, encodeValue(v))
 	}
 	return n, nil
-}
-
-// endWait leaves the Wait state.
-func (t *transition) endWait(th *thread, st *state) {
-	input, f := t.effectiveInput(th, st)
-	if f != nil {
-		t.handleFailure(th, st, f)
-		return
-	}
-	t.leave(th, st, input)
 }
