@@ -78,11 +78,11 @@ func (e *Engine) batchGetItem(r request) (batchFound, error) {
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
 	for i := range a.parts {
-		if err := a.parts[i].bind(e); err != nil {
+		if err := a.parts[i].bind(e.tables); err != nil {
 			return a, err
 		}
 	}
-	return a, e.store.View(func(tx *disk.Tx) error { return e.readBatch(tx, a.parts) })
+	return a, e.store.View(func(tx *disk.Tx) error { return e.tables.readBatch(tx, a.parts) })
 }
 
 func readBatchKeys(r request, f *field) (batchKeys, error) {
@@ -129,8 +129,8 @@ func sameItem(a, b item) bool {
 	return value{kind: kindM, m: a}.equal(value{kind: kindM, m: b})
 }
 
-func (b *batchKeys) bind(e *Engine) error {
-	t, err := e.table(b.table)
+func (b *batchKeys) bind(c catalogue) error {
+	t, err := c.get(b.table)
 	if err != nil {
 		return err
 	}
@@ -147,12 +147,12 @@ func (b *batchKeys) bind(e *Engine) error {
 }
 
 // readBatch reads the items until the answer is full; the other keys are returned as unprocessed.
-func (e *Engine) readBatch(tx *disk.Tx, parts []batchKeys) error {
+func (c catalogue) readBatch(tx *disk.Tx, parts []batchKeys) error {
 	size := 0
 	for i := range parts {
 		b := &parts[i]
 		for ; b.done < len(b.keys); b.done++ {
-			it, err := e.tables[b.table].load(tx, b.stored[b.done])
+			it, err := c[b.table].load(tx, b.stored[b.done])
 			if err != nil {
 				return err
 			}
@@ -248,7 +248,7 @@ func (e *Engine) batchWriteItem(r request) (batchWritten, error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	if err := e.bindBatch(writes); err != nil {
+	if err := e.tables.bindBatch(writes); err != nil {
 		return a, err
 	}
 	return a, e.store.Update(func(tx *disk.Tx) error {
@@ -315,11 +315,11 @@ func readBatchWrites(f *field) ([]batchWrite, error) {
 }
 
 // bindBatch checks every request against its table before any is executed.
-func (e *Engine) bindBatch(writes []batchWrite) error {
+func (c catalogue) bindBatch(writes []batchWrite) error {
 	seen := map[string]bool{}
 	for i := range writes {
 		w := &writes[i]
-		t, err := e.table(w.table)
+		t, err := c.get(w.table)
 		if err != nil {
 			return err
 		}

@@ -94,11 +94,11 @@ func (p *parser) chain(o op, operand func() (*expr, error)) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	for p.isKeyword(string(o)) {
+	for p.tokens.isKeyword(string(o)) {
 		if !left.isCondition() {
 			return nil, p.syntax()
 		}
-		p.at++
+		p.tokens.at++
 		right, err := operand()
 		if err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func (p *parser) chain(o op, operand func() (*expr, error)) (*expr, error) {
 }
 
 func (p *parser) not() (*expr, error) {
-	if p.takeKeyword("NOT") {
+	if p.tokens.takeKeyword("NOT") {
 		inner, err := p.not()
 		if err != nil {
 			return nil, err
@@ -148,24 +148,24 @@ func (p *parser) comparison() (*expr, error) {
 		return nil, err
 	}
 	scalar := !left.isCondition() || left.op == opCall
-	switch t := p.peek(); {
+	switch t := p.tokens.peek(); {
 	case !scalar:
 	case t.kind == tokenSign && (t.text == "=" || t.text[0] == '<' || t.text[0] == '>'):
-		p.at++
+		p.tokens.at++
 		right, err := p.plain()
 		if err != nil {
 			return nil, err
 		}
 		return p.checkComparison(&expr{op: op(t.text), args: []*expr{left, right}}), nil
-	case p.isKeyword("BETWEEN"):
+	case p.tokens.isKeyword("BETWEEN"):
 		return p.between(left)
-	case p.isKeyword("IN"):
+	case p.tokens.isKeyword("IN"):
 		return p.in(left)
 	}
 	if left.op == opCall && !left.parens {
 		p.endCondition()
 	}
-	if !left.isCondition() && !p.isSign(")") {
+	if !left.isCondition() && !p.tokens.isSign(")") {
 		return nil, p.syntax()
 	}
 	return left, nil
@@ -181,12 +181,12 @@ func (p *parser) plain() (*expr, error) {
 }
 
 func (p *parser) between(left *expr) (*expr, error) {
-	p.at++
+	p.tokens.at++
 	low, err := p.plain()
 	if err != nil {
 		return nil, err
 	}
-	if !p.takeKeyword("AND") {
+	if !p.tokens.takeKeyword("AND") {
 		return nil, p.syntax()
 	}
 	high, err := p.plain()
@@ -197,7 +197,7 @@ func (p *parser) between(left *expr) (*expr, error) {
 }
 
 func (p *parser) in(left *expr) (*expr, error) {
-	p.at++
+	p.tokens.at++
 	args, err := p.arguments(p.plain)
 	if err != nil {
 		return nil, err
@@ -207,11 +207,11 @@ func (p *parser) in(left *expr) (*expr, error) {
 
 // operand reads a path, a value, a call, or anything in parentheses.
 func (p *parser) operand() (*expr, error) {
-	switch t := p.peek(); {
+	switch t := p.tokens.peek(); {
 	case t.kind == tokenValue:
-		p.at++
+		p.tokens.at++
 		return &expr{op: opValue, value: p.constant(t)}, nil
-	case p.takeSign("("):
+	case p.tokens.takeSign("("):
 		inner, err := p.or()
 		if err != nil {
 			return nil, err
@@ -224,7 +224,7 @@ func (p *parser) operand() (*expr, error) {
 		}
 		inner.parens = true
 		return inner, nil
-	case p.isCall():
+	case p.tokens.isCall():
 		return p.call()
 	}
 	at, err := p.path()
@@ -235,7 +235,7 @@ func (p *parser) operand() (*expr, error) {
 }
 
 func (p *parser) call() (*expr, error) {
-	e := &expr{op: opCall, fn: p.next().text}
+	e := &expr{op: opCall, fn: p.tokens.next().text}
 	args, err := p.arguments(p.plain)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type Engine struct {
 	// ddl is held by every item operation, and exclusively by changes of definitions, so that an
 	// item is never written by an old definition after a new one took effect.
 	ddl       sync.RWMutex
-	tables    map[string]*table
+	tables    catalogue
 	conflicts *conflicts // nil: writes wait for each other
 }
 
@@ -51,9 +51,11 @@ func Open(store *disk.Store, options ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// table returns a table's definition; e.ddl must be held.
-func (e *Engine) table(name string) (*table, error) {
-	t, ok := e.tables[name]
+// catalogue holds the definitions of tables by their names. An Engine's is used with ddl held.
+type catalogue map[string]*table
+
+func (c catalogue) get(name string) (*table, error) {
+	t, ok := c[name]
 	if !ok {
 		return nil, notFound("Requested resource not found")
 	}

@@ -40,7 +40,7 @@ func (e *Engine) mutate(action string, r request) (written, error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	if w.table, err = e.table(m.table); err != nil {
+	if w.table, err = e.tables.get(m.table); err != nil {
 		return w, err
 	}
 	key, err := m.bind(w.table)
@@ -105,7 +105,7 @@ func (e *Engine) getItem(r request) (f found, err error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	if f.from, err = e.table(f.table); err != nil {
+	if f.from, err = e.tables.get(f.table); err != nil {
 		return f, err
 	}
 	stored, err := f.bind(f.from)

@@ -30,8 +30,7 @@ const (
 type parser struct {
 	member    string // ConditionExpression, …
 	src       string
-	tokens    []token
-	at        int
+	tokens    cursor
 	scope     *scope
 	notes     [ranks]string
 	operators int
@@ -46,7 +45,7 @@ func newParser(member, src string, s *scope) (*parser, error) {
 	case len(src) > maxExpression:
 		return nil, p.failf("Expression size has exceeded the maximum allowed size; expression size: %d", len(src))
 	}
-	p.tokens = lex(src)
+	p.tokens.list = lex(src)
 	return p, nil
 }
 
@@ -56,7 +55,7 @@ func (p *parser) failf(format string, args ...any) error {
 
 // finish checks that all tokens were read and returns the error of lowest rank.
 func (p *parser) finish() error {
-	if p.peek().kind != tokenEnd {
+	if p.tokens.peek().kind != tokenEnd {
 		return p.syntax()
 	}
 	if p.operators > maxOperators {
@@ -77,52 +76,58 @@ func (p *parser) note(r rank, format string, args ...any) {
 	}
 }
 
-func (p *parser) peek() token { return p.tokens[p.at] }
+// cursor reads tokens one after the other.
+type cursor struct {
+	list []token
+	at   int
+}
 
-func (p *parser) next() token {
-	t := p.tokens[p.at]
+func (c *cursor) peek() token { return c.list[c.at] }
+
+func (c *cursor) next() token {
+	t := c.list[c.at]
 	if t.kind != tokenEnd {
-		p.at++
+		c.at++
 	}
 	return t
 }
 
 // syntax returns the error at the current token; near shows it between its neighbours.
 func (p *parser) syntax() error {
-	t := p.peek()
+	t := p.tokens.peek()
 	from, to := t.from, t.to
-	if p.at > 0 {
-		from = p.tokens[p.at-1].from
+	if p.tokens.at > 0 {
+		from = p.tokens.list[p.tokens.at-1].from
 	}
-	if p.at+1 < len(p.tokens) {
-		to = p.tokens[p.at+1].to
+	if p.tokens.at+1 < len(p.tokens.list) {
+		to = p.tokens.list[p.tokens.at+1].to
 	}
 	return p.failf(`Syntax error; token: "%s", near: "%s"`, t.text, strings.TrimSpace(p.src[from:to]))
 }
 
-func (p *parser) isSign(s string) bool {
-	t := p.peek()
+func (c *cursor) isSign(s string) bool {
+	t := c.peek()
 	return t.kind == tokenSign && t.text == s
 }
 
-func (p *parser) takeSign(s string) bool {
-	if !p.isSign(s) {
+func (c *cursor) takeSign(s string) bool {
+	if !c.isSign(s) {
 		return false
 	}
-	p.at++
+	c.at++
 	return true
 }
 
 func (p *parser) expectSign(s string) error {
-	if !p.takeSign(s) {
+	if !p.tokens.takeSign(s) {
 		return p.syntax()
 	}
 	return nil
 }
 
 // isKeyword compares the current word with an upper-case keyword.
-func (p *parser) isKeyword(word string) bool {
-	t := p.peek()
+func (c *cursor) isKeyword(word string) bool {
+	t := c.peek()
 	if t.kind != tokenWord || len(t.text) != len(word) {
 		return false
 	}
@@ -134,24 +139,24 @@ func (p *parser) isKeyword(word string) bool {
 	return true
 }
 
-func (p *parser) takeKeyword(word string) bool {
-	if !p.isKeyword(word) {
+func (c *cursor) takeKeyword(word string) bool {
+	if !c.isKeyword(word) {
 		return false
 	}
-	p.at++
+	c.at++
 	return true
 }
 
 var grammarWords = []string{"AND", "OR", "NOT", "BETWEEN", "IN"}
 
 // startsPath reports whether the current token can begin a document path.
-func (p *parser) startsPath() bool {
-	switch p.peek().kind {
+func (c *cursor) startsPath() bool {
+	switch c.peek().kind {
 	case tokenName:
 		return true
 	case tokenWord:
 		for _, w := range grammarWords {
-			if p.isKeyword(w) {
+			if c.isKeyword(w) {
 				return false
 			}
 		}
@@ -165,12 +170,12 @@ func (p *parser) startsPath() bool {
 func (p *parser) path() (path, error) {
 	var out path
 	for {
-		if !p.startsPath() {
+		if !p.tokens.startsPath() {
 			return nil, p.syntax()
 		}
-		out = append(out, step{name: p.attribute(p.next()), index: -1})
-		for p.takeSign("[") {
-			t := p.peek()
+		out = append(out, step{name: p.attribute(p.tokens.next()), index: -1})
+		for p.tokens.takeSign("[") {
+			t := p.tokens.peek()
 			if t.kind != tokenNumber {
 				return nil, p.syntax()
 			}
@@ -179,13 +184,13 @@ func (p *parser) path() (path, error) {
 				p.note(rankType, "List index is not within the allowable range; index: [%s]", t.text)
 				index = 0
 			}
-			p.at++
+			p.tokens.at++
 			if err := p.expectSign("]"); err != nil {
 				return nil, err
 			}
 			out = append(out, step{index: index})
 		}
-		if !p.takeSign(".") {
+		if !p.tokens.takeSign(".") {
 			break
 		}
 	}
@@ -225,11 +230,11 @@ func (p *parser) constant(t token) value {
 }
 
 // isCall reports whether a function call begins here.
-func (p *parser) isCall() bool {
-	if !p.startsPath() || p.peek().kind != tokenWord {
+func (c *cursor) isCall() bool {
+	if !c.startsPath() || c.peek().kind != tokenWord {
 		return false
 	}
-	following := p.tokens[p.at+1]
+	following := c.list[c.at+1]
 	return following.kind == tokenSign && following.text == "("
 }
 
@@ -245,7 +250,7 @@ func (p *parser) arguments(one func() (*expr, error)) ([]*expr, error) {
 			return nil, err
 		}
 		args = append(args, arg)
-		if p.takeSign(",") {
+		if p.tokens.takeSign(",") {
 			continue
 		}
 		return args, p.expectSign(")")

@@ -20,7 +20,7 @@ func parseProjection(src string, s *scope) ([]path, error) {
 			}
 		}
 		paths = append(paths, next)
-		if !p.takeSign(",") {
+		if !p.tokens.takeSign(",") {
 			return paths, p.finish()
 		}
 	}

@@ -195,7 +195,7 @@ func (e *Engine) query(r request) (page, error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	t, err := e.table(q.table)
+	t, err := e.tables.get(q.table)
 	if err != nil {
 		return page{}, err
 	}
@@ -312,7 +312,7 @@ func (e *Engine) scan(r request) (page, error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	t, err := e.table(q.table)
+	t, err := e.tables.get(q.table)
 	if err != nil {
 		return page{}, err
 	}

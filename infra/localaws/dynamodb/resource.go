@@ -47,8 +47,8 @@ func (r request) resource() string {
 	return arn
 }
 
-// tableOf returns the table of an ARN; e.ddl must be held.
-func (e *Engine) tableOf(arn string) (*table, error) {
+// withARN returns the table of an ARN.
+func (c catalogue) withARN(arn string) (*table, error) {
 	name, ok := strings.CutPrefix(arn, arnOf("dynamodb", "table/"))
 	if !ok {
 		_, name, ok = strings.Cut(arn, ":table/") // of another account or region: only the name counts
@@ -56,7 +56,7 @@ func (e *Engine) tableOf(arn string) (*table, error) {
 	if !ok || !strings.HasPrefix(arn, "arn:aws:dynamodb:") {
 		return nil, invalid("Invalid TableArn: Invalid ResourceArn provided as input %s", arn)
 	}
-	t, ok := e.tables[name]
+	t, ok := c[name]
 	if !ok {
 		return nil, notFound("Requested resource not found: ResourcArn: " + arn + " not found")
 	}
@@ -101,7 +101,7 @@ func (e *Engine) retag(r request, arn string, change func(next *table) error) ([
 	}
 	e.ddl.Lock()
 	defer e.ddl.Unlock()
-	t, err := e.tableOf(arn)
+	t, err := e.tables.withARN(arn)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (e *Engine) listTagsOfResource(r request) ([]byte, error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	t, err := e.tableOf(arn)
+	t, err := e.tables.withARN(arn)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (e *Engine) transactWriteItems(r request) (transacted, error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	if err := e.bindTransaction(t.writes); err != nil {
+	if err := e.tables.bindTransaction(t.writes); err != nil {
 		return transacted{}, err
 	}
 	release, err := e.conflicts.hold(t.writes)
@@ -150,11 +150,11 @@ func readTransactWrite(member request) (mutation, error) {
 // bindTransaction finds the tables and refuses faults of the whole request: unknown tables, empty
 // keys, two actions on one item, too much data sent (stored data does not count). The first action
 // that does not fit its table cancels the transaction before any condition is evaluated.
-func (e *Engine) bindTransaction(writes []batchWrite) error {
+func (c catalogue) bindTransaction(writes []batchWrite) error {
 	size := 0
 	for i := range writes {
 		w := &writes[i]
-		t, err := e.table(w.table)
+		t, err := c.get(w.table)
 		if err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func (e *Engine) transactGetItems(r request) ([]byte, error) {
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	keys, err := e.bindGets(gets)
+	keys, err := e.tables.bindGets(gets)
 	if err != nil {
 		return nil, err
 	}
@@ -289,9 +289,9 @@ func (e *Engine) transactGetItems(r request) ([]byte, error) {
 }
 
 // bindGets checks the keys against their tables; keys that do not fit cancel the transaction.
-func (e *Engine) bindGets(gets []lookup) ([][]byte, error) {
+func (c catalogue) bindGets(gets []lookup) ([][]byte, error) {
 	for _, g := range gets {
-		t, err := e.table(g.table)
+		t, err := c.get(g.table)
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +305,7 @@ func (e *Engine) bindGets(gets []lookup) ([][]byte, error) {
 	seen := map[string]bool{}
 	for i, g := range gets {
 		reasons[i].code = reasonNone
-		key, err := g.bind(e.tables[g.table])
+		key, err := g.bind(c[g.table])
 		if err != nil {
 			if reasons[i], err = reasonOf(err); err != nil {
 				return nil, err

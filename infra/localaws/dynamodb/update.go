@@ -50,11 +50,11 @@ func parseUpdate(src string, s *scope) (*update, error) {
 				return nil, err
 			}
 			u.add(p, a)
-			if !p.takeSign(",") {
+			if !p.tokens.takeSign(",") {
 				break
 			}
 		}
-		if p.peek().kind == tokenEnd {
+		if p.tokens.peek().kind == tokenEnd {
 			u.nested = p.nested
 			return u, p.finish()
 		}
@@ -63,7 +63,7 @@ func parseUpdate(src string, s *scope) (*update, error) {
 
 func (p *parser) section() (string, bool) {
 	for _, s := range []string{sectionSet, sectionRemove, sectionAdd, sectionDelete} {
-		if p.takeKeyword(s) {
+		if p.tokens.takeKeyword(s) {
 			return s, true
 		}
 	}
@@ -94,10 +94,10 @@ func (p *parser) action(section string) (action, error) {
 		a.expr, err = p.sum()
 		return a, err
 	case sectionAdd, sectionDelete:
-		if p.peek().kind != tokenValue {
+		if p.tokens.peek().kind != tokenValue {
 			return a, p.syntax()
 		}
-		a.value = p.constant(p.next())
+		a.value = p.constant(p.tokens.next())
 		p.checkChange(section, a.value)
 	}
 	return a, nil
@@ -121,10 +121,10 @@ func (p *parser) sum() (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.isSign("+") && !p.isSign("-") {
+	if !p.tokens.isSign("+") && !p.tokens.isSign("-") {
 		return left, nil
 	}
-	e := &expr{op: op(p.next().text)}
+	e := &expr{op: op(p.tokens.next().text)}
 	right, err := p.term()
 	if err != nil {
 		return nil, err
@@ -141,11 +141,11 @@ func (p *parser) sum() (*expr, error) {
 
 // term reads a path, a value, a call, or a sum in parentheses.
 func (p *parser) term() (*expr, error) {
-	switch t := p.peek(); {
+	switch t := p.tokens.peek(); {
 	case t.kind == tokenValue:
-		p.at++
+		p.tokens.at++
 		return &expr{op: opValue, value: p.constant(t)}, nil
-	case p.takeSign("("):
+	case p.tokens.takeSign("("):
 		inner, err := p.sum()
 		if err != nil {
 			return nil, err
@@ -155,8 +155,8 @@ func (p *parser) term() (*expr, error) {
 		}
 		inner.parens = true
 		return inner, p.expectSign(")")
-	case p.isCall():
-		e := &expr{op: opCall, fn: p.next().text}
+	case p.tokens.isCall():
+		e := &expr{op: opCall, fn: p.tokens.next().text}
 		args, err := p.arguments(p.term)
 		if err != nil {
 			return nil, err
