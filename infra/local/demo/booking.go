@@ -18,7 +18,7 @@ import (
 // question.
 type booking struct {
 	values
-	speech
+	speech  speech
 	asked   string // the question that waits: people, date, start, confirm, drop (a reservation) or number (of it)
 	offered string // the room to confirm
 	target  string // the reservation to drop
@@ -43,7 +43,7 @@ type turn struct {
 
 // answer reads a message and returns the next text of the agent. It returns an error of the file.
 func (t *turn) answer(message string) (string, error) {
-	t.en = inEnglish(message, t.en)
+	t.speech.en = inEnglish(message, t.speech.en)
 	folded, consent := fold(strings.TrimSpace(message)), intent.Classify(message)
 	v := readValues(message, nil, t.now)
 	kind, nouns := readIntent(v.rest)
@@ -57,15 +57,15 @@ func (t *turn) answer(message string) (string, error) {
 		return t.cancel()
 	case consent.Refuses() && t.asked != "", kind == deletes && t.asked != "" && t.last == "" && len(v.ids) == 0:
 		t.forget()
-		return t.say("agent.nothing"), nil
+		return t.speech.say("agent.nothing"), nil
 	case kind == deletes, t.asked == "number" && len(v.ids)+len(v.numbers) > 0:
 		return t.askCancel(v), nil
 	case kind == updates && t.asked == "" && (t.last != "" || len(v.ids) > 0):
-		return t.say("agent.no_change"), nil
+		return t.speech.say("agent.no_change"), nil
 	case greeting.MatchString(folded), helping.MatchString(folded):
-		return t.say("agent.introduce"), nil
+		return t.speech.say("agent.introduce"), nil
 	case thanking.MatchString(folded):
-		return t.say("thanks"), nil
+		return t.speech.say("thanks"), nil
 	}
 	if t.asked == "drop" || t.asked == "number" { // the cancellation was not confirmed
 		t.forget()
@@ -74,11 +74,11 @@ func (t *turn) answer(message string) (string, error) {
 	case found:
 		return t.next(), nil
 	case t.asked != "":
-		return t.say("agent.misheard", t.next()), nil
+		return t.speech.say("agent.misheard", t.next()), nil
 	case kind == creates, slices.Contains(nouns, "room"), slices.Contains(nouns, concept("reservation")):
 		return t.next(), nil
 	}
-	return t.say("agent.introduce"), nil
+	return t.speech.say("agent.introduce"), nil
 }
 
 // forget drops the unfinished reservation and its question.
@@ -112,16 +112,16 @@ func (t *turn) next() string {
 	case t.people > largest.Capacity:
 		most := t.people
 		t.people, t.asked = 0, "people"
-		return t.say("agent.too_many", most, t.word(largest.Name), largest.Capacity)
+		return t.speech.say("agent.too_many", most, t.speech.word(largest.Name), largest.Capacity)
 	case t.people == 0:
 		t.asked = "people"
-		return t.say("agent.people")
+		return t.speech.say("agent.people")
 	case t.date != "" && (t.date < today || t.date == today && t.start != "" && t.start <= t.now.Format("15:04")):
 		t.date, t.start, t.end, t.asked = "", "", "", "date"
-		return t.say("agent.past")
+		return t.speech.say("agent.past")
 	case t.date == "":
 		t.asked = "date"
-		return t.say("agent.date")
+		return t.speech.say("agent.date")
 	case t.start == "":
 		return t.offer()
 	}
@@ -150,9 +150,9 @@ func (t *turn) offer() string {
 	t.start, t.end, t.asked = "", "", "start"
 	if len(hours) == 0 {
 		t.date, t.asked = "", "date"
-		return t.say("agent.full", day)
+		return t.speech.say("agent.full", day)
 	}
-	return t.say("agent.hours", day, t.people, strings.Join(hours, ", "))
+	return t.speech.say("agent.hours", day, t.people, strings.Join(hours, ", "))
 }
 
 // propose finds a free room, and asks whether to reserve it.
@@ -163,15 +163,15 @@ func (t *turn) propose() string {
 	if len(t.rooms) > 0 {
 		if wanted, _ := roomOf(t.rooms[0]); wanted.Capacity < t.people {
 			t.rooms = nil
-			return t.say("agent.seats", t.word(wanted.Name), wanted.Capacity, t.propose())
+			return t.speech.say("agent.seats", t.speech.word(wanted.Name), wanted.Capacity, t.propose())
 		}
 	}
 	found := t.free(t.start, t.end)
 	if len(found) == 0 {
-		return t.say("agent.taken", t.offer())
+		return t.speech.say("agent.taken", t.offer())
 	}
 	t.offered, t.asked = found[0].ID, "confirm"
-	return t.say("agent.confirm", t.word(found[0].Name), found[0].Capacity, t.day(t.date), t.start, t.end, t.people)
+	return t.speech.say("agent.confirm", t.speech.word(found[0].Name), found[0].Capacity, t.day(t.date), t.start, t.end, t.people)
 }
 
 // reserve makes the confirmed reservation.
@@ -186,7 +186,7 @@ func (t *turn) reserve() (string, error) {
 		return "", err
 	}
 	if out.Status == http.StatusConflict { // another session was faster
-		return t.say("agent.too_late", t.offer()), nil
+		return t.speech.say("agent.too_late", t.offer()), nil
 	}
 	var made Reservation
 	if err := json.Unmarshal(out.Body, &made); err != nil || out.Status != http.StatusCreated {
@@ -194,7 +194,7 @@ func (t *turn) reserve() (string, error) {
 	}
 	t.forget()
 	t.last = made.ID
-	return t.say("agent.reserved", t.word(made.RoomName), t.day(made.Date), made.Start, made.End, made.People, made.ID), nil
+	return t.speech.say("agent.reserved", t.speech.word(made.RoomName), t.day(made.Date), made.Start, made.End, made.People, made.ID), nil
 }
 
 // askCancel asks whether to cancel a reservation: the one whose number was given, else the last one
@@ -209,17 +209,17 @@ func (t *turn) askCancel(v values) string {
 	t.forget()
 	t.asked = "number"
 	if id == "" {
-		return t.say("agent.number")
+		return t.speech.say("agent.number")
 	}
 	t.service.mu.Lock()
 	defer t.service.mu.Unlock()
 	at := t.service.state.find(id)
 	if at < 0 {
-		return t.say("agent.not_found", id)
+		return t.speech.say("agent.not_found", id)
 	}
 	found := t.service.state.Reservations[at]
 	t.asked, t.target = "drop", found.ID
-	return t.say("agent.drop", found.ID, t.word(found.RoomName), t.day(found.Date), found.Start)
+	return t.speech.say("agent.drop", found.ID, t.speech.word(found.RoomName), t.day(found.Date), found.Start)
 }
 
 // cancel cancels the reservation after the confirmation. One that is gone already is no error.
@@ -233,7 +233,7 @@ func (t *turn) cancel() (string, error) {
 	if t.last == id {
 		t.last = ""
 	}
-	return t.say("agent.cancelled", id), nil
+	return t.speech.say("agent.cancelled", id), nil
 }
 
 // day returns a date as people say it.
@@ -242,6 +242,6 @@ func (t *turn) day(text string) string {
 	if err != nil {
 		return text
 	}
-	days, months := strings.Fields(t.say("days")), strings.Fields(t.say("months"))
-	return t.say("day", days[date.Weekday()], date.Day(), months[date.Month()-1])
+	days, months := strings.Fields(t.speech.say("days")), strings.Fields(t.speech.say("months"))
+	return t.speech.say("day", days[date.Weekday()], date.Day(), months[date.Month()-1])
 }
