@@ -5,22 +5,13 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync"
 
 	"piloto/infra/local/demo"
 	"piloto/internal/boot/registry"
-	"piloto/internal/edge/gateway"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
 	"piloto/internal/tools/tool"
 )
-
-// demoSpeech is the language of the demonstration: that of the person who asked last, of the terminal at the start. Its
-// service and its agent describe themselves in it, and what is registered of them follows.
-type demoSpeech struct {
-	service *demo.Service
-	mu      sync.Mutex // held while the registered servers change
-}
 
 // languageOf returns the language that a request names: chosen on the page, else preferred by its client.
 func languageOf(r *http.Request) (tag locale.Tag, named bool) {
@@ -32,28 +23,26 @@ func languageOf(r *http.Request) (tag locale.Tag, named bool) {
 }
 
 // followLanguage has the demonstration speak the language of a caller before the request is served.
-func (p *Process) followLanguage(r *http.Request) {
+func (d *demonstration) followLanguage(r *http.Request) {
 	tag, named := languageOf(r)
-	if !named || tag == p.demoSpeech.service.Language() || strings.HasPrefix(r.URL.Path, "/assets/") {
+	if !named || tag == d.service.Language() || strings.HasPrefix(r.URL.Path, "/assets/") {
 		return
 	}
-	if _, refusal := gateway.Identify(r.Context(), p.Stores.Access, p.functions.meter, p.Clock(), gateway.RequestInfo{
-		Method: r.Method, Header: r.Header, Host: r.Host, Address: r.RemoteAddr,
-	}); refusal != nil {
+	if _, refusal := d.identify(r); refusal != nil {
 		return
 	}
-	if err := p.speakDemo(r.Context(), tag); err != nil {
-		p.log.WarnContext(r.Context(), "demo.language", "language", string(tag), "error", err.Error())
+	if err := d.speak(r.Context(), tag); err != nil {
+		d.p.log.WarnContext(r.Context(), "demo.language", "language", string(tag), "error", err.Error())
 	}
 }
 
-// speakDemo has the demonstration speak a language. What a call means stays the same, so a plan that waits can still be
+// speak has the demonstration speak a language. What a call means stays the same, so a plan that waits can still be
 // confirmed.
-func (p *Process) speakDemo(ctx context.Context, tag locale.Tag) error {
-	p.demoSpeech.mu.Lock()
-	defer p.demoSpeech.mu.Unlock()
-	p.demoSpeech.service.Speak(tag)
-	servers := registry.Of(p.world(), p.Stores.Registry)
+func (d *demonstration) speak(ctx context.Context, tag locale.Tag) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.service.Speak(tag)
+	servers := registry.Of(d.p.world(), d.p.Stores.Registry)
 	list, err := servers.List(ctx, defaultAccount)
 	if err != nil {
 		return err
@@ -61,12 +50,12 @@ func (p *Process) speakDemo(ctx context.Context, tag locale.Tag) error {
 	for _, s := range list {
 		for _, part := range demoParts {
 			want := part.named(s, tag)
-			if s.BaseURL != p.origin+part.path || s.Name == want.Name && s.About == want.About {
+			if s.BaseURL != d.p.origin+part.path || s.Name == want.Name && s.About == want.About {
 				continue
 			}
 			renamed := servers
 			renamed.Store = renaming{servers.Store, want}
-			if _, _, _, err := renamed.Refresh(ctx, defaultAccount, s.ID, p.Clock()); err != nil {
+			if _, _, _, err := renamed.Refresh(ctx, defaultAccount, s.ID, d.p.Clock()); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"piloto/infra/local/demo"
@@ -39,27 +40,36 @@ var demoParts = []demoPart{
 	}},
 }
 
-// mountDemo serves the demonstration model, service and agent in front of the API, to callers with
+// demonstration is a model, a service and an agent of this process. The service and the agent describe themselves, also
+// where they are registered, in the language of the person who asked last; at the start, in that of the terminal.
+type demonstration struct {
+	p       *Process
+	key     string        // that its callers need; empty: there is no demonstration
+	service *demo.Service // nil before mount
+	mu      sync.Mutex    // held while the registered servers change
+}
+
+// mount serves the demonstration model, service and agent in front of the API, to callers with
 // their key.
-func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
-	service, err := demo.NewService(demo.WithFile(filepath.Join(p.Data, "demo.jsonl")))
+func (d *demonstration) mount(api http.Handler) (http.Handler, error) {
+	service, err := demo.NewService(demo.WithFile(filepath.Join(d.p.Data, "demo.jsonl")))
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(p.Clock)))
+	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(d.p.Clock)))
 	mux.Handle(demoServicePath+"/", http.StripPrefix(demoServicePath, service))
-	talks := demo.NewAgent(service, p.Clock)
-	service.Speak(p.Person.Lang)
-	p.demoSpeech = &demoSpeech{service: service}
+	talks := demo.NewAgent(service, d.p.Clock)
+	service.Speak(d.p.Person.Lang)
+	d.service = service
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
 		case strings.HasPrefix(path, demoModelPath+"/"), strings.HasPrefix(path, demoServicePath+"/"):
-			p.withDemoKey(mux).ServeHTTP(w, r)
+			d.withKey(mux).ServeHTTP(w, r)
 		case path == demoAgentPath:
-			p.withDemoKey(talks).ServeHTTP(w, r)
+			d.withKey(talks).ServeHTTP(w, r)
 		default:
-			p.followLanguage(r)
+			d.followLanguage(r)
 			api.ServeHTTP(w, r) // a mux would clean paths that the API must receive unchanged
 		}
 	}), nil
@@ -69,11 +79,11 @@ func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
 // switched off.
 const demoOffFile = "demo.off"
 
-// switchDemo switches registered demonstration servers off when the demonstration does not answer at
+// switchServers switches registered demonstration servers off when the demonstration does not answer at
 // their address, so that no model proposes them and nobody else is sent their key. It switches the same
 // servers on when the demonstration is back. A server that a person switched off stays off.
-func (p *Process) switchDemo(ctx context.Context, registry tool.Registry, answers bool) error {
-	mark := firstStart{filepath.Join(p.Data, demoOffFile)}
+func (d *demonstration) switchServers(ctx context.Context, registry tool.Registry, answers bool) error {
+	mark := firstStart{filepath.Join(d.p.Data, demoOffFile)}
 	text, err := mark.read()
 	if err != nil {
 		return err
@@ -86,11 +96,11 @@ func (p *Process) switchDemo(ctx context.Context, registry tool.Registry, answer
 	for _, s := range servers {
 		switch {
 		case answers && !s.Active && slices.Contains(off, s.ID):
-			_, err = registry.SetActive(ctx, defaultAccount, s.ID, true, p.Clock())
-		case !answers && s.Active && p.isDemo(s):
+			_, err = registry.SetActive(ctx, defaultAccount, s.ID, true, d.p.Clock())
+		case !answers && s.Active && d.isPart(s):
 			off = append(off, s.ID)
 			if err = mark.write(strings.Join(off, " ")); err == nil {
-				_, err = registry.SetActive(ctx, defaultAccount, s.ID, false, p.Clock())
+				_, err = registry.SetActive(ctx, defaultAccount, s.ID, false, d.p.Clock())
 			}
 		}
 		if err != nil {
@@ -106,30 +116,34 @@ func (p *Process) switchDemo(ctx context.Context, registry tool.Registry, answer
 // ServedAt returns the address at which the demonstration of a folder is registered, host:port; "" when it is not, or not on
 // loopback. A command that opens the folder there changes nothing.
 func ServedAt(folder string) string {
-	text, err := firstStart{filepath.Join(folder, demoParts[0].mark)}.read()
-	if err != nil {
-		return ""
-	}
-	at, err := url.Parse(text)
+	at, err := url.Parse(demoParts[0].registeredIn(folder))
 	if err != nil || !OnThisMachine(at.Host) {
 		return ""
 	}
 	return at.Host
 }
 
-// demoIsElsewhere reports whether the demonstration is registered at another address than that of this process.
-func (p *Process) demoIsElsewhere() bool {
+// registeredIn returns the URL at which a part is registered in a data folder; "" when it is not.
+func (d demoPart) registeredIn(folder string) string {
+	at, err := firstStart{filepath.Join(folder, d.mark)}.read()
+	if err != nil {
+		return ""
+	}
+	return at
+}
+
+// isElsewhere reports whether the demonstration is registered at another address than that of this process.
+func (d *demonstration) isElsewhere() bool {
 	return slices.ContainsFunc(demoParts, func(part demoPart) bool {
-		at, err := firstStart{filepath.Join(p.Data, part.mark)}.read()
-		return err == nil && at != "" && at != p.origin+part.path
+		at := part.registeredIn(d.p.Data)
+		return at != "" && at != d.p.origin+part.path
 	})
 }
 
-// isDemo reports whether a server belongs to the demonstration, at any address.
-func (p *Process) isDemo(s tool.Server) bool {
+// isPart reports whether a server belongs to the demonstration, at any address.
+func (d *demonstration) isPart(s tool.Server) bool {
 	return slices.ContainsFunc(demoParts, func(part demoPart) bool {
-		at, err := firstStart{filepath.Join(p.Data, part.mark)}.read()
-		return err == nil && at != "" && s.BaseURL == at
+		return s.BaseURL != "" && s.BaseURL == part.registeredIn(d.p.Data)
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/fault"
+
 	"piloto/internal/access/auth"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/tools/tool"
@@ -28,27 +30,27 @@ func ensureDemoKey(folder string) (string, error) {
 	return key, err
 }
 
-// demoModelKey returns the key for requests to the demonstration model; "" when another model
+// modelKey returns the key for requests to the demonstration model; "" when another model
 // answers.
-func (p *Process) demoModelKey() string {
-	if !p.usesDemoModel() {
+func (d *demonstration) modelKey() string {
+	if !d.p.usesDemoModel() {
 		return ""
 	}
-	return p.demoKey
+	return d.key
 }
 
-// demoCredential returns the credential for requests to the demonstration service and agent.
-func (p *Process) demoCredential() *tool.Credential {
-	return &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: p.demoKey}
+// credential returns the credential for requests to the demonstration service and agent.
+func (d *demonstration) credential() *tool.Credential {
+	return &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: d.key}
 }
 
-// withDemoKey serves requests that have the key of the demonstration. A token of the deployment is
+// withKey serves requests that have the key of the demonstration. A token of the deployment is
 // accepted too, because its owner may look. A session is not accepted, because the page of another
 // site can make a browser send its cookie. A request is refused before its body is read, and is not
 // recorded.
-func (p *Process) withDemoKey(h http.Handler) http.Handler {
+func (d *demonstration) withKey(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !p.mayCallDemo(r) {
+		if !d.mayCall(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="piloto demonstration"`)
 			w.Header().Set("Connection", "close") // the server does not wait for the unread body
 			http.Error(w, "The demonstration answers who has its key ("+demoKeyFile+" in the data folder) or the token.", http.StatusUnauthorized)
@@ -58,18 +60,23 @@ func (p *Process) withDemoKey(h http.Handler) http.Handler {
 	})
 }
 
-func (p *Process) mayCallDemo(r *http.Request) bool {
+func (d *demonstration) mayCall(r *http.Request) bool {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return false
 	}
-	if subtle.ConstantTimeCompare([]byte(strings.TrimSpace(secret)), []byte(p.demoKey)) == 1 {
+	if subtle.ConstantTimeCompare([]byte(strings.TrimSpace(secret)), []byte(d.key)) == 1 {
 		return true
 	}
-	who, refusal := gateway.Identify(r.Context(), p.Stores.Access, p.functions.meter, p.Clock(), gateway.RequestInfo{
+	who, refusal := d.identify(r)
+	return refusal == nil && who.Allows(auth.ScopeChat)
+}
+
+// identify returns the caller of a request by its token.
+func (d *demonstration) identify(r *http.Request) (auth.Principal, *fault.Error) {
+	return gateway.Identify(r.Context(), d.p.Stores.Access, d.p.functions.meter, d.p.Clock(), gateway.RequestInfo{
 		Method: r.Method, Header: r.Header, Host: r.Host, Address: r.RemoteAddr,
 	})
-	return refusal == nil && who.Allows(auth.ScopeChat)
 }
 
 // updateDemoKey stores the key in the registered servers of the demonstration. They lack it after the key was made again.

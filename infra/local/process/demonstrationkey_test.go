@@ -50,13 +50,13 @@ func TestDemonstrationRequiresKey(t *testing.T) {
 		"POST /demo/reserva?": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "GET /demo/reserva?": "", "GET /demo/rooms/slow?seconds=0&": "",
 	}
 	for target, body := range targets {
-		for _, authorization := range []string{"", "Bearer nobody", "Bearer", "Basic " + testToken, "Bearer " + p.demoKey + "x"} {
+		for _, authorization := range []string{"", "Bearer nobody", "Bearer", "Basic " + testToken, "Bearer " + p.demonstration.key + "x"} {
 			if status := statusOf(t, origin, target+"x="+long, authorization, body); status != http.StatusUnauthorized {
 				t.Errorf("%s as %.20q: %d", target, authorization, status)
 			}
 		}
 		plain := strings.TrimRight(target, "?&")
-		for who, authorization := range map[string]string{"its key": "Bearer " + p.demoKey, "the owner": "Bearer " + testToken} {
+		for who, authorization := range map[string]string{"its key": "Bearer " + p.demonstration.key, "the owner": "Bearer " + testToken} {
 			if status := statusOf(t, origin, plain, authorization, body); status == http.StatusUnauthorized || status >= 500 && !strings.Contains(plain, "flaky") {
 				t.Errorf("%s by %s: %d", plain, who, status)
 			}
@@ -65,7 +65,7 @@ func TestDemonstrationRequiresKey(t *testing.T) {
 	if info, err := os.Stat(journal); err != nil || info.Size() > 10<<10 {
 		t.Errorf("the journal has %d bytes, %v", info.Size(), err)
 	}
-	if p.demoKey == "" || p.demoKey == testToken {
+	if p.demonstration.key == "" || p.demonstration.key == testToken {
 		t.Error("the demonstration has no key of its own")
 	}
 	if info, err := os.Stat(filepath.Join(folder, demoKeyFile)); err != nil || info.Mode().Perm() != 0o600 {
@@ -143,7 +143,7 @@ func TestStartGivesTheKeyToServersWithoutIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		keys, err := p.Stores.Registry.Keys(t.Context(), defaultAccount, s)
-		want := tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: p.demoKey}
+		want := tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: p.demonstration.key}
 		if s.ID == own.ID {
 			want = *other
 		}

@@ -39,89 +39,102 @@ func (p Person) text(key string, pairs ...string) string {
 	return locale.Text(cmp.Or(p.Lang, locale.Spanish), key, pairs...)
 }
 
-// command returns the command line that does what, with the data folder where it is needed.
-func (p *Process) command(what string) string {
-	line := cmp.Or(p.Person.Command, "piloto") + " " + what
+// greeting is the text that a process prints when it is ready.
+type greeting struct {
+	p     *Process
+	out   io.Writer
+	token string
+	file  string // of the token; "": the environment names the token
+}
+
+func (g greeting) say(key string, pairs ...string) {
+	fmt.Fprintln(g.out, g.p.Person.text("up."+key, pairs...))
+}
+
+// command returns a command line, with the data folder where it is needed.
+func (p *Process) command(arguments string) string {
+	line := cmp.Or(p.Person.Command, "piloto") + " " + arguments
 	if p.Data != DefaultData {
 		line += " --data " + shellWord(p.Data)
 	}
 	return line
 }
 
-// greet prints that the process is ready, how to sign in, and what to do next, and opens the page.
-func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) error {
+// print prints that the process is ready, how to sign in, and what to do next, and opens the page.
+func (g greeting) print(ctx context.Context) error {
+	p := g.p
 	p.log.InfoContext(ctx, "process.ready", "origin", p.origin, "data", p.Data)
-	say := func(key string, pairs ...string) { fmt.Fprintln(out, p.Person.text("up."+key, pairs...)) }
 	if p.Person.Terminal {
-		say("ready", "origin", p.origin)
+		g.say("ready", "origin", p.origin)
 	} else {
-		fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin) // programs read this line
+		fmt.Fprintf(g.out, "piloto ready on %s\n\n", p.origin) // programs read this line
 	}
-	if err := p.sayHowToSignIn(ctx, say, token, file); err != nil {
+	if err := g.howToSignIn(ctx); err != nil {
 		return err
 	}
 	model, base := p.provider()
 	answers := p.usesDemoModel() || p.Key != "" || p.needsNoKey() || p.usesGroqOnly()
 	switch {
 	case p.usesDemoModel():
-		say("model.demo")
+		g.say("model.demo")
 	case !answers:
-		say("model.none")
+		g.say("model.none")
 	default:
-		say("model", "model", model, "url", base)
+		g.say("model", "model", model, "url", base)
 	}
 	if p.functions.lambdas != nil {
-		say("lambda", "n", strconv.Itoa(len(p.functions.lambdas.pools)))
+		g.say("lambda", "n", strconv.Itoa(len(p.functions.lambdas.pools)))
 	}
 	if p.AWS != "" {
-		say("engines", "address", p.AWS)
+		g.say("engines", "address", p.AWS)
 	}
-	say("data", "folder", p.Data, "log", filepath.Join(p.Data, LogFile))
+	g.say("data", "folder", p.Data, "log", filepath.Join(p.Data, LogFile))
 	if !OnThisMachine(p.Addr) {
-		say("exposed")
+		g.say("exposed")
 	}
-	what := "send"
+	arguments := "send"
 	if p.Person.Elsewhere {
-		what += " --at here"
+		arguments += " --at here"
 	}
-	switch send := p.command(what); {
+	switch send := p.command(arguments); {
 	case p.Demo:
-		say("try.demo", "send", send)
+		g.say("try.demo", "send", send)
 	case answers:
-		say("try", "send", send)
+		g.say("try", "send", send)
 	default:
-		say("try.none")
+		g.say("try.none")
 	}
 	return nil
 }
 
-// sayHowToSignIn prints a code only to a terminal, because systemd, Docker and CI keep the output of a program, and
+// howToSignIn prints a code only to a terminal, because systemd, Docker and CI keep the output of a program, and
 // others read it. The browser gets a code of its own, which is valid for a minute.
-func (p *Process) sayHowToSignIn(ctx context.Context, say func(key string, pairs ...string), token, file string) error {
+func (g greeting) howToSignIn(ctx context.Context) error {
+	p := g.p
 	url := p.origin
 	if p.Person.Terminal {
 		var err error
-		if url, err = p.signInURL(ctx, token, codeLife); err != nil {
+		if url, err = p.signInURL(ctx, g.token, codeLife); err != nil {
 			return err
 		}
 	}
 	switch {
 	case !p.Person.Terminal:
-		say("open.log", "url", url, "command", p.command("open"))
+		g.say("open.log", "url", url, "command", p.command("open"))
 	case p.Person.Open == nil || !p.Browse:
-		say("open", "url", url, "command", p.command("open"))
+		g.say("open", "url", url, "command", p.command("open"))
 	default:
-		once, err := p.signInURL(ctx, token, openedLife)
+		once, err := p.signInURL(ctx, g.token, openedLife)
 		if err != nil {
 			return err
 		}
 		p.Person.Open(once)
-		say("open.opened", "url", url, "command", p.command("open"))
+		g.say("open.opened", "url", url, "command", p.command("open"))
 	}
-	if file == "" {
-		say("token.set")
+	if g.file == "" {
+		g.say("token.set")
 	} else {
-		say("token", "file", file)
+		g.say("token", "file", g.file)
 	}
 	return nil
 }

@@ -78,11 +78,11 @@ type Process struct {
 	sockets     *websocket.Gateway
 	awsEndpoint *awsEndpoint // nil: the functions run in this process
 	origin      string       // http://127.0.0.1:8080
-	demoSpeech  *demoSpeech
-	demoKey     string // key that callers of the demonstration need; empty: no demonstration
 	began       time.Time
 	watches     *realtime.Watches
 	private     tool.Networks
+
+	demonstration *demonstration
 }
 
 // Open reads the template, opens the data folder and builds the functions. Nothing runs and no
@@ -140,6 +140,7 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	}
 	o.Log = &lockedWriter{to: o.Log}
 	p := &Process{Options: o, Settings: s, log: telemetry.New(o.Log, level, "piloto.local"), origin: origin, began: o.Clock()}
+	p.demonstration = &demonstration{p: p}
 	var err error
 	if p.private, err = tool.ParseNetworks(s.Parameters["AllowPrivate"]); err != nil {
 		return nil, refusal("up.wrong.private", "value", s.Parameters["AllowPrivate"])
@@ -202,7 +203,7 @@ func (o Options) check() error {
 // they are processes.
 func (p *Process) furnish(ctx context.Context, functions string) (err error) {
 	if p.Demo {
-		if p.demoKey, err = ensureDemoKey(p.Data); err != nil {
+		if p.demonstration.key, err = ensureDemoKey(p.Data); err != nil {
 			return err
 		}
 	}
@@ -331,7 +332,7 @@ func (p *Process) world() boot.World {
 
 // localSettings returns the settings that functions need on one machine.
 func (p *Process) localSettings() boot.Local {
-	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.usesDemoModel(), DemoKey: p.demoModelKey(), Keyless: p.needsNoKey(), SocketPath: socketPath}
+	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.usesDemoModel(), DemoKey: p.demonstration.modelKey(), Keyless: p.needsNoKey(), SocketPath: socketPath}
 	if p.Lambda == AsProcess && !lambda.Attached { // functions of a killed process may still be calling
 		l.AloneSince = time.Time{}
 	}
@@ -347,7 +348,7 @@ func (p *Process) Handler() (http.Handler, error) {
 	if !p.Demo {
 		return api, nil
 	}
-	return p.mountDemo(api)
+	return p.demonstration.mount(api)
 }
 
 // provider returns the model in use and its base URL.

@@ -151,7 +151,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	reached := Address{Origin: p.origin, Token: token}
 	p.engines.control.serveAddress(reached)
 	p.engines.control.serveTokens(tokenAdmin{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clientConfig()), name: p.table(), owner: ids.Hash(token), now: p.Clock})
-	if err := p.greet(ctx, out, token, file); err != nil {
+	if err := (greeting{p, out, token, file}).print(ctx); err != nil {
 		return err
 	}
 	if p.Ready != nil {
@@ -185,13 +185,13 @@ func (p *Process) registerServers(ctx context.Context) error {
 	if err := p.registerAgents(ctx, servers); err != nil {
 		return err
 	}
-	answers := p.Demo && !(p.Passing && p.demoIsElsewhere())
-	if err := p.switchDemo(ctx, servers, answers); err != nil || !answers {
+	answers := p.Demo && !(p.Passing && p.demonstration.isElsewhere())
+	if err := p.demonstration.switchServers(ctx, servers, answers); err != nil || !answers {
 		return err
 	}
 	for _, part := range demoParts {
 		as := part.as
-		as.URL, as.Key = p.origin+part.path, p.demoCredential()
+		as.URL, as.Key = p.origin+part.path, p.demonstration.credential()
 		if err := registerDemo(ctx, servers, firstStart{filepath.Join(p.Data, part.mark)}, as, p.Clock()); err != nil {
 			return refusal("up.demo", "path", part.path).Because(err)
 		}
@@ -199,7 +199,7 @@ func (p *Process) registerServers(ctx context.Context) error {
 			return refusal("up.demo", "path", part.path).Because(err)
 		}
 	}
-	return p.speakDemo(ctx, p.demoSpeech.service.Language())
+	return p.demonstration.speak(ctx, p.demonstration.service.Language())
 }
 
 // servingKey is the context key of the context that ends when the server gives up its requests.
