@@ -59,16 +59,16 @@ func (s runView) effects() []effect {
 
 // check compares the final state with the responses, and with the invariants that hold after any
 // crash. It returns the final status of the run.
-func (v *user) check(a *aws) (string, error) {
-	wrong := []error{v.checkPolicies()}
+func check(v *user, a *aws) (string, error) {
+	wrong := []error{checkPolicies(v)}
 	for _, chat := range v.acked.chats {
-		if _, err := v.get("/api/chats/" + chat); err != nil {
+		if _, err := v.client.get("/api/chats/" + chat); err != nil {
 			wrong = append(wrong, fmt.Errorf("a chat that was answered is gone: %w", err))
 		}
 	}
 	said := ""
 	if v.chat != "" {
-		messages, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+		messages, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")
 		wrong = append(wrong, err)
 		said = string(messages.body)
 	}
@@ -86,21 +86,21 @@ func (v *user) check(a *aws) (string, error) {
 		return end, errors.Join(wrong...)
 	}
 	for _, id := range v.acked.runs {
-		_, err := v.get("/api/runs/" + id)
+		_, err := v.client.get("/api/runs/" + id)
 		wrong = append(wrong, err)
 	}
-	run, err := v.get("/api/runs/" + v.run)
+	run, err := v.client.get("/api/runs/" + v.run)
 	if err != nil {
 		return "", errors.Join(append(wrong, err)...)
 	}
 	var s runView
-	wrong = append(wrong, json.Unmarshal(run.body, &s), v.checkDecisions(s), v.checkChat(s, said), v.checkRequests(s, said), v.checkReceipt(), a.waitUntilIdle(v), v.checkConclusion(s))
+	wrong = append(wrong, json.Unmarshal(run.body, &s), s.checkDecisions(v), s.checkChat(v, said), s.checkRequests(v, said), checkReceipt(v), a.waitUntilIdle(v), s.checkConclusion(v))
 	return s.Status, errors.Join(wrong...)
 }
 
 // checkPolicies checks that no function made an AWS request that its role in the template does not
 // allow.
-func (v *user) checkPolicies() error {
+func checkPolicies(v *user) error {
 	log, err := os.ReadFile(filepath.Join(v.d.data(), process.LogFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the first line creates it
 		return err
@@ -114,7 +114,7 @@ func (v *user) checkPolicies() error {
 }
 
 // checkDecisions checks that acknowledged decisions took effect.
-func (v *user) checkDecisions(s runView) error {
+func (s runView) checkDecisions(v *user) error {
 	switch {
 	case !slices.Contains(terminal, s.Status):
 		return fmt.Errorf("the run is %s", s.Status)
@@ -131,8 +131,8 @@ func (v *user) checkDecisions(s runView) error {
 }
 
 // checkChat checks that the chat is free, names the run, and has one final message.
-func (v *user) checkChat(s runView, said string) error {
-	chat, err := v.get("/api/chats/" + v.chat)
+func (s runView) checkChat(v *user, said string) error {
+	chat, err := v.client.get("/api/chats/" + v.chat)
 	if err != nil {
 		return err
 	}
@@ -150,8 +150,8 @@ func (v *user) checkChat(s runView, said string) error {
 
 // checkConclusion checks that what came of the run is told once. It is told, unless nothing was begun, or more than one
 // process died. A job tells it itself.
-func (v *user) checkConclusion(s runView) error {
-	messages, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+func (s runView) checkConclusion(v *user) error {
+	messages, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (v *user) checkConclusion(s runView) error {
 
 // checkRequests checks that no unsafe request arrived twice, that each request that arrived is
 // known, that each step that is done arrived, and that the chat mentions each step in doubt.
-func (v *user) checkRequests(s runView, said string) error {
+func (s runView) checkRequests(v *user, said string) error {
 	got := v.service.got(v.run)
 	var wrong []error
 	for _, e := range s.effects() {
@@ -191,8 +191,8 @@ func (v *user) checkRequests(s runView, said string) error {
 }
 
 // checkReceipt checks that the events are a chain without a gap and agree with the run.
-func (v *user) checkReceipt() error {
-	r, err := v.receipt()
+func checkReceipt(v *user) error {
+	r, err := readReceipt(v)
 	if err != nil {
 		return err
 	}
@@ -205,14 +205,14 @@ func (v *user) checkReceipt() error {
 	for _, p := range receipt.Verify(r) {
 		wrong = append(wrong, fmt.Errorf("receipt: %s", p))
 	}
-	return errors.Join(append(wrong, v.waitUntilSigned(r))...)
+	return errors.Join(append(wrong, waitUntilSigned(v, r))...)
 }
 
-// receipt reads the receipt of the run. The receipt of a run that ended is signed a moment after
+// readReceipt reads the receipt of the run. The receipt of a run that ended is signed a moment after
 // the end.
-func (v *user) receipt() (r receipt.Receipt, err error) {
+func readReceipt(v *user) (r receipt.Receipt, err error) {
 	for until := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) {
-		raw, err := v.get("/api/runs/" + v.run + "/receipt")
+		raw, err := v.client.get("/api/runs/" + v.run + "/receipt")
 		if err != nil {
 			return r, err
 		}
@@ -228,9 +228,9 @@ func (v *user) receipt() (r receipt.Receipt, err error) {
 
 // waitUntilSigned repeats checkSigned until it succeeds, for as long as the sweep at a start may
 // take.
-func (v *user) waitUntilSigned(r receipt.Receipt) (err error) {
+func waitUntilSigned(v *user, r receipt.Receipt) (err error) {
 	for until := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) {
-		if err = v.checkSigned(r); err == nil || time.Now().After(until) {
+		if err = checkSigned(v, r); err == nil || time.Now().After(until) {
 			return err
 		}
 	}
@@ -238,14 +238,14 @@ func (v *user) waitUntilSigned(r receipt.Receipt) (err error) {
 
 // checkSigned checks that the receipt and every other receipt of the account's chain are signed.
 // The sweep signs later events, and the end of a draft, within a minute.
-func (v *user) checkSigned(r receipt.Receipt) error {
+func checkSigned(v *user, r receipt.Receipt) error {
 	if n := len(r.Events); r.Unsigned == receipt.Pending && n > 0 && r.Events[n-1].Type != plan.EventFinished {
 		return nil
 	}
 	var keys struct{ Keys []receipt.Key }
 	var chain struct{ Links []receipt.Link }
 	for path, into := range map[string]any{"/api/keys": &keys, "/api/receipts": &chain} {
-		raw, err := v.get(path)
+		raw, err := v.client.get(path)
 		if err == nil {
 			err = json.Unmarshal(raw.body, into)
 		}
@@ -265,7 +265,7 @@ func (v *user) checkSigned(r receipt.Receipt) error {
 
 // checkLedger checks that the balance is the sum of the ledger, and that every session was paid
 // once.
-func (v *user) checkLedger() error {
+func checkLedger(v *user) error {
 	var books struct {
 		Balance  int64
 		Sessions []struct {
@@ -279,11 +279,11 @@ func (v *user) checkLedger() error {
 			SessionID string `json:"session_id"`
 		}
 	}
-	raw, err := v.get("/ai/credits")
+	raw, err := v.client.get("/ai/credits")
 	if err != nil {
 		return err
 	}
-	pages, err := v.get("/ai/ledger?limit=100")
+	pages, err := v.client.get("/ai/ledger?limit=100")
 	if err != nil {
 		return err
 	}

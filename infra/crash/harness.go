@@ -55,7 +55,7 @@ func newHarness(root, folder, lambda string, chosen []scenario) (*harness, error
 		return nil, err
 	}
 	registered, err := h.prepare("base", base{}, scenario{setup: func(v *user) error {
-		r, err := v.again(201, "POST", "/api/mcps", object("url", h.service.url, "name", "Tienda"))
+		r, err := v.client.again(201, "POST", "/api/mcps", object("url", h.service.url, "name", "Tienda"))
 		h.model.setServer("$S", r.text("mcp_id"))
 		return err
 	}})
@@ -282,14 +282,14 @@ func (h *harness) drive(v *user, res *result) error {
 		}
 	}
 	engines := newAWS(v.d.aws)
-	res.end, err = v.check(engines)
+	res.end, err = check(v, engines)
 	for _, other := range v.others {
-		_, wrong := other.check(engines)
+		_, wrong := check(other, engines)
 		err = errors.Join(err, wrong)
 		v.swept = v.swept || other.swept
 	}
 	if err == nil && len(res.sc.env) > 0 {
-		err = v.checkLedger()
+		err = checkLedger(v)
 	}
 	if err == nil && res.sc.check != nil {
 		err = res.sc.check(v)

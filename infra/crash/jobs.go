@@ -18,11 +18,11 @@ var ended = []string{"success", "partial", "failed"}
 
 // allowReads lets turns and jobs read the service.
 func allowReads(v *user) error {
-	list, err := v.get("/api/mcps")
+	list, err := v.client.get("/api/mcps")
 	if err != nil {
 		return err
 	}
-	_, err = v.again(http.StatusOK, "PUT", "/api/mcps/"+list.text("mcps.0.mcp_id")+"/reads", object("mode", "on"))
+	_, err = v.client.again(http.StatusOK, "PUT", "/api/mcps/"+list.text("mcps.0.mcp_id")+"/reads", object("mode", "on"))
 	return err
 }
 
@@ -37,7 +37,7 @@ func startJob(v *user) error { return v.startJob("book") }
 // jobs shows whether it was started.
 func (v *user) startJob(script string, more ...any) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		r, err := v.once("POST", "/api/agents/build/jobs", object(append([]any{"prompt", v.prompt(script)}, more...)...))
+		r, err := v.client.once("POST", "/api/agents/build/jobs", object(append([]any{"prompt", v.prompt(script)}, more...)...))
 		switch {
 		case err == nil && r.status == http.StatusAccepted:
 			v.setJob(r.text("job_id"), r.text("chat_id"))
@@ -45,7 +45,7 @@ func (v *user) startJob(script string, more ...any) error {
 		case errors.Is(err, errLeft), err == nil && r.status != http.StatusServiceUnavailable:
 			return fmt.Errorf("start of a job: %w %s", err, r)
 		}
-		list, err := v.get("/api/jobs")
+		list, err := v.client.get("/api/jobs")
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (v *user) startJob(script string, more ...any) error {
 func (v *user) startJobOnce() error {
 	first := ""
 	for deadline := time.Now().Add(lease + patience); ; time.Sleep(50 * time.Millisecond) {
-		r, err := v.once("POST", "/api/agents/build/jobs", object("prompt", v.prompt("book")), "Idempotency-Key", "job-"+filepath.Base(v.d.folder))
+		r, err := v.client.once("POST", "/api/agents/build/jobs", object("prompt", v.prompt("book")), "Idempotency-Key", "job-"+filepath.Base(v.d.folder))
 		switch {
 		case err == nil && r.status == http.StatusAccepted && first == "":
 			first = string(r.body)
@@ -80,7 +80,7 @@ func (v *user) startJobOnce() error {
 
 // findJob finds the job that an earlier process started.
 func (v *user) findJob() error {
-	list, err := v.get("/api/jobs")
+	list, err := v.client.get("/api/jobs")
 	if err == nil && list.text("jobs.0.job_id") == "" {
 		err = fmt.Errorf("there is no job: %s", list)
 	}
@@ -108,7 +108,7 @@ func (v *user) awaitJobThat(what string, is func(reply) bool) (reply, error) {
 	late := time.Now().Add(soon)
 	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		var err error
-		if last, err = v.get("/api/jobs/" + v.job); err != nil || is(last) {
+		if last, err = v.client.get("/api/jobs/" + v.job); err != nil || is(last) {
 			return last, err
 		}
 		if v.isLate(late) {
@@ -133,7 +133,7 @@ func awaitProposal(v *user) error {
 	}
 	v.run = j.text("waits_for")
 	v.acked.runs = append(v.acked.runs, v.run)
-	r, err := v.get("/api/runs/" + v.run)
+	r, err := v.client.get("/api/runs/" + v.run)
 	v.digest = r.text("digest")
 	return err
 }
@@ -141,14 +141,14 @@ func awaitProposal(v *user) error {
 // stopJob asks the job to stop. When the response is lost, the job shows whether it was asked.
 func (v *user) stopJob() error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		r, err := v.once("POST", "/api/jobs/"+v.job+"/stop", "{}")
+		r, err := v.client.once("POST", "/api/jobs/"+v.job+"/stop", "{}")
 		switch {
 		case err == nil && r.status == http.StatusAccepted:
 			return nil
 		case errors.Is(err, errLeft), err == nil && r.status != http.StatusServiceUnavailable:
 			return fmt.Errorf("stop of a job: %w %s", err, r)
 		}
-		j, err := v.get("/api/jobs/" + v.job)
+		j, err := v.client.get("/api/jobs/" + v.job)
 		if err != nil {
 			return err
 		}
@@ -187,8 +187,8 @@ type jobView struct {
 func checkJob(status, reason string, rounds, lost int) func(*user) error {
 	return func(v *user) error {
 		var s jobView
-		r, err := v.get("/api/jobs/" + v.job)
-		events, eventsErr := v.get("/api/jobs/" + v.job + "/events")
+		r, err := v.client.get("/api/jobs/" + v.job)
+		events, eventsErr := v.client.get("/api/jobs/" + v.job + "/events")
 		if err := errors.Join(err, eventsErr, json.Unmarshal(r.body, &s), json.Unmarshal(events.body, &s)); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func checkJob(status, reason string, rounds, lost int) func(*user) error {
 		if s.Status != status || s.Reason != reason || s.Rounds != rounds || s.Reads != 1 {
 			wrong = append(wrong, fmt.Errorf("want %s %s after %d rounds and a look", status, reason, rounds))
 		}
-		wrong = append(wrong, v.checkJobEvents(s), v.checkJobCalls(s, lost), v.checkJobCost(s), v.checkJobChat(s), v.checkNothingElse())
+		wrong = append(wrong, s.checkEvents(), s.checkCalls(v, lost), s.checkCost(v), s.checkChat(v), checkNothingElse(v))
 		if err := errors.Join(wrong...); err != nil {
 			return fmt.Errorf("%w\n%s\n%s", err, r, events)
 		}
@@ -204,8 +204,8 @@ func checkJob(status, reason string, rounds, lost int) func(*user) error {
 	}
 }
 
-// checkJobEvents checks that every event is there, and there once.
-func (v *user) checkJobEvents(s jobView) error {
+// checkEvents checks that every event is there, and there once.
+func (s jobView) checkEvents() error {
 	var wrong []error
 	count, told := map[string]int{}, map[string]bool{}
 	for i, e := range s.Events {
@@ -238,8 +238,8 @@ func (v *user) checkJobEvents(s jobView) error {
 	return errors.Join(wrong...)
 }
 
-// checkJobCalls checks that the model was not asked again for what it had answered. A death loses at most one call.
-func (v *user) checkJobCalls(s jobView, lost int) error {
+// checkCalls checks that the model was not asked again for what it had answered. A death loses at most one call.
+func (s jobView) checkCalls(v *user, lost int) error {
 	deaths, err := v.d.deathCount()
 	asked := v.model.timesAsked(s.Prompt)
 	if asked < s.Rounds || asked > s.Rounds+s.Lost || s.Lost < lost || s.Lost > lost+deaths {
@@ -248,19 +248,19 @@ func (v *user) checkJobCalls(s jobView, lost int) error {
 	return err
 }
 
-// checkJobCost checks that the cost of the job is that of its calls, and that the usage of the account has as much.
-func (v *user) checkJobCost(s jobView) error {
+// checkCost checks that the cost of the job is that of its calls, and that the usage of the account has as much.
+func (s jobView) checkCost(v *user) error {
 	sum := int64(0)
 	for _, e := range s.Events {
 		if e.Type == "job.round" || e.Type == "job.judged" || e.Type == "job.lost" {
 			sum += e.Data.Cost
 		}
 	}
-	used, err := v.usage("chat", v.chat)
+	used, err := v.client.usage("chat", v.chat)
 	if err != nil {
 		return err
 	}
-	concluded, err := v.usage("run", v.run) // the conclusion of its plan is no call of the job
+	concluded, err := v.client.usage("run", v.run) // the conclusion of its plan is no call of the job
 	if err == nil && (s.Cost == 0 || sum != s.Cost || used-concluded != s.Cost) {
 		err = fmt.Errorf("it cost %d, its events say %d, and the account was charged %d", s.Cost, sum, used-concluded)
 	}
@@ -268,14 +268,14 @@ func (v *user) checkJobCost(s jobView) error {
 }
 
 // usage returns the cost in the usage report of a group, in millionths of a US dollar.
-func (v *user) usage(by, key string) (int64, error) {
+func (c *client) usage(by, key string) (int64, error) {
 	var report struct {
 		Usage []struct {
 			Key  string
 			Cost int64 `json:"cost_micros"`
 		}
 	}
-	r, err := v.get("/ai/usage?by=" + by)
+	r, err := c.get("/ai/usage?by=" + by)
 	if err := errors.Join(err, json.Unmarshal(r.body, &report)); err != nil {
 		return 0, err
 	}
@@ -287,9 +287,9 @@ func (v *user) usage(by, key string) (int64, error) {
 	return 0, nil
 }
 
-// checkJobChat checks that the prompt and the last message stand in the chat, once, and say what the job says.
-func (v *user) checkJobChat(s jobView) error {
-	chat, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+// checkChat checks that the prompt and the last message stand in the chat, once, and say what the job says.
+func (s jobView) checkChat(v *user) error {
+	chat, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")
 	if err != nil {
 		return err
 	}
@@ -315,16 +315,16 @@ func (v *user) checkJobChat(s jobView) error {
 }
 
 // checkNothingElse checks that the account has one job and one plan, and that nothing waits but a step in doubt.
-func (v *user) checkNothingElse() error {
+func checkNothingElse(v *user) error {
 	var wrong []error
 	for _, list := range []string{"jobs", "runs"} {
-		r, err := v.get("/api/" + list)
+		r, err := v.client.get("/api/" + list)
 		wrong = append(wrong, err)
 		if r.text(list+".0.chat_id") == "" || r.text(list+".1.chat_id") != "" {
 			wrong = append(wrong, fmt.Errorf("there is not one of %s", r))
 		}
 	}
-	r, err := v.get("/api/waiting")
+	r, err := v.client.get("/api/waiting")
 	if kind := r.text("waiting.0.kind"); err == nil && (kind != "" && kind != "doubt" || r.text("waiting.1.kind") != "") {
 		err = fmt.Errorf("this waits: %s", r)
 	}
@@ -333,7 +333,7 @@ func (v *user) checkNothingElse() error {
 
 // checkLook checks that the card of a turn that looked names the request that it made.
 func checkLook(v *user) error {
-	chat, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+	chat, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")
 	if err != nil {
 		return err
 	}

@@ -102,11 +102,11 @@ func chargeTurns(v *user) error {
 	for _, c := range [][3]string{
 		{"200", "/ai/terms", `{"policy":{"session_cost":1,"session_tokens":4000,"session_minutes":600},"limits":{"day_micros":0,"month_micros":0,"run_micros":0}}`},
 	} {
-		if _, err := v.again(200, "PUT", c[1], c[2]); err != nil {
+		if _, err := v.client.again(200, "PUT", c[1], c[2]); err != nil {
 			return err
 		}
 	}
-	_, err := v.again(201, "POST", "/ai/ledger", `{"kind":"grant","amount":100,"reason":"for the test"}`)
+	_, err := v.client.again(201, "POST", "/ai/ledger", `{"kind":"grant","amount":100,"reason":"for the test"}`)
 	return err
 }
 

@@ -11,14 +11,14 @@ import (
 
 // registerTools registers the server with tools.
 func registerTools(v *user) error {
-	r, err := v.again(http.StatusCreated, "POST", "/api/mcps", object("url", v.tools.url, "kind", "mcp", "name", "Notas"))
+	r, err := v.client.again(http.StatusCreated, "POST", "/api/mcps", object("url", v.tools.url, "kind", "mcp", "name", "Notas"))
 	v.model.setServer("$T", r.text("mcp_id"))
 	return err
 }
 
 // registerAgent registers the agent.
 func registerAgent(v *user) error {
-	_, err := v.again(http.StatusCreated, "POST", "/api/mcps", object("url", v.tools.agent, "kind", "mcp", "role", "agent", "name", agentName))
+	_, err := v.client.again(http.StatusCreated, "POST", "/api/mcps", object("url", v.tools.agent, "kind", "mcp", "role", "agent", "name", agentName))
 	return err
 }
 
@@ -37,7 +37,7 @@ func awaitTwoChecks(v *user) error {
 // awaitChecks waits until a step was checked the given number of times.
 func (v *user) awaitChecks(times int) error {
 	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		events, err := v.get("/api/runs/" + v.run + "/events")
+		events, err := v.client.get("/api/runs/" + v.run + "/events")
 		if err != nil || strings.Count(string(events.body), `"step.checked"`) >= times {
 			return err
 		}
@@ -48,7 +48,7 @@ func (v *user) awaitChecks(times int) error {
 // edit changes the recipient of the draft's mail, on the page's own route. When the response is
 // lost, the run shows whether the edit took effect.
 func (v *user) edit() error {
-	r, err := v.get("/api/runs/" + v.run)
+	r, err := v.client.get("/api/runs/" + v.run)
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ func (v *user) edit() error {
 		map[string]any{"id": "s2", "mcp_id": server, "method": "POST", "path": "/mail", "body": map[string]any{"to": "eva"}},
 	})
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		r, err := v.once("PATCH", "/api/runs/"+v.run+"/plan", body)
+		r, err := v.client.once("PATCH", "/api/runs/"+v.run+"/plan", body)
 		switch {
 		case err == nil && r.status == http.StatusOK:
 		case err == nil && r.status != http.StatusConflict && r.status != http.StatusServiceUnavailable || errors.Is(err, errLeft):
 			return fmt.Errorf("edit: %w %s", err, r)
 		default:
-			if r, err = v.get("/api/runs/" + v.run); err != nil {
+			if r, err = v.client.get("/api/runs/" + v.run); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ func (v *user) edit() error {
 
 // refuse confirms the digest from before the edit, which must be refused, now and later.
 func (v *user) refuse(code string) error {
-	r, err := v.again(http.StatusConflict, "POST", "/api/runs/"+v.run+"/confirm", object("digest", v.first), "Idempotency-Key", "old-"+v.run)
+	r, err := v.client.again(http.StatusConflict, "POST", "/api/runs/"+v.run+"/confirm", object("digest", v.first), "Idempotency-Key", "old-"+v.run)
 	if err == nil && r.text("code") != code {
 		err = fmt.Errorf("the plan of before the edit: want %s, got %s", code, r)
 	}
@@ -126,7 +126,7 @@ func (v *user) checkSameReply(n int) error {
 func (v *user) sendRouted(n int) (reply, error) {
 	body := object("message", fmt.Sprintf("Pregunta %d", n), "session_id", v.session, "config", map[string]any{"id_empresa": 7})
 	for deadline := time.Now().Add(lease + patience); ; time.Sleep(50 * time.Millisecond) {
-		r, err := v.once("POST", "/api/agent/chat", body, "Idempotency-Key", fmt.Sprintf("%s-%d", v.session, n))
+		r, err := v.client.once("POST", "/api/agent/chat", body, "Idempotency-Key", fmt.Sprintf("%s-%d", v.session, n))
 		switch {
 		case err == nil && r.status == http.StatusOK && r.text("failure.code") == "":
 			return r, nil
@@ -158,7 +158,7 @@ func checkTools(v *user) error {
 // made. lost means that the service loses it.
 func checkOrder(lost bool) func(*user) error {
 	return func(v *user) error {
-		r, err := v.get("/api/runs/" + v.run)
+		r, err := v.client.get("/api/runs/" + v.run)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func checkOrder(lost bool) func(*user) error {
 
 // checkUndecided checks that an order of which no check was answered is in doubt, made or not.
 func checkUndecided(v *user) error {
-	r, err := v.get("/api/runs/" + v.run)
+	r, err := v.client.get("/api/runs/" + v.run)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func checkUndecided(v *user) error {
 
 // checkEdit checks that the edited plan ran, and that the earlier digest is refused.
 func checkEdit(v *user) error {
-	r, err := v.get("/api/runs/" + v.run)
+	r, err := v.client.get("/api/runs/" + v.run)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ const maxTries = 3
 // checkRetry checks that a repeatable request is repeated only after a refusal, or after the death
 // of its process.
 func checkRetry(v *user) error {
-	r, err := v.get("/api/runs/" + v.run)
+	r, err := v.client.get("/api/runs/" + v.run)
 	if err != nil {
 		return err
 	}
@@ -223,9 +223,9 @@ func checkRoute(v *user) error {
 	for n := range v.acked.replies {
 		wrong = append(wrong, v.checkSameReply(n))
 	}
-	memory, err := v.get("/memory/" + v.session)
+	memory, err := v.client.get("/memory/" + v.session)
 	wrong = append(wrong, err)
-	chat, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+	chat, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")
 	wrong = append(wrong, err)
 	for n, answered := range v.acked.replies {
 		asked, told := fmt.Sprintf("Pregunta %d", n), reply{body: []byte(answered)}.text("reply")

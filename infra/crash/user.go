@@ -21,7 +21,7 @@ var terminal = []string{"done", "error", "cancelled", "in_doubt", "expired", "su
 
 // user is one client of a deployment, with the responses that it received.
 type user struct {
-	*client
+	client  *client
 	service *service
 	model   *model
 	tools   *toolbox
@@ -54,7 +54,7 @@ type acked struct {
 
 // openChat creates a chat. It creates another one when the response is lost.
 func (v *user) openChat() error {
-	r, err := v.again(http.StatusCreated, "POST", "/api/chats", "{}")
+	r, err := v.client.again(http.StatusCreated, "POST", "/api/chats", "{}")
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (v *user) openChat() error {
 // reads from the chat whether the message took effect; if not, the message is sent again.
 func (v *user) send(kind, message string, done func() (bool, error)) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		r, err := v.once("POST", "/api/send", object("chat_id", v.chat, "message", message))
+		r, err := v.client.once("POST", "/api/send", object("chat_id", v.chat, "message", message))
 		switch {
 		case err == nil && r.status == http.StatusOK && r.text("kind") == kind:
 			v.acked.messages = append(v.acked.messages, r.text("message.id"))
@@ -95,12 +95,12 @@ func (v *user) send(kind, message string, done func() (bool, error)) error {
 // propose has a plan proposed.
 func (v *user) propose(name string) error {
 	return v.send("plan", "Prepara el plan "+name, func() (bool, error) {
-		chat, err := v.get("/api/chats/" + v.chat)
+		chat, err := v.client.get("/api/chats/" + v.chat)
 		if err != nil || chat.text("pending_run_id") == "" {
 			return false, err
 		}
 		v.run = chat.text("pending_run_id")
-		r, err := v.get("/api/runs/" + v.run)
+		r, err := v.client.get("/api/runs/" + v.run)
 		v.digest = r.text("digest")
 		return err == nil, err
 	})
@@ -113,7 +113,7 @@ func (v *user) converse() error {
 
 // confirm sends the confirmation, with the same key again when the response is lost.
 func (v *user) confirm() error {
-	_, err := v.again(http.StatusAccepted, "POST", "/api/runs/"+v.run+"/confirm", object("digest", v.digest), "Idempotency-Key", v.run)
+	_, err := v.client.again(http.StatusAccepted, "POST", "/api/runs/"+v.run+"/confirm", object("digest", v.digest), "Idempotency-Key", v.run)
 	v.acked.confirmed = err == nil
 	return err
 }
@@ -122,7 +122,7 @@ func (v *user) confirm() error {
 // effect.
 func (v *user) confirmByText() error {
 	err := v.send("queued", "confirmo", func() (bool, error) {
-		chat, err := v.get("/api/chats/" + v.chat)
+		chat, err := v.client.get("/api/chats/" + v.chat)
 		return err == nil && chat.text("pending_run_id") == "", err
 	})
 	v.acked.confirmed = err == nil
@@ -132,12 +132,12 @@ func (v *user) confirmByText() error {
 // decide sends a decision until it gets a 200, or the run has the decision.
 func (v *user) decide(path, body string, done func(run reply) bool) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		r, err := v.once("POST", "/api/runs/"+v.run+path, body)
+		r, err := v.client.once("POST", "/api/runs/"+v.run+path, body)
 		if err == nil && r.status == http.StatusOK {
 			return nil
 		}
 		if errors.Is(err, errLost) || r.status == http.StatusConflict || r.status == http.StatusServiceUnavailable {
-			now, err := v.get("/api/runs/" + v.run)
+			now, err := v.client.get("/api/runs/" + v.run)
 			if err != nil {
 				return err
 			}
@@ -166,7 +166,7 @@ func (v *user) cancel() error {
 
 func (v *user) approve(decision string) error {
 	said := map[string]string{"approve": "approved", "refuse": "refused"}[decision]
-	shown, err := v.get("/api/runs/" + v.run)
+	shown, err := v.client.get("/api/runs/" + v.run)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (v *user) waitFor(states ...string) (string, error) {
 	late := time.Now().Add(soon)
 	for deadline := time.Now().Add(max(endLimit, v.limit)); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		var err error
-		if last, err = v.get("/api/runs/" + v.run); err != nil {
+		if last, err = v.client.get("/api/runs/" + v.run); err != nil {
 			return "", err
 		}
 		if status := last.text("status"); slices.Contains(states, status) {

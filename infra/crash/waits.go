@@ -42,7 +42,7 @@ func (v *user) tellJob() error {
 // response, that the request had its effect.
 func (v *user) until(method, path, body string, status int, done string) error {
 	for tries, deadline := 0, time.Now().Add(lease+patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		r, err := v.once(method, path, body, "Idempotency-Key", "w-"+filepath.Base(v.d.folder))
+		r, err := v.client.once(method, path, body, "Idempotency-Key", "w-"+filepath.Base(v.d.folder))
 		switch {
 		case errors.Is(err, errLeft):
 			return err
@@ -58,7 +58,7 @@ func (v *user) until(method, path, body string, status int, done string) error {
 
 // checkAsked checks that the question and its answer stand in the chat, each once.
 func checkAsked(v *user) error {
-	chat, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+	chat, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")
 	if err != nil {
 		return err
 	}

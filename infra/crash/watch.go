@@ -186,11 +186,11 @@ func (w *watch) fetchMissed() {
 
 // history returns the events of the chat's run, and its messages, from the API.
 func (v *user) history() (events, messages []json.RawMessage, err error) {
-	chat, err := v.get("/api/chats/" + v.chat)
+	chat, err := v.client.get("/api/chats/" + v.chat)
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+	said, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,7 +202,7 @@ func (v *user) history() (events, messages []json.RawMessage, err error) {
 	}
 	var in struct{ Events, Messages []json.RawMessage }
 	if run != "" {
-		done, err := v.get("/api/runs/" + run + "/events")
+		done, err := v.client.get("/api/runs/" + run + "/events")
 		if err = errors.Join(err, json.Unmarshal(done.body, &in)); err != nil {
 			return nil, nil, err
 		}
