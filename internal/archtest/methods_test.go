@@ -21,15 +21,6 @@ const (
 var (
 	// wideTypes are the types with more methods, promoted ones included.
 	wideTypes = map[string]int{
-		"infra/crash.user":                        57,
-		"infra/local/demo.turn":                   41,
-		"infra/local/process.Process":             51,
-		"infra/localaws/disk.Store":               47,
-		"infra/localaws/dynamodb.Engine":          43,
-		"infra/localaws/dynamodb.parser":          42,
-		"infra/localaws/stepfunctions.Engine":     61,
-		"infra/localaws/stepfunctions.transition": 59,
-		"infra/localaws/template.reader":          59,
 	}
 	// longLists are the functions with more parameters.
 	longLists = map[string]int{}

@@ -22,7 +22,7 @@ func (w *writer) size() int64 {
 // awaitRoom returns when the log may grow. While it is at its bound, writers wait for the checkpoint,
 // or get the error that keeps it from ending.
 func (s *Store) awaitRoom() error {
-	for !s.isClosed() { // Close takes what is under way
+	for !s.isClosed() { // Close writes the work under way
 		s.w.mu.Lock()
 		full, running := s.w.size() >= s.bounds.most, s.w.done != nil
 		s.w.mu.Unlock()
@@ -61,12 +61,12 @@ func (s *Store) awaitCheckpoint() error {
 	}
 }
 
-// beginLog makes the first segment, with room for what is not synced; the caller holds w.mu and leads.
+// beginLog makes the first segment, with room for the unsynced writes; the caller holds w.mu and leads.
 // The file names the segment before anything is in it, so a log that gets lost is noticed.
 func (s *Store) beginLog() error {
 	p := s.w.at
 	p.alone = false
-	l, err := createLog(s.files, s.path, p, len(s.w.ops.b))
+	l, err := s.segments.create(p, len(s.w.ops.b))
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -84,7 +84,7 @@ func (s *Store) beginLog() error {
 func (s *Store) writeBase(p position, layers ...*layer) (err error) {
 	defer func() {
 		if found := recover(); found != nil { // bbolt's write lock then stays taken
-			err = s.damageError(found)
+			err = damageError(s.path, found)
 			s.fail(err)
 			s.stuck.Store(true)
 		}
@@ -93,7 +93,7 @@ func (s *Store) writeBase(p position, layers ...*layer) (err error) {
 	if err := s.brokenErr(); err != nil {
 		return err
 	}
-	both, err := s.roots()
+	both, err := rootsOf(s.path)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Store) freeze() (p position, err error) {
 	w := &s.w
 	p = w.log.at
 	p.segment++
-	next, err := createLog(s.files, s.path, p, 0)
+	next, err := s.segments.create(p, 0)
 	if err != nil {
 		return p, err
 	}
@@ -170,7 +170,7 @@ func (s *Store) checkpoint(p position, frozen *layer) {
 		err = s.writeCheckpoint(p, frozen)
 	}
 	if err == nil {
-		s.removeOlder(p)
+		s.segments.removeOlder(p)
 	}
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
@@ -200,8 +200,8 @@ func (s *Store) isClosed() bool {
 }
 
 // removeOlder removes the segments before a position.
-func (s *Store) removeOlder(p position) {
-	numbers, err := segmentNumbers(s.files, s.path)
+func (g segmentFiles) removeOlder(p position) {
+	numbers, err := g.numbers()
 	if err != nil {
 		return // the next Open removes them
 	}
@@ -211,13 +211,13 @@ func (s *Store) removeOlder(p position) {
 			old = append(old, n)
 		}
 	}
-	s.removeSegments(old)
+	g.remove(old)
 }
 
-func (s *Store) removeSegments(numbers []uint64) {
+func (g segmentFiles) remove(numbers []uint64) {
 	for _, n := range numbers {
 		moment.Here("disk.segment.remove.before")
-		_ = s.files.Remove(segmentName(s.path, n)) // the next Open removes what is left
+		_ = g.folder.Remove(g.name(n)) // the next Open removes the rest
 		moment.Here("disk.segment.remove.after")
 	}
 }
@@ -251,7 +251,7 @@ func (s *Store) endLog() error {
 	w.work.undo = &w.undone
 	w.freezes++
 	w.publish(s)
-	s.removeOlder(p)
+	s.segments.removeOlder(p)
 	return nil
 }
 

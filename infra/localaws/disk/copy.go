@@ -30,14 +30,14 @@ func (s *Store) Snapshot(fn func(size int64, write func(io.Writer) error) error)
 		return err
 	}
 	if r.log.alone && v.newest.isEmpty() && v.older == nil {
-		return fn(base.Size(), func(w io.Writer) error { return s.writeFile(base, w) })
+		return fn(base.Size(), func(w io.Writer) error { return writeFile(base, w) })
 	}
 	return s.merged(base, v, fn)
 }
 
 // writeFile writes the file of a read transaction.
-func (s *Store) writeFile(base *bolt.Tx, w io.Writer) error {
-	_, err := base.WriteTo(&rootSorter{to: w, tx: uint64(base.ID()), pageSize: s.db.Info().PageSize})
+func writeFile(base *bolt.Tx, w io.Writer) error {
+	_, err := base.WriteTo(&rootSorter{to: w, tx: uint64(base.ID()), pageSize: base.DB().Info().PageSize})
 	return err
 }
 
@@ -61,7 +61,7 @@ func (s *Store) merged(base *bolt.Tx, v *view, fn func(size int64, write func(io
 		return err
 	}
 	defer func() { _ = copied.Close() }()
-	if err := s.writeFile(base, copied); err != nil {
+	if err := writeFile(base, copied); err != nil {
 		return err
 	}
 	if err := merge(copied.Name(), v); err != nil {
@@ -155,7 +155,7 @@ func Verify(path string) error {
 	if err != nil {
 		return explain(path, err)
 	}
-	if _, err = replay(folder(filepath.Dir(path)), path, at); err != nil {
+	if _, err = segmentsOf(path).replay(at); err != nil {
 		err = explain(path, err)
 	}
 	return errors.Join(err, db.Close())

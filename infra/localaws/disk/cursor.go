@@ -16,7 +16,7 @@ type Cursor struct {
 	at   []byte // the present key; nil when there is none
 	base *bolt.Cursor
 
-	// What base is at: the first key after at, or the last one before it.
+	// The position of base: the first key after at, or the last one before it.
 	key, value []byte
 	way        direction
 }

@@ -317,7 +317,7 @@ func TestOpenRefusesFileWithoutSumOrOfOtherFormat(t *testing.T) {
 		},
 	} {
 		path := filepath.Join(scratch(t), "old.db")
-		if err := newStore(path, nil).create(); err != nil {
+		if err := createFile(segmentsOf(path)); err != nil {
 			t.Fatal(err)
 		}
 		db, err := open(path, false)

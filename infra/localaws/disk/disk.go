@@ -22,7 +22,7 @@
 // front of it (layer.go, tx.go), and only after they have reached the disk. When
 // the log has grown, a checkpoint writes the layer into the bbolt file, in one
 // transaction with the position in the log, and removes the old part of the log
-// (checkpoint.go). Open reads what is in the log and not in the file (log.go).
+// (checkpoint.go). Open replays the commits that are only in the log (log.go).
 // Close leaves the file alone, without a log.
 //
 // UpdateAsync puts a write in order and does not wait for the disk: it is there
@@ -101,7 +101,7 @@ const initialMap = 256 << 20
 type Store struct {
 	db       *bolt.DB
 	path     string
-	files    logFolder
+	segments segmentFiles
 	readOnly bool
 	bounds   bounds
 
@@ -114,7 +114,7 @@ type Store struct {
 	stuck   atomic.Bool   // bbolt's write lock is lost
 
 	w       writer
-	synced  atomic.Pointer[view] // what readers see
+	synced  atomic.Pointer[view] // the state that readers see
 	trouble trouble
 	hooks   hooks
 }
@@ -154,7 +154,7 @@ func (s *Store) View(fn func(tx *Tx) error) (err error) {
 			if !isDamage(p) {
 				panic(p)
 			}
-			err = s.damageError(p)
+			err = damageError(s.path, p)
 		}
 	}()
 	base, v, err := s.snapshot()
@@ -199,8 +199,8 @@ func isDamage(p any) bool {
 	return ok && strings.HasPrefix(text, "assertion failed: ")
 }
 
-func (s *Store) damageError(p any) error {
-	return fmt.Errorf("%w: %s: %v; stop, and restore it from a backup", ErrDamaged, s.path, p)
+func damageError(path string, p any) error {
+	return fmt.Errorf("%w: %s: %v; stop, and restore it from a backup", ErrDamaged, path, p)
 }
 
 // Failed is closed when the store accepts nothing any more; Err returns the reason.

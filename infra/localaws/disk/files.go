@@ -15,8 +15,8 @@ type logFile interface {
 	Sync() error
 }
 
-// logFolder does the file operations of the log. A test replaces it by a disk that forgets what was
-// not synced.
+// logFolder does the file operations of the log. A test replaces it by a disk that forgets
+// unsynced writes.
 type logFolder interface {
 	// Names returns the names of all files.
 	Names() ([]string, error)

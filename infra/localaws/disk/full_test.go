@@ -73,7 +73,7 @@ func TestFullDiskIsLoggedOnceAMinute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		both, err := s.roots()
+		both, err := rootsOf(s.path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestUncertainCommitStopsStore(t *testing.T) {
 	if err := s.Update(put("a", "1")); err != nil {
 		t.Fatal(err)
 	}
-	both, err := s.roots()
+	both, err := rootsOf(s.path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,15 +25,15 @@ type call struct {
 	wake     chan struct{} // receives once: has its result, or became the leader
 }
 
-// writer is what the writers share. Its lock is held while a function runs, and not while the disk
+// writer is the shared state of the writers. Its lock is held while a function runs, and not while the disk
 // works: writes that nobody waits for run meanwhile.
 type writer struct {
 	mu     sync.Mutex
 	work   *layer   // all writes since the last freeze
 	frozen *layer   // is being written to the file; nil when no checkpoint runs
-	synced *layer   // what of work has reached the disk
-	ops    ops      // what of work has not
-	undone []undone // what the function that runs has replaced
+	synced *layer   // the part of work that has reached the disk
+	ops    ops      // the part of work that has not
+	undone []undone // the values that the running function has replaced
 	log    *log     // nil: the file is alone
 	at     position // of the log, or where it would begin
 	logged int64    // bytes of the log before the newest segment, and of the records that Open read
@@ -44,7 +44,7 @@ type writer struct {
 	ended   bool // by Close
 	freezes uint64
 	done    chan struct{} // closed when the checkpoint that runs has ended
-	flusher *time.Timer   // commits what nobody waits for
+	flusher *time.Timer   // commits asynchronous writes
 	spare   []byte
 }
 
@@ -55,7 +55,7 @@ type view struct {
 	at            position // of the log
 }
 
-// publish shows readers what has reached the disk; the caller holds mu, or is Open.
+// publish shows readers the durable state; the caller holds mu, or is Open.
 func (w *writer) publish(s *Store) {
 	s.synced.Store(&view{w.synced, w.frozen, w.freezes, w.at})
 }
@@ -106,7 +106,7 @@ func (s *Store) join(c *call) {
 func (s *Store) result(c *call) error {
 	if c.panicked != nil {
 		if isDamage(c.panicked) {
-			return s.damageError(c.panicked)
+			return damageError(s.path, c.panicked)
 		}
 		panic(c.panicked)
 	}
@@ -205,7 +205,7 @@ func (s *Store) lead() {
 // commit runs the group and has it on disk. Its error concerns all of it, and nothing of it was
 // committed.
 func (s *Store) commit(group []*call) error {
-	if slices.ContainsFunc(group, func(c *call) bool { return c.fn != nil }) { // there is room for what was ordered
+	if slices.ContainsFunc(group, func(c *call) bool { return c.fn != nil }) { // ordered writes have room already
 		if err := s.awaitRoom(); err != nil {
 			return err
 		}
@@ -291,7 +291,7 @@ func (s *Store) makeRoom() error {
 func (s *Store) runAll(group []*call) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // bbolt reports violated assertions by panics
-			err = s.damageError(p)
+			err = damageError(s.path, p)
 			s.fail(err)
 		}
 	}()
@@ -377,7 +377,7 @@ func (s *Store) sync() error {
 // root pages, as on a full disk, changed nothing, and the next may succeed. Any other commit may or
 // may not be on disk, also when its data can be read now.
 func (s *Store) commitError(before root, err error) error {
-	both, readErr := s.roots()
+	both, readErr := rootsOf(s.path)
 	if readErr == nil && both.check() == nil && both.newest().tx == before.tx {
 		return s.refuse(err)
 	}
@@ -386,8 +386,8 @@ func (s *Store) commitError(before root, err error) error {
 	return err
 }
 
-func (s *Store) roots() (roots, error) {
-	file, err := os.Open(s.path)
+func rootsOf(path string) (roots, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return roots{}, err
 	}

@@ -15,10 +15,10 @@ type layer struct {
 	items   *btree.BTreeG[item]
 	buckets map[path]bucketChange // never changed: a change makes a new map
 	lastID  uint32
-	undo    *[]undone // what set replaces is appended to it, when it is not nil
+	undo    *[]undone // set appends the replaced values to it, when it is not nil
 }
 
-// undone is what one change of a key replaced.
+// undone is the state of a key before one change.
 type undone struct {
 	was item
 	had bool // false: there was none, and was is the new item
@@ -55,11 +55,11 @@ type change byte
 
 const (
 	bucketKept change = iota // it is there before the layer, too
-	bucketMade               // it has only what this layer has
+	bucketMade               // it has only the keys of this layer
 	bucketGone               // it is not there
 )
 
-// bucketChange says what a layer changes of one bucket.
+// bucketChange is the change of one bucket in a layer.
 type bucketChange struct {
 	id        uint32 // of its items
 	change    change

@@ -3,7 +3,6 @@ package disk
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 )
 
 const (
@@ -14,9 +13,8 @@ const (
 // log writes the newest segment. The space that a record needs is written with zeros before, so that
 // a disk that is full refuses it before anything depends on it, and a sync has no metadata to write.
 type log struct {
-	files logFolder
-	path  string // of the data file
-	file  logFile
+	segments segmentFiles
+	file     logFile
 
 	at      position // behind the last record
 	next    uint64   // the sector of the next record
@@ -24,15 +22,14 @@ type log struct {
 	scratch []byte
 }
 
-// createLog makes the segment that begins at p, with room for changes of that size. It returns when
+// create makes the segment that begins at p, with room for changes of that size. It returns when
 // the segment has reached the disk.
-func createLog(files logFolder, path string, p position, changes int) (l *log, err error) {
-	name := segmentName(path, p.segment)
-	file, err := files.Create(name)
+func (g segmentFiles) create(p position, changes int) (l *log, err error) {
+	file, err := g.folder.Create(g.name(p.segment))
 	if err != nil {
 		return nil, err
 	}
-	l = &log{files: files, path: path, file: file, at: p, next: 1}
+	l = &log{segments: g, file: file, at: p, next: 1}
 	if err = l.reserve(changes); err == nil {
 		_, err = file.WriteAt(segmentHeader(p), 0)
 	}
@@ -40,7 +37,7 @@ func createLog(files logFolder, path string, p position, changes int) (l *log, e
 		err = file.Sync()
 	}
 	if err == nil {
-		err = files.Sync()
+		err = g.folder.Sync()
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.discard())
@@ -50,7 +47,7 @@ func createLog(files logFolder, path string, p position, changes int) (l *log, e
 
 // discard removes a segment that nothing was written to.
 func (l *log) discard() error {
-	return errors.Join(l.file.Close(), l.files.Remove(segmentName(l.path, l.at.segment)))
+	return errors.Join(l.file.Close(), l.segments.folder.Remove(l.segments.name(l.at.segment)))
 }
 
 // reserve makes room for a record with changes of that size.
@@ -113,7 +110,7 @@ func (l *log) append(first uint64, changes []byte) error {
 // used returns the bytes of the records.
 func (l *log) used() int64 { return int64(l.next) * sectorSize }
 
-// replayed is what the log has beyond the data file.
+// replayed holds the commits of the log that are not in the data file.
 type replayed struct {
 	changes *layer
 	at      position // behind the last record
@@ -125,8 +122,8 @@ type replayed struct {
 }
 
 // replay reads the commits behind p. It changes nothing.
-func replay(files logFolder, path string, p position) (r *replayed, err error) {
-	numbers, err := segmentNumbers(files, path)
+func (g segmentFiles) replay(p position) (r *replayed, err error) {
+	numbers, err := g.numbers()
 	if err != nil {
 		return nil, err
 	}
@@ -135,14 +132,14 @@ func replay(files logFolder, path string, p position) (r *replayed, err error) {
 		r.old, numbers = append(r.old, numbers[0]), numbers[1:]
 	}
 	if len(numbers) == 0 && !p.alone {
-		return nil, fmt.Errorf("%w: its log is missing: there is no %s", ErrDamaged, segmentName(path, p.segment))
+		return nil, fmt.Errorf("%w: its log is missing: there is no %s", ErrDamaged, g.name(p.segment))
 	}
 	for i, n := range numbers {
 		if n != p.segment+uint64(i) {
 			return nil, fmt.Errorf("%w: a part of its log is missing: there is no %s, and %s is there", ErrDamaged,
-				segmentName(path, p.segment+uint64(i)), segmentName(path, n))
+				g.name(p.segment+uint64(i)), g.name(n))
 		}
-		s, err := readSegment(files, path, n)
+		s, err := g.read(n)
 		if err != nil {
 			return nil, err
 		}
@@ -161,12 +158,12 @@ func replay(files logFolder, path string, p position) (r *replayed, err error) {
 // NewestCommit returns the number of the newest commit in the log of the data file at path, 0 when it has no
 // log. Another process may write it meanwhile, so it is for counting only.
 func NewestCommit(path string) (newest uint64, err error) {
-	files := folder(filepath.Dir(path))
-	numbers, err := segmentNumbers(files, path)
+	segments := segmentsOf(path)
+	numbers, err := segments.numbers()
 	if err != nil || len(numbers) == 0 {
 		return 0, err
 	}
-	s, err := readSegment(files, path, numbers[len(numbers)-1])
+	s, err := segments.read(numbers[len(numbers)-1])
 	if err != nil {
 		return 0, err
 	}
@@ -211,16 +208,16 @@ func (r *replayed) segment(s *segmentReader, number uint64, isLast bool) error {
 	return err
 }
 
-// reopen continues the log where it ended. It clears what is left of a record that was cut short.
-func (r *replayed) reopen(files logFolder, path string) (*log, error) {
+// reopen continues the log where it ended. It clears the rest of a torn record.
+func (r *replayed) reopen(g segmentFiles) (*log, error) {
 	if r.last == nil {
 		return nil, nil
 	}
-	file, err := files.Open(segmentName(path, r.last.number), false)
+	file, err := g.folder.Open(g.name(r.last.number), false)
 	if err != nil {
 		return nil, err
 	}
-	l := &log{files: files, path: path, file: file, at: r.at, next: uint64(r.end), room: int64(r.last.len()) * sectorSize}
+	l := &log{segments: g, file: file, at: r.at, next: uint64(r.end), room: int64(r.last.len()) * sectorSize}
 	if r.torn {
 		if err := l.clear(); err != nil {
 			return nil, errors.Join(err, file.Close())

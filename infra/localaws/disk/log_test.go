@@ -45,7 +45,7 @@ func copyOf(t testing.TB, path string) string {
 // segments returns the names of the segments of a data file.
 func segments(t testing.TB, path string) (names []string) {
 	t.Helper()
-	numbers, err := segmentNumbers(folder(filepath.Dir(path)), path)
+	numbers, err := segmentsOf(path).numbers()
 	if err != nil {
 		t.Fatal(err)
 	}

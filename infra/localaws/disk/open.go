@@ -21,7 +21,7 @@ import (
 // another version wrote it; otherwise the error of the file system.
 func Open(path string, options ...Option) (*Store, error) {
 	s := newStore(path, options)
-	if err := s.create(); err != nil {
+	if err := createFile(s.segments); err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
 	var at position
@@ -31,15 +31,15 @@ func Open(path string, options ...Option) (*Store, error) {
 	}
 	sweep(filepath.Dir(path), unfinishedPrefix(path), false)
 	sweep(filepath.Dir(path), unfinishedPrefix(path), true)
-	r, err := replay(s.files, path, at)
+	r, err := s.segments.replay(at)
 	if err == nil {
-		s.w.log, err = r.reopen(s.files, path)
+		s.w.log, err = r.reopen(s.segments)
 	}
 	if err != nil {
 		return nil, errors.Join(explain(path, err), s.db.Close())
 	}
 	s.begin(r)
-	s.removeSegments(r.old)
+	s.segments.remove(r.old)
 	return s, nil
 }
 
@@ -55,7 +55,7 @@ func OpenReadOnly(path string, options ...Option) (*Store, error) {
 	if s.db, at, err = openVerified(path, 0, true); err != nil {
 		return nil, explain(path, err)
 	}
-	r, err := replay(s.files, path, at)
+	r, err := s.segments.replay(at)
 	if err != nil {
 		return nil, errors.Join(explain(path, err), s.db.Close())
 	}
@@ -65,7 +65,7 @@ func OpenReadOnly(path string, options ...Option) (*Store, error) {
 
 func newStore(path string, options []Option) *Store {
 	s := &Store{
-		path: path, files: folder(filepath.Dir(path)), bounds: defaultBounds,
+		path: path, segments: segmentsOf(path), bounds: defaultBounds,
 		failed: make(chan struct{}), trouble: trouble{log: slog.Default()},
 	}
 	for _, o := range options {
@@ -74,7 +74,7 @@ func newStore(path string, options []Option) *Store {
 	return s
 }
 
-// begin takes over what the log has.
+// begin loads the commits of the log.
 func (s *Store) begin(r *replayed) {
 	// The note only improves the message of ErrHeld; the lock is on the file itself.
 	_ = os.WriteFile(holderPath(s.path), []byte(strconv.Itoa(os.Getpid())), 0o600)
@@ -88,7 +88,7 @@ func (s *Store) begin(r *replayed) {
 }
 
 // AcceptOlder repairs a file that Open refuses with ErrLastCommit. When the newest root page of the
-// file is damaged, it returns to the other one, and to what the log has since: nothing is lost. When
+// file is damaged, it returns to the other one, and replays the log since then: nothing is lost. When
 // the last record of the log is damaged, it drops that record. It returns an error with the reason
 // when it cannot repair the file.
 func AcceptOlder(path string) error {
@@ -102,13 +102,13 @@ func AcceptOlder(path string) error {
 	if err != nil {
 		return explain(path, err)
 	}
-	files := folder(filepath.Dir(path))
-	r, err := replay(files, path, at)
+	segments := segmentsOf(path)
+	r, err := segments.replay(at)
 	switch {
 	case errors.Is(err, ErrLastCommit):
 		r.torn = true
 		var l *log
-		if l, err = r.reopen(files, path); err == nil {
+		if l, err = r.reopen(segments); err == nil {
 			err = l.file.Close()
 		}
 	case err == nil && older == 0:
@@ -190,18 +190,18 @@ func verifyNewest(file io.ReaderAt, size int64, older uint64) (state root, r rec
 	return state, r, err
 }
 
-// create creates the file when there is none: whole, or not at all.
-func (s *Store) create() error {
-	path := s.path
+// createFile creates the data file when there is none: whole, or not at all.
+func createFile(segments segmentFiles) error {
+	path := segments.path
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	left, err := segmentNumbers(s.files, path)
+	left, err := segments.numbers()
 	if err != nil {
 		return err
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("%w: it is missing, and its log %s is there; nothing was changed", ErrDamaged, segmentName(path, left[0]))
+		return fmt.Errorf("%w: it is missing, and its log %s is there; nothing was changed", ErrDamaged, segments.name(left[0]))
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), unfinishedPrefix(path)+"*") // with mode 0600
 	if err != nil {

@@ -17,7 +17,7 @@ type OpenError struct {
 	Path   string
 	Mode   fs.FileMode // its permissions
 	Folder bool
-	Plain  bool // false of what is no plain file
+	Plain  bool // false for a directory, a link or a device
 }
 
 // Error implements error.

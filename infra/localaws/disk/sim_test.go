@@ -305,7 +305,7 @@ func simFolder(t testing.TB) string {
 // open opens a store over the disk. Checkpoints are small and come often.
 func (d *simDisk) open(inline bool) (*Store, error) {
 	s, err := Open(d.path, func(s *Store) {
-		s.files = d
+		s.segments.folder = d
 		s.bounds = bounds{checkpoint: 6 << 10, most: 40 << 10, record: 5 << 10}
 		s.hooks = hooks{inline: inline, afterCommit: d.committed}
 		s.trouble.log = slog.New(slog.DiscardHandler)

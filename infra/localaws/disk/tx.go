@@ -25,7 +25,7 @@ const maxKey = bolt.MaxKeySize
 type Tx struct {
 	base   *bolt.Tx
 	layers [2]*layer        // the newest first; nil where there is none
-	ops    *ops             // what the transaction writes; nil when it cannot
+	ops    *ops             // the writes of the transaction; nil when it is read-only
 	found  map[path]*Bucket // of a write transaction, which asks for the same ones again and again
 }
 

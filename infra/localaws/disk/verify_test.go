@@ -73,7 +73,7 @@ func TestWrittenFileVerifies(t *testing.T) {
 			_ = s.Update(writeRandomly(r, keys))
 			if i%10 == 0 || i > 290 {
 				toFile(t, s)
-				state, err := s.roots()
+				state, err := rootsOf(s.path)
 				if err == nil {
 					err = state.check()
 				}

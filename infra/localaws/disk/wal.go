@@ -71,6 +71,16 @@ func newStoreID() (id [16]byte) {
 	return id
 }
 
+// segmentFiles are the segments of the log of a data file.
+type segmentFiles struct {
+	folder logFolder
+	path   string // of the data file
+}
+
+func segmentsOf(path string) segmentFiles { return segmentFiles{folder(filepath.Dir(path)), path} }
+
+func (g segmentFiles) name(number uint64) string { return segmentName(g.path, number) }
+
 // segmentName returns the name of a segment of the data file at path.
 func segmentName(path string, number uint64) string {
 	return fmt.Sprintf("%s%s%08d", filepath.Base(path), segmentMark, number)
@@ -92,11 +102,11 @@ func segmentNumber(path, name string) (uint64, bool) {
 	return n, err == nil && n > 0 && segmentName(path, n) == name
 }
 
-// segmentNumbers returns the numbers of the segments in a folder, in order.
-func segmentNumbers(f logFolder, path string) (numbers []uint64, err error) {
-	names, err := f.Names()
+// numbers returns the numbers of the segments, in order.
+func (g segmentFiles) numbers() (numbers []uint64, err error) {
+	names, err := g.folder.Names()
 	for _, name := range names {
-		if n, ok := segmentNumber(path, name); ok {
+		if n, ok := segmentNumber(g.path, name); ok {
 			numbers = append(numbers, n)
 		}
 	}
@@ -180,9 +190,9 @@ type segmentReader struct {
 	number uint64
 }
 
-// readSegment reads a whole segment.
-func readSegment(f logFolder, path string, number uint64) (*segmentReader, error) {
-	file, err := f.Open(segmentName(path, number), true)
+// read reads a whole segment.
+func (g segmentFiles) read(number uint64) (*segmentReader, error) {
+	file, err := g.folder.Open(g.name(number), true)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +276,7 @@ func (s *segmentReader) record(p position, i int) (changes []byte, end int, next
 	return changes, end, next, true, nil
 }
 
-// checkTail judges what follows the last whole record, which ends before sector i. Nothing but zero
+// checkTail judges the sectors after the last whole record, which ends before sector i. Nothing but zero
 // sectors: the log ends there. Some whole sectors of the next record, and zero ones: the writing of
 // it was cut short, so it was never acknowledged, and torn is true. A damaged sector may belong to a
 // record that was acknowledged: ErrLastCommit. A sector of a later record: ErrDamaged, because a

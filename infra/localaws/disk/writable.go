@@ -74,7 +74,7 @@ func (s *Store) Unwritable() error {
 	defer t.mu.Unlock()
 	if now := time.Now(); t.err != nil && (now.Sub(t.tried) >= checkInterval || now.Before(t.tried)) {
 		t.tried = now
-		if s.hasRoom() == nil {
+		if hasRoom(s.path) == nil {
 			t.err = nil
 			t.found.Store(false)
 			if t.logged {
@@ -88,8 +88,8 @@ func (s *Store) Unwritable() error {
 
 // hasRoom writes beside the file as many bytes as the file itself would have to grow. Its file has
 // no name, so that nothing is left over.
-func (s *Store) hasRoom() error {
-	path, err := filepath.EvalSymlinks(s.path) // on the disk of the file
+func hasRoom(path string) error {
+	path, err := filepath.EvalSymlinks(path) // on the disk of the file
 	if err != nil {
 		return err
 	}
