@@ -29,7 +29,7 @@ type apart struct {
 	Model    string `json:"model"` // base URL
 }
 
-// counters are what a process has used since its start.
+// counters are the resources that a process has used since its start.
 type counters struct {
 	CPU       time.Duration `json:"cpu_ns"`
 	Allocated uint64        `json:"allocated_bytes"`
@@ -39,7 +39,7 @@ type counters struct {
 	Peak      int64         `json:"peak_rss_bytes"`
 }
 
-// minus returns what was used since a moment; the memory is that of now.
+// minus returns the use since a moment; the memory is that of now.
 func (c counters) minus(o counters) counters {
 	c.CPU -= o.CPU
 	c.Allocated -= o.Allocated
@@ -118,7 +118,7 @@ func serveApart(ctx context.Context, asked string, in io.Reader, out io.Writer) 
 	return errors.Join(process.Serve(ctx, o, s, out), log.Close())
 }
 
-// What a process that serves a deployment prints before the addresses.
+// A process that serves a deployment prints these before the addresses.
 const (
 	countersAt = "counters on "
 	readyOn    = "piloto ready on "
@@ -166,7 +166,7 @@ func (s *system) deployApart(folder, template string) (time.Duration, error) {
 	return took, nil
 }
 
-// counters returns what the process of the deployment has used.
+// counters returns the counters of the process of the deployment.
 func (s *system) counters() (c counters, err error) {
 	err = s.get(s.countersURL, &c)
 	return c, err

@@ -39,7 +39,7 @@ type units struct {
 	used   usage
 }
 
-// usage is what calls of the table use.
+// usage is the consumption of calls of the table.
 type usage struct {
 	writes, reads         float64 // capacity units
 	writeCalls, readCalls int
@@ -118,7 +118,7 @@ func (m *units) add(verb string, raw []byte) {
 	}
 }
 
-// count counts what f uses.
+// count counts the consumption of f.
 func (m *units) count(f func() error) (usage, error) {
 	m.mu.Lock()
 	m.on, m.used = true, usage{}
@@ -167,7 +167,7 @@ func (m *units) transitions(ctx context.Context, name string) (int, error) {
 	return 0, fmt.Errorf("%s has no execution that ended", name)
 }
 
-// costOf is what one operation costs.
+// costOf is the cost of one operation.
 type costOf struct {
 	name        string
 	shared      int // steps for each invocation
@@ -248,7 +248,7 @@ func costsIn(ctx context.Context, o options, shared int, of []scenario) (list []
 	return list, err
 }
 
-// counted is how often an operation is counted. What else happens in the process meanwhile (the sweep) must not be
+// counted is how often an operation is counted. Other work of the process meanwhile (the sweep) must not be
 // taken for a part of it, so the least is reported.
 const counted = 3
 

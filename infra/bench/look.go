@@ -42,7 +42,7 @@ func (s *system) registerShelf() (string, error) {
 	return server.ID, err
 }
 
-// itemsPath is what a look reads.
+// itemsPath is the path that a read-only call reads.
 func itemsPath(n, ms int) string { return fmt.Sprintf("/items?ms=%d&n=%d", ms, n) }
 
 // lookCall returns an answer of the model that asks for the n-th look of a scenario.
@@ -126,7 +126,7 @@ func (g bareGet) operate() error {
 	return g.sys.get(g.sys.shelfURL+itemsPath(0, g.of.ms), nil)
 }
 
-// looked compares what a look adds to a turn with the same request alone. A turn that looks is compared with the same
+// looked compares the time that a look adds to a turn with the same request alone. A turn that looks is compared with the same
 // turn whose look is refused before it is sent: both call the model twice.
 type looked struct {
 	Name       string  `json:"name"`
@@ -139,7 +139,7 @@ type looked struct {
 	Aim        float64 `json:"aim"` // at most
 }
 
-// mostLook is the aim of a look: what it adds, as a multiple of the request.
+// mostLook is the aim for a look: the added time, as a multiple of the request.
 const mostLook = 1.5
 
 var lookScenarios = []scenario{

@@ -48,7 +48,7 @@ type options struct {
 	template string
 	alone    bool // no floors
 
-	cost   bool // count what operations cost on AWS instead
+	cost   bool // count the cost of operations on AWS instead
 	cold   bool // measure cold starts instead
 	starts int  // of each function
 	size   string

@@ -65,7 +65,7 @@ func throughputs(subjects []subject, clients int, slice time.Duration, rounds in
 	n := clients
 	began, budget := time.Now(), time.Duration(rounds*len(subjects))*slice
 	for round := range rounds {
-		if round > 0 && time.Since(began) > budget { // a slow machine: what there is must do
+		if round > 0 && time.Since(began) > budget { // a slow machine: the rounds so far must do
 			break
 		}
 		first, err := burst(subjects[0], clients, n)

@@ -44,7 +44,7 @@ type registration struct {
 	Operations int           `json:"operations"`
 }
 
-// runRegister registers a large document several times, and prints what each registration costs.
+// runRegister registers a large document several times, and prints the cost of each registration.
 func runRegister(ctx context.Context, o options, out io.Writer) (err error) {
 	document := largeDocument()
 	if o.document != "generated" {

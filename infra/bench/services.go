@@ -31,7 +31,7 @@ func listen(h http.Handler) (origin string, stop func(), err error) {
 // request of each kind, so that the floors can repeat it.
 type model struct {
 	mu      sync.Mutex
-	telling time.Duration       // that it takes to tell what came of a run
+	telling time.Duration       // that it takes to write the conclusion of a run
 	answers map[string][][]byte // by kind: the looks that it asks for, and the last one
 	asked   map[string][]byte
 	over    chan struct{} // closed by the next last answer of looks; nil: nobody waits

@@ -15,7 +15,7 @@ type scenario struct {
 	run     bool          // a confirmed run; else a turn
 	routed  bool          // a turn of the router, which an agent answers
 	paid    bool          // with credits; only its cost is counted
-	told    bool          // and the model tells what came of it
+	told    bool          // and the model writes its conclusion
 	telling time.Duration // that the model takes for that
 	steps   int           // of the plan; 0: no plan
 	wide    bool          // the steps do not depend on each other
@@ -55,7 +55,7 @@ var jobScenarios = []scenario{
 // paidScenarios are counted in a deployment whose turns cost credits.
 var paidScenarios = []scenario{{name: "turn, text, with credits", kind: "text", paid: true}}
 
-// toldScenarios are counted with what the model tells of them.
+// toldScenarios are counted with the conclusion of the model.
 var toldScenarios = []scenario{{name: "run of 1, and what came of it", kind: "one", run: true, steps: 1, told: true}}
 
 // lookingScenarios are counted in a deployment with a service that is read.

@@ -212,7 +212,7 @@ func (s *system) newChat() (string, error) {
 	return id, err
 }
 
-// chatsOf returns what creates the chats of a scenario.
+// chatsOf returns the function that creates the chats of a scenario.
 func (s *system) chatsOf(sc scenario) func() (string, error) {
 	if sc.told {
 		return s.newTellingChat

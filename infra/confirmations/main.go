@@ -7,7 +7,7 @@
 // FOLDER has the OpenAPI documents of the services (the names are in requests.go). The services are stand-ins with these
 // documents and a few rows. The deployment is the real one, in this process. The model follows a script: it reads what a
 // request needs, as soon as it may, and then answers or proposes; where it may not read, it proposes the reads, with
-// references to their results wherever a reference can say what is meant. So the table shows what the product asks a
+// references to their results wherever a reference is enough. So the table shows what the product asks a
 // person, not how clever a model is.
 package main
 
@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// resultsFile is what -update writes.
+// resultsFile is written by -update.
 const resultsFile = "infra/confirmations/results.md"
 
 func main() {

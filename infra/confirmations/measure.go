@@ -112,7 +112,7 @@ func (s *subject) askAll(ctx context.Context) ([]count, error) {
 	return list, nil
 }
 
-// ask says a request, confirms what is proposed, and asks to go on until all is done.
+// ask sends a request, confirms each plan, and asks to go on until all is done.
 func (s *subject) ask(ctx context.Context, chat string, r request) (count, error) {
 	s.model.begin(r)
 	n, says := count{}, r.says

@@ -1,6 +1,6 @@
 package main
 
-// document is an OpenAPI document, and what its service answers: JSON by method and path, where * is any segment.
+// document is an OpenAPI document, and the answers of its service: JSON by method and path, where * is any segment.
 type document struct {
 	name, file string
 	answers    map[string]string
@@ -14,7 +14,7 @@ type call struct {
 	query, body map[string]any
 }
 
-// request is what a person asks for, and what it takes. A model has to read before it can answer or write. blind are the
+// request is a request of a person, and the calls that it takes. A model has to read before it can answer or write. blind are the
 // writes with references in the place of values that were read; without them, the rows must be seen first.
 type request struct {
 	of, language, says string

@@ -37,7 +37,7 @@ func newService(d document, text []byte) *httptest.Server {
 	}))
 }
 
-// script is the model. It does what the present request needs: with each call it reads one more thing, and then writes, or
+// script is the model. It follows the present request: with each call it reads one more thing, and then writes, or
 // answers.
 type script struct {
 	*httptest.Server
@@ -77,7 +77,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	message, finish := map[string]any{"role": "assistant", "content": "Ya está."}, "stop"
-	if len(asked.Tools) > 0 { // without tools it tells what came of a run
+	if len(asked.Tools) > 0 { // without tools it writes the conclusion of a run
 		if name, arguments := s.next(); name != "" {
 			raw, _ := json.Marshal(arguments)
 			message["content"], finish = nil, "tool_calls"

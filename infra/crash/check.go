@@ -148,7 +148,7 @@ func (s runView) checkChat(v *user, said string) error {
 	return errors.Join(wrong...)
 }
 
-// checkConclusion checks that what came of the run is told once. It is told, unless nothing was begun, or more than one
+// checkConclusion checks that the run has one conclusion. It has one, unless nothing was begun, or more than one
 // process died. A job tells it itself.
 func (s runView) checkConclusion(v *user) error {
 	messages, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")

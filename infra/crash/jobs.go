@@ -182,7 +182,7 @@ type jobView struct {
 }
 
 // checkJob returns the check of a job that ended in a state, for a reason, after a number of rounds: it ended once, no
-// answer of its model was handled twice, its events have no gap, and what it cost adds up. lost is the number of calls
+// answer of its model was handled twice, its events have no gap, and its costs add up. lost is the number of calls
 // that were lost before its client came.
 func checkJob(status, reason string, rounds, lost int) func(*user) error {
 	return func(v *user) error {
@@ -238,7 +238,7 @@ func (s jobView) checkEvents() error {
 	return errors.Join(wrong...)
 }
 
-// checkCalls checks that the model was not asked again for what it had answered. A death loses at most one call.
+// checkCalls checks that the model was not asked again for an answer that was stored. A death loses at most one call.
 func (s jobView) checkCalls(v *user, lost int) error {
 	deaths, err := v.d.deathCount()
 	asked := v.model.timesAsked(s.Prompt)
@@ -287,7 +287,7 @@ func (c *client) usage(by, key string) (int64, error) {
 	return 0, nil
 }
 
-// checkChat checks that the prompt and the last message stand in the chat, once, and say what the job says.
+// checkChat checks that the prompt and the last message stand in the chat, once, and have the text of the job.
 func (s jobView) checkChat(v *user) error {
 	chat, err := v.client.get("/api/chats/" + v.chat + "/messages?limit=200")
 	if err != nil {

@@ -112,7 +112,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		message["content"] = object("completed", told > 1, "confidence", 0.9, "issues", []string{}, "suggestion", "Dilo otra vez.")
 	case in.Format != nil:
 		message["content"] = object("action", "delegate", "agent_name", agentName, "response", "")
-	case in.Tools == nil && strings.Contains(in.Messages[0].Content, "ended"): // what came of a run
+	case in.Tools == nil && strings.Contains(in.Messages[0].Content, "ended"): // the conclusion of a run
 		message["content"] = "Hecho."
 	default:
 		next, text := m.follow(said, done)

@@ -2,7 +2,7 @@ package main
 
 import "strconv"
 
-// scripts returns what the model calls, by name: a plan, or the calls one after the other.
+// scripts returns the calls of the model by the name of the script: a plan, or several calls in order.
 func scripts() map[string][]toolCall {
 	look := toolCall{"look", `{"mcp_id":"$S","path":"/rooms"}`}
 	book := toolCall{"mcp_request", `{"mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}}`}

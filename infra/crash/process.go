@@ -130,7 +130,7 @@ func (d *deployment) command(point string, traced bool) *exec.Cmd {
 	return cmd
 }
 
-// readOutput reads what a process prints until it ends, and calls ready at the last line of a start.
+// readOutput reads the output of a process until it ends, and calls ready at the last line of a start.
 func readOutput(out io.Reader, ready func()) {
 	output := ""
 	buffer := make([]byte, 4096)

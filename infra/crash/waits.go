@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// question is what the model asks the person, and reply what the person, or the client of the job, answers.
+// question is the question of the model, and personSays the answer of the person, or of the client of the job.
 const (
 	question   = "¿Cuál de las dos?"
 	personSays = "La norte, por favor."

@@ -40,7 +40,7 @@ type watch struct {
 	mu       sync.Mutex
 	conn     *websocket.Conn
 	seq      int64    // number of the last push on this connection
-	gaps     []string // each gap that the API filled: what came, and after which number
+	gaps     []string // each gap that the API filled: the push, and the number before it
 	events   []string
 	messages map[string]string // by id
 	pushed   []string          // each pushed event or message, of all connections
@@ -255,7 +255,7 @@ func (w *watch) isCurrent(last int64, late bool) bool {
 }
 
 // checkWatch checks that the client knows every event once and in order, and every message. Where nobody died, the
-// pushes alone must be enough. They may overtake each other, because each function pushes what it did itself. No push may
+// pushes alone must be enough. They may overtake each other, because each function pushes its own changes. No push may
 // contain false data.
 func checkWatch(v *user) error {
 	w := v.watch

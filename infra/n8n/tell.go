@@ -42,7 +42,7 @@ func newChannel() *channel {
 	return c
 }
 
-// take returns what was said since it was asked last.
+// take returns the messages since the last call.
 func (c *channel) take() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (w *world) delivery(id string, at time.Time, secret, body string) (http.Hea
 	}, err
 }
 
-// tell sends a message to the workflow. It returns the answer, and what was said in the channel.
+// tell sends a message to the workflow. It returns the answer, and the messages in the channel.
 func (w *world) tell(ctx context.Context, header http.Header, body string) (response, []string, error) {
 	w.channel.take()
 	got, err := call(ctx, http.MethodPost, w.hooks+hookRoute, json.RawMessage(body), header)

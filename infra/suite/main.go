@@ -2,9 +2,9 @@
 //
 //	go run ./infra/suite -- -race -short ./...
 //
-// What stands behind -- are the arguments of `go test`. A line says that a package has ended. After 20 seconds without one, a
-// line says what runs. The end says what failed, with its output, what was skipped and why, the slowest tests, the names of
-// what failed, and the counts; after several runs, in which of them each failed. The exit code is 1 when a test or a build failed, and 2 when `go test` could not be run.
+// The arguments after -- are those of `go test`. A line says that a package has ended. After 20 seconds without one, a
+// line names the running tests. The end shows the failures with their output, the skipped tests with the reason, the slowest tests, the
+// names of the failed tests, and the counts; after several runs, in which of them each failed. The exit code is 1 when a test or a build failed, and 2 when `go test` could not be run.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// options are what this command adds to `go test`.
+// options are the flags of this command beside those of `go test`.
 type options struct {
 	times int // how often everything runs
 	busy  int // busy loops beside it

@@ -42,7 +42,7 @@ type took struct {
 // silence is how long nothing may be printed while tests run: with the second between two looks, 20 s.
 const silence = 19 * time.Second
 
-// A teller prints what a person wants to know of events. Its methods may be called at the same time.
+// A teller prints events for a person. Its methods may be called at the same time.
 type teller struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -144,7 +144,7 @@ func reason(said string) string {
 	return "no reason given"
 }
 
-// beat prints what runs, if nothing was printed for a while.
+// beat prints the running tests, if nothing was printed for a while.
 func (t *teller) beat(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,7 +178,7 @@ func (t *teller) ended(err error) {
 	}
 }
 
-// close prints the end of the story, what failed first, and returns what failed.
+// close prints the summary, the failures first, and returns the failed tests.
 func (t *teller) close(now time.Time, processor time.Duration) []test {
 	t.mu.Lock()
 	defer t.mu.Unlock()

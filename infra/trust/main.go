@@ -10,7 +10,7 @@
 // the conversations of tau-bench (Sierra, MIT licence, commit 59a200c), of the airline as they were, of the shop by hand.
 // With -v the texts that are read otherwise than expected are printed, too.
 //
-// The texts are sorted by what was done around them, and by a few words: see sort.go. Each is then read as if nothing had ever been
+// The texts are sorted by the calls around them, and by a few words: see sort.go. Each is then read as if nothing had ever been
 // done or read in its chat. It exits with 1 when a figure misses its aim.
 package main
 
@@ -130,19 +130,19 @@ type turn struct {
 	Text  string `json:"text"`
 	Write bool   `json:"write"`
 
-	// What a call was, where the file has it: then its card can be made.
+	// The description of a call, where the file has it: then its card can be made.
 	Name, Method, Path, Summary string
 	Arguments                   json.RawMessage
 }
 
-// described says what a call was, by its place in the turns of a conversation.
+// described holds the descriptions of calls by their index in the turns of a conversation.
 type described struct {
 	Conversation string
 	Turn         int
 	turn
 }
 
-// describe tells conversations what their calls were.
+// describe adds the descriptions of calls to conversations.
 func describe(list []conversation, calls []described) {
 	for _, d := range calls {
 		for _, c := range list {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// sorted holds the texts of assistants by what they are, as far as the calls around them and a few words show it.
+// sorted holds the texts of assistants by their kind, as far as the calls around them and a few words show it.
 type sorted struct {
 	questions []string // ask for data: a question, nothing changed before it, no request to proceed, and no claim
-	facts     []string // tell what was read just before, without a question and without a promise
+	facts     []string // report data that was read just before, without a question and without a promise
 	short     []string // facts of one line
 	claims    []string // follow a change, and tell of it
 	asks      []string // ask to proceed, and the person agreed: a change follows
@@ -18,7 +18,7 @@ var (
 	proceeds = regexp.MustCompile(`(?i)\b(proceed|confirm|go ahead|would you like me|shall i|should i|do you want me|procedo|confirmas|quieres que)\b`)
 	promises = regexp.MustCompile(`(?i)\b(will|i'll|let me|let's|please|if you|would|can|could|hold on)\b`)
 	closings = regexp.MustCompile(`(?i)\b(if (you|there)|feel free|have a |safe travels|is there anything|si necesitas|si hay)\b[^.!?]*[.!?]`)
-	invents  = regexp.MustCompile(`(?i)\b(successfully|set it as|has been updated|have been updated)\b`) // of what no call did
+	invents  = regexp.MustCompile(`(?i)\b(successfully|set it as|has been updated|have been updated)\b`) // of changes that no call made
 	tells    = regexp.MustCompile(`(?i)\b(successfully|has been|have been|is confirmed|i have|i've|se ha|he )\b`)
 )
 

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/chats/consent"
 )
 
-// said is a message of a person, with what stood beside the card that it answers.
+// said is a message of a person, with the text beside the card that it answers.
 type said struct {
 	text, beside string
 	card         consent.Card // of the changes that followed; without acts where the file does not describe them
@@ -81,7 +81,7 @@ func actOf(t turn) consent.Act {
 			delete(values, name)
 		}
 	}
-	body, _ := json.Marshal(values) // what was JSON
+	body, _ := json.Marshal(values) // cannot fail: it was JSON
 	a.Sent = []string{path, string(body)}
 	return a
 }
@@ -110,7 +110,7 @@ func (y yeses) gates() []gate {
 	return []gate{own, foreign, others}
 }
 
-// does reports whether a card has an act of the kind of another's, by the first word of what the document says.
+// does reports whether a card has an act of the kind of another's, by the first word of the document's summary.
 func does(card, other consent.Card) bool {
 	for _, a := range card.Acts {
 		if kindOf(a) == kindOf(other.Acts[0]) {

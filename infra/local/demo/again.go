@@ -10,7 +10,7 @@ import (
 )
 
 // again returns the look that reads anew what some steps name by an id, when its newest answer is in another language than
-// that in which the service describes itself now: the card of a plan says of a room what the newest answer says of it.
+// that in which the service describes itself now: the card of a plan describes a room as the newest answer does.
 func (d dialogue) again(ops []operation, steps any) (look, bool) {
 	if !slices.Contains(d.tools, toolLook) {
 		return look{}, false

@@ -38,7 +38,7 @@ func readEnded(messages []openai.ChatCompletionMessage) (endedRun, bool) {
 	return r, ok && closed && json.Unmarshal([]byte(text), &r) == nil
 }
 
-// conclude tells what came of a run.
+// conclude writes the conclusion of a run.
 func (s speech) conclude(r endedRun) string {
 	goal := s.word(strings.TrimRight(r.Goal, "."))
 	switch r.Status {
@@ -52,7 +52,7 @@ func (s speech) conclude(r endedRun) string {
 	return s.say("end.error", goal, strings.TrimRight(r.Error, ".")) + s.undone(r)
 }
 
-// undone says that what had been done was taken back.
+// undone says that the finished steps were undone.
 func (s speech) undone(r endedRun) string {
 	for _, step := range r.Steps {
 		if step.Undo == "done" {
@@ -62,7 +62,7 @@ func (s speech) undone(r endedRun) string {
 	return ""
 }
 
-// done tells what each step changed, or else the result of the last one.
+// done lists the changes of the steps, or else gives the result of the last one.
 func (s speech) done(r endedRun, goal string) string {
 	var did []string
 	for _, step := range r.Steps {
@@ -79,7 +79,7 @@ func (s speech) done(r endedRun, goal string) string {
 	return s.say("end.all") + "\n- " + strings.Join(did, "\n- ")
 }
 
-// change tells what a step changed, with what it costs. goal stands for a step without a title.
+// change describes the change of a step, with its cost. goal stands for a step without a title.
 func (s speech) change(step endedStep, goal string) string {
 	body, _ := step.Body.(map[string]any)
 	name, _ := body["room_name"].(string)
@@ -104,7 +104,7 @@ func (s speech) change(step endedStep, goal string) string {
 	return title
 }
 
-// price says what a reservation costs; "" when its answer has no price.
+// price is the cost of a reservation; "" when its answer has no price.
 func (s speech) price(body map[string]any) string {
 	if price, ok := body["price"].(float64); ok && price > 0 {
 		return s.say("end.price", strconv.FormatFloat(price, 'f', -1, 64))

@@ -140,7 +140,7 @@ func (d dialogue) decide() decision {
 	return d.act(ops)
 }
 
-// report tells the result of a call: the draft that it made, what came of its plan, what was read, or the reason of its refusal. After a read
+// report tells the result of a call: the draft that it made, the outcome of its plan, the data that was read, or the reason of its refusal. After a read
 // for something that writes, it goes on.
 func (d dialogue) report(ops []operation, result string) decision {
 	var made struct {
@@ -175,7 +175,7 @@ func (d dialogue) report(ops []operation, result string) decision {
 	return decision{text: d.tell(read)}
 }
 
-// act finds the operation that the person means and calls a tool for it, asks, or answers from what is known.
+// act finds the operation that the person means and calls a tool for it, asks, or answers from memory.
 func (d dialogue) act(ops []operation) decision {
 	k := d.know(ops)
 	w := d.wish(ops, k)
@@ -200,7 +200,7 @@ func (d dialogue) act(ops []operation) decision {
 	return d.call(ops, w, steps)
 }
 
-// call calls the tool for some steps. What may be read is read at once, also before a step that writes; but not when
+// call calls the tool for some steps. A read-only call is made at once, also before a step that writes; but not when
 // several things are needed at different times.
 func (d dialogue) call(ops []operation, w wish, steps []planStep) decision {
 	first := steps[0]
@@ -349,7 +349,7 @@ func (v values) revisedObject(raw json.RawMessage) (json.RawMessage, bool) {
 	return encode(object), changed
 }
 
-// summarise answers a request for a summary: it says again, in few words each, what the person wrote.
+// summarise answers a request for a summary: it shortens each message of the person.
 func (d dialogue) summarise(lines string) decision {
 	const words, messages = 12, 12
 	asked := ""

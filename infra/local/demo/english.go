@@ -14,7 +14,7 @@ import (
 //go:embed english.json
 var englishFile []byte
 
-// english has what the service and the agent say, by its Spanish text: in their documents, and in their answers.
+// english has the sentences of the service and the agent by their Spanish text: in their documents, and in their answers.
 var english = func() struct{ Document, Answers map[string]string } {
 	out := decoded[struct{ Document, Answers map[string]string }](englishFile)
 	for _, room := range rooms {

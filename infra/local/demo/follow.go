@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// wish is what a message asks for: an operation, with the values of each thing that the message names.
+// wish is the request of a message: an operation, with the values of each thing that the message names.
 type wish struct {
 	op    operation
 	parts []values
 	found bool
 	kind  string
 	nouns []string
-	bare  bool // no noun but of what operations are about: «resérvala»
+	bare  bool // no noun but those of operations: «resérvala»
 }
 
 // wish finds the operation that the person means. A message that changes or deletes, and names nothing, is about the
@@ -49,7 +49,7 @@ func isAny(text, kind string) bool {
 	return false
 }
 
-// facts returns the nouns that are not what operations are about: they name members of a thing.
+// facts returns the nouns that no operation has: they name members of a thing.
 func (w wish) facts(ops []operation) []string {
 	return slices.DeleteFunc(slices.Clone(w.nouns), func(noun string) bool { return isKind(ops, noun) })
 }
@@ -59,7 +59,7 @@ func isKind(ops []operation, noun string) bool {
 	return slices.ContainsFunc(ops, func(op operation) bool { return kindOf(op.Path) == noun })
 }
 
-// recall answers without a call, from what is known: a value of a thing («¿cuánto costó?»), or one of a list («¿y la
+// recall answers without a call, from memory: a value of a thing («¿cuánto costó?»), or one of a list («¿y la
 // segunda?»).
 func (d dialogue) recall(ops []operation, k memory, w wish) (string, bool) {
 	if w.kind != "" && w.kind != reads {
@@ -97,7 +97,7 @@ func (d dialogue) fact(of thing, said []member) string {
 	return d.say("fact", d.title(of), strings.Join(parts, ", "))
 }
 
-// need is what a creation must have and does not name: the parameter, and the newest list of such things.
+// need is a missing value of a creation: the parameter, and the newest list of such things.
 type need struct {
 	parameter string
 	kind      string
@@ -125,7 +125,7 @@ func (d dialogue) needOf(k memory, op operation) (n need, ok bool) {
 	return n, false
 }
 
-// complete gives a creation the things that the message chooses from what was read, and the values with which they were
+// complete gives a creation the things that the message chooses from the lists that were read, and the values with which they were
 // asked for. Of a list that was read for this message, the first suffice.
 func (d dialogue) complete(n need, w wish) []values {
 	var out []values

@@ -12,7 +12,7 @@ import (
 	"piloto/internal/ground/meaning"
 )
 
-// memory is what a prompt says of services, the newest first: lists that were read, and things that plans made.
+// memory holds the data of services in a prompt, the newest first: lists that were read, and things that plans made.
 type memory struct {
 	lists []listing
 	made  []thing
@@ -25,7 +25,7 @@ type listing struct {
 	rows  []thing
 }
 
-// thing is an object of a service, and the concept of what it is: room.
+// thing is an object of a service, and its concept: room.
 type thing struct {
 	kind    string
 	members []member
@@ -52,7 +52,7 @@ type madeRun struct {
 	}
 }
 
-// know reads what the prompt and the looks of this turn say of the operations' services.
+// know reads the data of the operations' services from the prompt and from the reads of this turn.
 func (d dialogue) know(ops []operation) memory {
 	var k memory
 	add := func(line string) {
@@ -86,7 +86,7 @@ func (d dialogue) know(ops []operation) memory {
 	return k
 }
 
-// note takes over what a step did: the thing that it made or changed, or that one is gone.
+// note records the effect of a step: the thing that it made or changed, or that one is gone.
 func (k *memory) note(method, path string, body json.RawMessage) {
 	made := thingOf(kindOf(path), body)
 	id := made.text("id")
@@ -181,7 +181,7 @@ func (t thing) text(name string) string {
 	return ""
 }
 
-// title names a thing: by its name, or by that of what it is of, or by its id.
+// title names a thing: by its name, or by that of the thing that it belongs to, or by its id.
 func (t thing) title() string {
 	name := cmp.Or(t.text("name"), t.text("title"))
 	for _, m := range t.members {

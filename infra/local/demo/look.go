@@ -36,7 +36,7 @@ func (d dialogue) tell(read readAnswer) string {
 		return d.say("look.one", d.word(read.Service), d.line(thingOf("", answer)))
 	case !ok:
 		var value any
-		_ = json.Unmarshal(answer, &value) // what is no JSON is told as it is
+		_ = json.Unmarshal(answer, &value) // text that is no JSON is shown unchanged
 		return d.say("look.one", d.word(read.Service), strings.Join(strings.Fields(cmp.Or(d.plain(value), read.Answer)), " "))
 	case len(rows) == 0:
 		return d.say("look.none", d.word(read.Service))
@@ -51,7 +51,7 @@ func (d dialogue) tell(read readAnswer) string {
 	return text
 }
 
-// line writes a thing on one line: its title, and its other members. Ids of what has a name, and the times of a record,
+// line writes a thing on one line: its title, and its other members. The ids of things with a name, and the times of a record,
 // are left out.
 func (s speech) line(t thing) string {
 	title := s.title(t)

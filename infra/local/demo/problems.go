@@ -46,7 +46,7 @@ var templates = sync.OnceValue(func() []template {
 // sentences names the parts of a template that are a sentence, or a part of one, themselves.
 var sentences = []string{"why", "known", "first", "rest", "want", "got", "what", "by"}
 
-// ofModel writes what a model is told about a wrong value in the language of the sentence, if that is known.
+// ofModel translates a message to a model about a wrong value, if it is known.
 func (s speech) ofModel(text string) (string, bool) {
 	if s.en {
 		return text, true
@@ -82,7 +82,7 @@ const (
 // inSteps matches the place of a step in a plan, before that of a value in its call.
 var inSteps = regexp.MustCompile(`^steps\.\d+\.`)
 
-// wrong says what is wrong with a call, at most so many things; "" when no words are known for it.
+// wrong describes up to three faults of a call; "" when no words are known for them.
 func (s speech) wrong(problems []wrongValue) string {
 	const most = 3
 	var all []string
@@ -102,7 +102,7 @@ func (s speech) wrong(problems []wrongValue) string {
 	return strings.Join(all, "; ")
 }
 
-// at puts the place of a value, such as body.people, before what is wrong with it.
+// at puts the place of a value, such as body.people, before its fault.
 func (s speech) at(where, what string) string {
 	part, name, isNamed := strings.Cut(where, ".")
 	key := "problem.at."

@@ -208,7 +208,7 @@ func (s *Service) ledger(w http.ResponseWriter, r *http.Request) {
 	answer(w, list(items))
 }
 
-// answer answers in the language of the service. What is kept is Spanish.
+// answer answers in the language of the service. The stored text is Spanish.
 func (s *Service) answer(w http.ResponseWriter, out reply) {
 	if s.english.Load() {
 		out.Body = json.RawMessage(englishAnswers().Replace(string(out.Body)))

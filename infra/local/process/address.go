@@ -50,7 +50,7 @@ func Find(ctx context.Context, folder string) (a Address, err error) {
 	return a, nil
 }
 
-// isHere reports whether an origin is at an address of this machine. What is sent to the process of a folder goes nowhere
+// isHere reports whether an origin is at an address of this machine. A request to the process of a folder goes nowhere
 // else, whoever answers on its control socket.
 func isHere(origin string) bool {
 	u, err := url.Parse(origin)

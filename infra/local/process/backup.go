@@ -101,7 +101,7 @@ func AcceptOlder(folder string) (path string, err error) {
 	return path, ofStore(folder, disk.AcceptOlder(path))
 }
 
-// Held is what a backup holds.
+// Held is the contents of a backup.
 type Held struct {
 	At      time.Time  // every write that was acknowledged before it is included
 	Files   []HeldFile // beside the contents of files of projects and chats
@@ -115,7 +115,7 @@ type HeldFile struct {
 	Size int64 // bytes
 }
 
-// held returns what the archive of a manifest holds.
+// held returns the contents of the archive of a manifest.
 func (m manifest) held() Held {
 	h := Held{At: m.At}
 	for _, f := range m.Files {

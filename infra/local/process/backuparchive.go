@@ -40,7 +40,7 @@ type archiveFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// pauses let a backup read what belongs together while the process goes on. Each returns its end.
+// pauses let a backup read a consistent state while the process goes on. Each returns its end.
 type pauses struct {
 	secrets func() (release func()) // blocks writes of secrets
 	objects func() (release func()) // lets no object expire

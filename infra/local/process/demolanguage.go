@@ -36,7 +36,7 @@ func (d *demonstration) followLanguage(r *http.Request) {
 	}
 }
 
-// speak has the demonstration speak a language. What a call means stays the same, so a plan that waits can still be
+// speak has the demonstration speak a language. The meaning of a call stays the same, so a plan that waits can still be
 // confirmed.
 func (d *demonstration) speak(ctx context.Context, tag locale.Tag) error {
 	d.mu.Lock()

@@ -270,7 +270,7 @@ func (f *functions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refuseStopping answers a request that comes while the process stops.
 func refuseStopping(w http.ResponseWriter) { refuseFor(w, "stopping") }
 
-// refuseFor answers 503 with what the process does.
+// refuseFor answers 503 with the state of the process.
 func refuseFor(w http.ResponseWriter, status string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

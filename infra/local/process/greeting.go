@@ -19,9 +19,9 @@ var sentences embed.FS
 
 func init() { locale.Add(sentences) }
 
-// Person is who reads what Serve prints. The zero Person is nobody: a log keeps the output, and others read it.
+// Person is the reader of the output of Serve. The zero Person is nobody: a log keeps the output, and others read it.
 type Person struct {
-	Terminal  bool             // what is printed goes to a terminal
+	Terminal  bool             // the output goes to a terminal
 	Lang      locale.Tag       // "": Spanish
 	Command   string           // how this command is called there, as a word of a shell; "": piloto
 	Elsewhere bool             // commands go to another deployment unless they are told --at here
@@ -60,7 +60,7 @@ func (p *Process) command(arguments string) string {
 	return line
 }
 
-// print prints that the process is ready, how to sign in, and what to do next, and opens the page.
+// print prints that the process is ready, how to sign in, and the next step, and opens the page.
 func (g greeting) print(ctx context.Context) error {
 	p := g.p
 	p.log.InfoContext(ctx, "process.ready", "origin", p.origin, "data", p.Data)

@@ -54,7 +54,7 @@ type Options struct {
 	Log      io.Writer        // JSON lines
 	Clock    func() time.Time // nil: the machine's clock, the only one for functions in other processes
 	Ready    func(Address)    // called once, when requests are answered; nil: nobody waits for it
-	Person   Person           // who reads what Serve prints
+	Person   Person           // the reader of the output of Serve
 
 	// Calls wraps the HTTP client of the embedded engines, for measurements; nil: the table is called without HTTP.
 	Calls func(aws.HTTPClient) aws.HTTPClient

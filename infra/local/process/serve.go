@@ -27,7 +27,7 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// stopGrace limits the wait for requests that only read when the process stops, and is what a call under way has to store its result.
+// stopGrace limits the wait for requests that only read when the process stops, and is the time in which a call under way stores its result.
 const stopGrace = 3 * time.Second
 
 // anyAddress is that of a command whose own address is taken: any that is free.
@@ -245,7 +245,7 @@ func reachableAddress(addr net.Addr) string {
 	return net.JoinHostPort(host, port)
 }
 
-// firstStart is a file that stores what the first start did.
+// firstStart is a file in which an earlier start left a note.
 type firstStart struct{ file string }
 
 func (m firstStart) read() (string, error) {

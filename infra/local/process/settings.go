@@ -131,7 +131,7 @@ func (s Settings) stopTime() (time.Duration, error) {
 	longest := 0
 	for _, name := range []string{"ToolTimeoutSeconds", "ModelTimeoutSeconds"} {
 		n, err := strconv.Atoi(strings.TrimSpace(s.Parameters[name]))
-		if err != nil || n < 1 { // what is wrong is told where it is read
+		if err != nil || n < 1 { // the reader of the value reports the error
 			n = usualLimit
 		}
 		longest = max(longest, n)

@@ -38,7 +38,7 @@ const (
 	TokenNote = installedFile
 )
 
-// KeyFiles are the names of the files of a data folder that decide who may do what, and what signs.
+// KeyFiles are the names of the files of a data folder with permissions and signing keys.
 var KeyFiles = []string{tokenFile, installedFile, receiptKeyFile, demoKeyFile}
 
 // installToken makes the deployment's token the only one of its kind: the configured token, or a

@@ -77,7 +77,7 @@ func (a *lateAnswer) Write(p []byte) (int, error) {
 	return a.ResponseWriter.Write(p)
 }
 
-// FlushError sends what was written (http.ResponseController).
+// FlushError sends buffered data (http.ResponseController).
 func (a *lateAnswer) FlushError() error {
 	a.readRest()
 	return http.NewResponseController(a.ResponseWriter).Flush()

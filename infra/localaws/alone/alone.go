@@ -23,7 +23,7 @@ const stopGrace = 3 * time.Second
 // dataFile is the name of the data file in the folder.
 const dataFile = "localaws.db"
 
-// Options say what is served, and where.
+// Options are the services, and their addresses.
 type Options struct {
 	Listen string // address on this machine; port 0: any that is free
 	Data   string // folder of everything that lasts

@@ -98,7 +98,7 @@ func code(name string) string {
 	return "`` " + strings.ReplaceAll(name, `\"`, `"`) + " ``"
 }
 
-// resultsFile is what -update writes.
+// resultsFile is written by -update.
 const resultsFile = "infra/localaws/conformance/results.md"
 
 // totals returns one line: of each subject, checks passed of checks run.

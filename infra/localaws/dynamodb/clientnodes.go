@@ -119,7 +119,7 @@ func (w write) members() *members {
 	return m
 }
 
-// alone adds what only a write outside of a transaction has.
+// alone adds the members that only a write outside of a transaction has.
 func (m *members) alone(returns types.ReturnValue, capacity types.ReturnConsumedCapacity, metrics types.ReturnItemCollectionMetrics, expected map[string]types.ExpectedAttributeValue, operator types.ConditionalOperator) *members {
 	m.choice("ReturnValues", string(returns))
 	m.refuse("ReturnConsumedCapacity", capacity != "")

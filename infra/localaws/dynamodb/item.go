@@ -12,7 +12,7 @@ func (e *Engine) updateItem(r request) (written, error) { return e.mutate(action
 type written struct {
 	table     *table
 	old, next item
-	shown     item // what ReturnValues requested
+	shown     item // the attributes that ReturnValues requests
 	capacity  capacity
 }
 

@@ -7,7 +7,7 @@
 //   - A write is acknowledged only after it has reached the disk, contents and all.
 //   - Two writes with one condition do not both succeed: the condition is evaluated in the transaction that
 //     adds the version.
-//   - What describes the versions is in the data file. The contents are in files of their own, because the
+//   - The metadata of versions is in the data file. The contents are in files of their own, because the
 //     data file is read whole when it is opened, and its newest part is held in memory. A file of a content
 //     is never changed: a process that is killed leaves at most a file that no version refers to, which the
 //     next Open removes.

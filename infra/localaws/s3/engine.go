@@ -24,7 +24,7 @@ type Engine struct {
 
 	sweeping sync.Mutex
 	swept    time.Time // by sweeping
-	held     int       // by sweeping: how many hold what would expire
+	held     int       // by sweeping: the number of callers that hold back expiry
 }
 
 // An Option changes how an Engine is opened.

@@ -60,7 +60,7 @@ type expiration struct {
 
 type node struct{ XMLName xml.Name }
 
-// rule returns what is stored of a rule.
+// rule returns the stored form of a rule.
 func (r lifecycleRule) rule() (rule, error) {
 	out := rule{ID: r.ID}
 	switch {
@@ -151,7 +151,7 @@ func (e *Engine) sweep() error {
 	return e.expire()
 }
 
-// expire does what the rules say: it deletes objects, and removes versions and then their contents.
+// expire applies the rules: it deletes objects, and removes versions and then their contents.
 func (e *Engine) expire() error {
 	e.swept = e.now()
 	var gone []string
@@ -178,7 +178,7 @@ func (e *Engine) expire() error {
 	return nil
 }
 
-// expireOf does what the rules of a bucket say, and returns the names of the contents of the removed versions.
+// expireOf applies the rules of a bucket, and returns the names of the contents of the removed versions.
 func (e *Engine) expireOf(b bucket, table *disk.Bucket) (contents []string, err error) {
 	var rows [][]byte    // to remove
 	var deleted []string // keys
@@ -230,7 +230,7 @@ type history struct {
 	rows     [][]byte
 }
 
-// expiry is what a bucket's rules say of a history: which versions are removed, and whether the object is deleted.
+// expiry is the result of a bucket's rules for a history: the versions to remove, and whether to delete the object.
 type expiry struct {
 	versions []int
 	object   bool

@@ -77,7 +77,7 @@ func (e *Engine) putObject(in *request) (*response, error) {
 	if err := e.sweep(); err != nil {
 		return nil, err
 	}
-	// A look before the content is written spares most writers that lose the work. What counts is the second one.
+	// A look before the content is written spares most writers that lose the work. The second one decides.
 	look := func(tx *disk.Tx) (*disk.Bucket, error) { return in.mayPut(tx) }
 	if err := e.store.View(func(tx *disk.Tx) error { _, err := look(tx); return err }); err != nil {
 		return nil, err

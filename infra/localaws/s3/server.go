@@ -38,7 +38,7 @@ type operation struct {
 	run     func(*Engine, *request) (*response, error)
 }
 
-// operations are called by the method, what the request is about, and the parameter that names it.
+// operations are keyed by the method, the resource, and the parameter that names the operation.
 var operations = map[string]operation{
 	"PUT bucket":            {nil, nil, (*Engine).createBucket},
 	"HEAD bucket":           {nil, nil, (*Engine).headBucket},
@@ -63,7 +63,7 @@ var (
 	readHeaders = []string{"If-Match", "If-None-Match", "Range", "X-Amz-Checksum-Mode"}
 )
 
-// meaningful are the headers, besides those that begin with X-Amz-, that change what S3 does. An operation that does
+// meaningful are the headers, besides those that begin with X-Amz-, that change the behaviour of S3. An operation that does
 // not read them refuses them.
 var meaningful = []string{
 	"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Md5", "Expires",
@@ -189,7 +189,7 @@ func (in *request) operation() (operation, error) {
 	return op, nil
 }
 
-// list is what both listings read of their parameters.
+// list holds the parameters of both listings.
 type list struct {
 	prefix  string
 	most    int

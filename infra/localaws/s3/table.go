@@ -17,14 +17,14 @@ var (
 	versionTable = []byte("s3.versions")
 )
 
-// bucket is what is stored of a bucket.
+// bucket is the stored form of a bucket.
 type bucket struct {
 	Made      time.Time `json:"made"`
 	Versioned bool      `json:"versioned,omitempty"`
 	Rules     []rule    `json:"rules,omitempty"`
 }
 
-// version is what is stored of a version. A marker says that the object was deleted, and has no content.
+// version is the stored form of a version. A marker says that the object was deleted, and has no content.
 type version struct {
 	ID      string            `json:"id"`
 	Made    time.Time         `json:"made"` // in whole seconds

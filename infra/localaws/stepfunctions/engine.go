@@ -147,7 +147,7 @@ func (e *Engine) loadOpen(ctx context.Context) (list []*execution, err error) {
 	return list, err
 }
 
-// isStarted reports whether Start has taken over what the journal holds.
+// isStarted reports whether Start has loaded the open executions.
 func (e *Engine) isStarted() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -44,7 +44,7 @@ type signal struct {
 type signalKind int
 
 const (
-	signalResume    signalKind = iota // run what is ready
+	signalResume    signalKind = iota // run the ready threads
 	signalReturned                    // the function answered
 	signalTimer                       // a thread's deadline passed
 	signalSuccess                     // SendTaskSuccess

@@ -251,8 +251,7 @@ func (j *journal) write(fn func(*disk.Tx) error) error {
 	return j.store.Update(fn)
 }
 
-// read reads what an answer tells: all transitions so far. On a disk that takes no writes it reads those
-// that are there.
+// read reads all transitions so far, for an answer. On a disk that takes no writes it reads the durable ones.
 func (j *journal) read(fn func(*disk.Tx) error) error {
 	if err := j.settle(); err != nil && !errors.Is(err, disk.ErrUnwritable) {
 		return err

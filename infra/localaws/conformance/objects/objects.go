@@ -5,7 +5,7 @@
 //
 //   - A check is independent: it has a prefix of keys of its own in the shared bucket, so that checks may run in
 //     any order and concurrently.
-//   - A check expects the behaviour of AWS. What this project's engine refuses is a test of the engine, not a check.
+//   - A check expects the behaviour of AWS. A refusal that is only of this project's engine is a test of the engine, not a check.
 //   - A check's name is unique, and does not change: known differences refer to it.
 package objects
 
@@ -31,7 +31,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Check is one rule of the service: steps, and what each says.
+// Check is one rule of the service: steps with the expected responses.
 type Check struct {
 	Area  string // a row of the conformance table
 	Name  string
@@ -101,7 +101,7 @@ func Run(ctx context.Context, subjects ...outcome.Subject) ([]outcome.Outcome, e
 	return out, ctx.Err()
 }
 
-// Run returns an error for the first step that does not say what is expected.
+// Run returns an error for the first step with an unexpected response.
 func (c Check) Run(ctx context.Context, e *Env) error {
 	t := &try{Env: e, ctx: ctx, prefix: url.PathEscape(c.Area+" "+c.Name) + "/"}
 	for i, s := range c.Steps {
