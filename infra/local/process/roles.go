@@ -10,6 +10,7 @@ import (
 	"localaws/template"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -184,9 +185,11 @@ func writeKeys(requests []types.WriteRequest) []map[string]types.AttributeValue 
 	return keys
 }
 
-// partitionKey is the attribute of the table's partition key. Queries of the table and of its
-// indexes name the value :pk.
-const partitionKey, partitionValue = "PK", ":pk"
+// partitionKey is the attribute of the table's partition key.
+const partitionKey = "PK"
+
+// partitionValue matches the comparison of the partition key, which is the first of a key condition.
+var partitionValue = regexp.MustCompile(`^\(*\w+ = (:\w+)`)
 
 func (g guard) itemRequests(action string, table *string, keys ...map[string]types.AttributeValue) []iam.Request {
 	r := iam.Request{Action: "dynamodb:" + action, Resource: g.tableARN(table)}
@@ -197,7 +200,10 @@ func (g guard) itemRequests(action string, table *string, keys ...map[string]typ
 }
 
 func (g guard) queryRequests(in *dynamodb.QueryInput) []iam.Request {
-	r := iam.Request{Action: "dynamodb:Query", Resource: g.tableARN(in.TableName), Keys: []string{stringValue(in.ExpressionAttributeValues[partitionValue])}}
+	r := iam.Request{Action: "dynamodb:Query", Resource: g.tableARN(in.TableName), Keys: []string{""}}
+	if m := partitionValue.FindStringSubmatch(*in.KeyConditionExpression); m != nil {
+		r.Keys[0] = stringValue(in.ExpressionAttributeValues[m[1]])
+	}
 	if in.IndexName != nil {
 		r.Resource += "/index/" + *in.IndexName
 	}

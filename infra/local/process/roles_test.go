@@ -18,6 +18,7 @@ import (
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/live/managementapi"
 	"piloto/internal/live/realtime"
+	"piloto/internal/store/kv"
 )
 
 // TestFunctionIsLimitedToRole: a request that the role does not allow is refused before it is sent,
@@ -57,6 +58,9 @@ func TestFunctionIsLimitedToRole(t *testing.T) {
 		}})
 		return err
 	}
+	query := func(pk string) error {
+		return kv.New(db, table).Each(t.Context(), kv.Rows(pk, "X#"), 0, func(kv.Item) (bool, error) { return true, nil })
+	}
 	describe := func() error {
 		arn := "arn:aws:states:us-east-1:123456789012:execution:piloto-PlanRun:1"
 		_, err := sfn.NewFromConfig(w.StepFunctions).DescribeExecution(t.Context(), &sfn.DescribeExecutionInput{ExecutionArn: &arn})
@@ -84,6 +88,8 @@ func TestFunctionIsLimitedToRole(t *testing.T) {
 		"reads another table":               {others(), true},
 		"does what nobody thought of":       {list(), true},
 		"looks at executions":               {describe(), true},
+		"lists the rows of a chat":          {query("A#1#C#2"), false},
+		"lists tokens":                      {query("TOKEN#1"), true},
 		"reads the keys of other providers": {secret(), true},
 	} {
 		var refused smithy.APIError
@@ -98,7 +104,7 @@ func TestFunctionIsLimitedToRole(t *testing.T) {
 	if err := sockets.Close(t.Context(), "none"); !errors.Is(err, realtime.ErrRefused) {
 		t.Errorf("closes a connection: %v", err)
 	}
-	if n := strings.Count(log.String(), DeniedEvent); n != 9 {
+	if n := strings.Count(log.String(), DeniedEvent); n != 10 {
 		t.Errorf("%d lines of the log: %s", n, &log)
 	}
 }
