@@ -50,7 +50,7 @@ func segments(t testing.TB, path string) (names []string) {
 		t.Fatal(err)
 	}
 	for _, n := range numbers {
-		names = append(names, filepath.Join(filepath.Dir(path), segmentName(path, n)))
+		names = append(names, filepath.Join(filepath.Dir(path), segmentsOf(path).name(n)))
 	}
 	return names
 }

@@ -79,34 +79,31 @@ type segmentFiles struct {
 
 func segmentsOf(path string) segmentFiles { return segmentFiles{folder(filepath.Dir(path)), path} }
 
-func (g segmentFiles) name(number uint64) string { return segmentName(g.path, number) }
-
-// segmentName returns the name of a segment of the data file at path.
-func segmentName(path string, number uint64) string {
-	return fmt.Sprintf("%s%s%08d", filepath.Base(path), segmentMark, number)
+func (g segmentFiles) name(number uint64) string {
+	return fmt.Sprintf("%s%s%08d", filepath.Base(g.path), segmentMark, number)
 }
 
 // IsLog reports whether a file name is one of a segment of the log of the data file at path. A
 // Snapshot has everything that is in them.
 func IsLog(path, name string) bool {
-	_, ok := segmentNumber(path, name)
+	_, ok := segmentsOf(path).number(name)
 	return ok
 }
 
-func segmentNumber(path, name string) (uint64, bool) {
-	digits, ok := strings.CutPrefix(name, filepath.Base(path)+segmentMark)
+func (g segmentFiles) number(name string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(name, filepath.Base(g.path)+segmentMark)
 	if !ok {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, err == nil && n > 0 && segmentName(path, n) == name
+	return n, err == nil && n > 0 && g.name(n) == name
 }
 
 // numbers returns the numbers of the segments, in order.
 func (g segmentFiles) numbers() (numbers []uint64, err error) {
 	names, err := g.folder.Names()
 	for _, name := range names {
-		if n, ok := segmentNumber(g.path, name); ok {
+		if n, ok := g.number(name); ok {
 			numbers = append(numbers, n)
 		}
 	}

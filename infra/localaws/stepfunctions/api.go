@@ -125,14 +125,8 @@ func (x *execution) create(t *transition) (old *executionRecord, err error) {
 	}
 	x.eng.outbox.deliver(begun)
 	x.effect(t, first)
-	if t.end != nil {
-		return nil, nil
-	}
-	if x.eng.hold() {
-		go func() {
-			defer x.eng.release()
-			x.drain(t.ready)
-		}()
+	if t.end == nil {
+		x.eng.inBackground(func() { x.drain(t.ready) })
 	}
 	return nil, nil
 }
@@ -222,15 +216,11 @@ func (e *Engine) signal(x *execution, s signal) error {
 	if err := e.journal.store.Unwritable(); err != nil {
 		return err
 	}
-	if !e.hold() {
-		return errStopping
-	}
 	reply := make(chan error, 1)
 	s.reply = reply
-	go func() {
-		defer e.release()
-		x.post(s)
-	}()
+	if !e.inBackground(func() { x.post(s) }) {
+		return errStopping
+	}
 	return <-reply
 }
 

@@ -170,13 +170,7 @@ func (x *execution) resume() {
 		}
 	}
 	x.dispatch(all)
-	if !x.eng.hold() {
-		return
-	}
-	go func() {
-		defer x.eng.release()
-		x.drain(ready)
-	}()
+	x.eng.inBackground(func() { x.drain(ready) })
 }
 
 // Close stops the engine. It dispatches nothing new, cancels the calls under way, and records the
@@ -213,6 +207,18 @@ func (e *Engine) hold() bool {
 }
 
 func (e *Engine) release() { e.held.Done() }
+
+// inBackground runs fn in a goroutine that Close waits for; it is false once the engine stops.
+func (e *Engine) inBackground(fn func()) bool {
+	if !e.hold() {
+		return false
+	}
+	go func() {
+		defer e.release()
+		fn()
+	}()
+	return true
+}
 
 func (e *Engine) isStopping() bool { return e.ctx.Err() != nil }
 

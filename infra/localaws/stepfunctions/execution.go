@@ -281,13 +281,16 @@ func (x *execution) arm(th *thread) {
 	if d.IsZero() || x.eng.isStopping() {
 		return
 	}
-	id, gen := th.id, th.gen
-	th.timer = time.AfterFunc(time.Until(d), func() {
-		if !x.eng.hold() {
-			return
+	th.timer = x.postAt(d, signal{kind: signalTimer, thread: th.id, gen: th.gen})
+}
+
+// postAt posts a signal at a time, unless the engine stops before.
+func (x *execution) postAt(at time.Time, s signal) *time.Timer {
+	return time.AfterFunc(time.Until(at), func() {
+		if x.eng.hold() {
+			defer x.eng.release()
+			x.post(s)
 		}
-		defer x.eng.release()
-		x.post(signal{kind: signalTimer, thread: id, gen: gen})
 	})
 }
 
@@ -320,11 +323,5 @@ func (x *execution) start() {
 	if d.IsZero() || x.eng.isStopping() {
 		return
 	}
-	x.timer = time.AfterFunc(time.Until(d), func() {
-		if !x.eng.hold() {
-			return
-		}
-		defer x.eng.release()
-		x.post(signal{kind: signalExpired})
-	})
+	x.timer = x.postAt(d, signal{kind: signalExpired})
 }

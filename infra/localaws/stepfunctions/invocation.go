@@ -93,15 +93,13 @@ func (d *dispatcher) callAny(ctx context.Context, in Invocation) (Response, *Fun
 		result, failure, err := d.eng.invoke.Invoke(ctx, in.Function, in.Payload)
 		return Response{Payload: result, Status: statusReturned}, failure, err
 	}
-	if !d.eng.hold() {
-		return Response{}, nil, errStopping
-	}
-	go func() {
-		defer d.eng.release()
+	if !d.eng.inBackground(func() {
 		if _, failure, err := d.invokeSafely(d.eng.ctx, in); failure != nil || err != nil {
 			d.eng.log.Warn("stepfunctions: an event was not handled", "function", in.Function, "failure", failure, "error", err)
 		}
-	}()
+	}) {
+		return Response{}, nil, errStopping
+	}
 	return Response{Status: statusAccepted}, nil, nil
 }
 

@@ -91,15 +91,6 @@ func (t *transition) failItem(th *thread, st *state, f *failure) {
 		t.failThread(th, f)
 		return
 	}
-	for _, child := range th.children {
-		if child.phase != phaseDone {
-			t.record("MapIterationAborted", th.prev, iterationDetail("mapIterationAbortedEventDetails", st.name, child.index))
-			t.abort(child, th.prev)
-		}
-	}
-	for _, child := range th.children {
-		t.drop(child)
-	}
-	th.children = nil
+	t.abortChildren(th, st, nil, th.prev)
 	t.handleFailure(th, st, f)
 }

@@ -65,26 +65,32 @@ func (t *transition) failChild(child *thread, f *failure) {
 		t.record("MapIterationFailed", child.prev, iterationDetail("mapIterationFailedEventDetails", st.name, child.index))
 	}
 	t.abort(child, child.prev)
-	for _, other := range th.children {
-		if other == child || other.phase == phaseDone {
-			continue
-		}
-		if st.kind == typeMap {
-			t.record("MapIterationAborted", child.prev, iterationDetail("mapIterationAbortedEventDetails", st.name, other.index))
-		}
-		t.abort(other, child.prev)
-	}
+	t.abortChildren(th, st, child, child.prev)
 	if t.end != nil {
 		return
 	}
-	for _, other := range th.children {
-		t.drop(other)
-	}
-	th.prev, th.children = child.prev, nil
+	th.prev = child.prev
 	t.touch(th)
 	g := *f
 	g.branch = st.kind == typeParallel
 	t.handleFailure(th, st, &g)
+}
+
+// abortChildren aborts the children that are not done, but not the failed one, and drops all.
+func (t *transition) abortChildren(th *thread, st *state, failed *thread, prev uint64) {
+	for _, child := range th.children {
+		if child == failed || child.phase == phaseDone {
+			continue
+		}
+		if st.kind == typeMap {
+			t.record("MapIterationAborted", prev, iterationDetail("mapIterationAbortedEventDetails", st.name, child.index))
+		}
+		t.abort(child, prev)
+	}
+	for _, child := range th.children {
+		t.drop(child)
+	}
+	th.children = nil
 }
 
 // abort records that the state of a thread was aborted, and the states below it.

@@ -1,8 +1,6 @@
 package template
 
-import (
-	"strconv"
-)
+import "strconv"
 
 // Bucket is a bucket with versioning. A bucket without it has no counterpart in one process.
 type Bucket struct {

@@ -1,9 +1,6 @@
 package template
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // CORS holds the permissions for pages of other origins; without origins there are none.
 type CORS struct {
@@ -42,12 +39,7 @@ func (r *reader) cors(n node) {
 		"AllowMethods":  list(&c.Methods),
 		"AllowHeaders":  list(&c.Headers),
 		"ExposeHeaders": list(&c.Expose),
-		"MaxAge": func(n node) {
-			var err error
-			if c.MaxAge, err = strconv.Atoi(n.text()); err != nil || c.MaxAge < 0 || c.MaxAge > 86400 {
-				n.fail("must be 0 to 86400 seconds")
-			}
-		},
+		"MaxAge":        func(n node) { c.MaxAge = n.number(0, 86400, "seconds") },
 	})
 	permissions.require("AllowOrigins", "AllowMethods", "AllowHeaders")
 	r.out.cors = c

@@ -30,7 +30,7 @@ func (r *reader) function(id string, n node) {
 		"Handler":                      oneOf("bootstrap"),
 		"CodeUri":                      oneOf("."),
 		"Architectures":                acceptUnused("the process runs where it is"),
-		"MemorySize":                   func(n node) { f.Memory = megabytes(n) },
+		"MemorySize":                   func(n node) { f.Memory = n.number(leastMemory, mostMemory, "MB") },
 		"ReservedConcurrentExecutions": acceptUnused("the process serves what it is asked"),
 		"Tracing":                      acceptUnused("there is no X-Ray"),
 		"LoggingConfig": object(handlers{
@@ -42,7 +42,7 @@ func (r *reader) function(id string, n node) {
 		"Description":       acceptUnused("for people"),
 		"Role":              func(n node) { f.Role = r.roleOf(n) },
 		"EventInvokeConfig": acceptUnused("what fails is logged, and looked for again by the next sweep"),
-		"Timeout":           func(n node) { f.Timeout = seconds(n) },
+		"Timeout":           func(n node) { f.Timeout = time.Duration(n.number(1, 900, "seconds")) * time.Second },
 		"Environment":       object(handlers{"Variables": values(f.Environment)}),
 		"Events":            func(n node) { r.events(&f, n) },
 	}
@@ -51,16 +51,6 @@ func (r *reader) function(id string, n node) {
 	}
 	n.object(known)
 	r.out.Functions = append(r.out.Functions, f)
-}
-
-// seconds reads a whole number of seconds, at most Lambda's 900.
-func seconds(n node) time.Duration {
-	s, err := strconv.Atoi(n.text())
-	if err != nil || s < 1 || s > 900 {
-		n.fail("must be 1 to 900 seconds")
-		return 0
-	}
-	return time.Duration(s) * time.Second
 }
 
 // events reads the events that call a function.

@@ -1,9 +1,5 @@
 package template
 
-import (
-	"strconv"
-)
-
 // LogGroup is the log group of a function. In one process its lines go to standard error, and only
 // its name is used, as the name of the lines.
 type LogGroup struct {
@@ -29,12 +25,3 @@ const (
 	mostMemory    = 10240
 	defaultMemory = leastMemory
 )
-
-// megabytes reads the memory of a function.
-func megabytes(n node) int {
-	mb, err := strconv.Atoi(n.text())
-	if err != nil || mb < leastMemory || mb > mostMemory {
-		n.fail("must be %d to %d MB", leastMemory, mostMemory)
-	}
-	return mb
-}

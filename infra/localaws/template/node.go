@@ -1,11 +1,11 @@
 package template
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,20 +14,10 @@ import (
 // placeholder matches a substitution of a definition.
 var placeholder = regexp.MustCompile(`\$\{[A-Za-z0-9_]+\}`)
 
-func replaceAll(text []byte, old, with string) []byte {
-	return bytes.ReplaceAll(text, []byte(old), []byte(with))
-}
-
-// problem is one fault with its place.
+// problem is one fault with its line.
 type problem struct {
-	file string
 	line int
-	path string
-	text string
-}
-
-func (p problem) Error() string {
-	return fmt.Sprintf("%s:%d: %s: %s", p.file, p.line, p.path, p.text)
+	err  error
 }
 
 // problems are the problems of a file.
@@ -43,7 +33,8 @@ type node struct {
 }
 
 func (n node) fail(format string, args ...any) {
-	n.problems.list = append(n.problems.list, problem{n.problems.file, n.node.Line, n.path, fmt.Sprintf(format, args...)})
+	err := fmt.Errorf("%s:%d: %s: %s", n.problems.file, n.node.Line, n.path, fmt.Sprintf(format, args...))
+	n.problems.list = append(n.problems.list, problem{n.node.Line, err})
 }
 
 // at returns another node of the same file.
@@ -54,8 +45,6 @@ func (n node) below(name string) node { return n.at(n.node, join(n.path, name)) 
 
 // name returns the text of a key, or of a reference.
 func (n node) name() string { return n.node.Value }
-
-func (n node) isIntrinsic() bool { return intrinsic(n.node) }
 
 // handler reads one property.
 type handler func(node)
@@ -83,7 +72,7 @@ func (n node) object(known handlers) {
 // members yields the keys and values of a mapping, in order; duplicate keys are problems.
 func (n node) members() iter.Seq2[node, node] {
 	return func(yield func(key, value node) bool) {
-		if n.node.Kind != yaml.MappingNode || n.isIntrinsic() {
+		if n.node.Kind != yaml.MappingNode || intrinsic(n.node) {
 			n.fail("must be a mapping")
 			return
 		}
@@ -105,7 +94,7 @@ func (n node) members() iter.Seq2[node, node] {
 
 // items returns the items of a sequence.
 func (n node) items() (list []node) {
-	if n.node.Kind != yaml.SequenceNode || n.isIntrinsic() {
+	if n.node.Kind != yaml.SequenceNode || intrinsic(n.node) {
 		n.fail("must be a list")
 		return nil
 	}
@@ -117,11 +106,21 @@ func (n node) items() (list []node) {
 
 // text returns the text of a literal scalar.
 func (n node) text() string {
-	if n.node.Kind != yaml.ScalarNode || n.isIntrinsic() {
+	if n.node.Kind != yaml.ScalarNode || intrinsic(n.node) {
 		n.fail("must be a plain value, known before the deployment")
 		return ""
 	}
 	return n.node.Value
+}
+
+// number returns a literal whole number in a range.
+func (n node) number(least, most int, unit string) int {
+	got, err := strconv.Atoi(n.text())
+	if err != nil || got < least || got > most {
+		n.fail("must be %d to %d %s", least, most, unit)
+		return 0
+	}
+	return got
 }
 
 // into returns a handler that stores a literal scalar.

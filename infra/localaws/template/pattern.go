@@ -43,7 +43,7 @@ func (p Pattern) Matches(event json.RawMessage) bool {
 
 // checkPattern checks that Matches supports a pattern: mappings whose leaves are lists of texts.
 func checkPattern(n node) {
-	if n.isIntrinsic() {
+	if intrinsic(n.node) {
 		n.fail("a pattern's fields are known before the deployment")
 		return
 	}
@@ -54,7 +54,7 @@ func checkPattern(n node) {
 		}
 	case yaml.SequenceNode:
 		for _, item := range n.items() {
-			if item.node.Kind != yaml.ScalarNode || (item.node.Tag != "!!str" && !item.isIntrinsic()) {
+			if item.node.Kind != yaml.ScalarNode || (item.node.Tag != "!!str" && !intrinsic(item.node)) {
 				item.fail("only texts are compared here, exactly: no content filters, numbers or null")
 			}
 		}

@@ -1,8 +1,6 @@
 package template
 
-import (
-	"fmt"
-)
+import "fmt"
 
 func errRate(text string) error {
 	return fmt.Errorf("%q cannot be run here: only rate(1 minute), rate(N minutes), hours and days", text)

@@ -9,6 +9,7 @@
 package template
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -190,7 +191,7 @@ func Parse(path string, text []byte) (*Template, error) {
 		slices.SortStableFunc(found.list, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
 		errs := make([]error, len(found.list))
 		for i, p := range found.list {
-			errs[i] = p
+			errs[i] = p.err
 		}
 		return nil, errors.Join(errs...)
 	}
@@ -209,7 +210,7 @@ func (t *Template) Definition(m StateMachine, d *Deployment) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		text = replaceAll(text, "${"+name+"}", string(quoted[1:len(quoted)-1]))
+		text = bytes.ReplaceAll(text, []byte("${"+name+"}"), quoted[1:len(quoted)-1])
 	}
 	if at := placeholder.FindString(string(text)); at != "" {
 		return nil, fmt.Errorf("%s: %s has no substitution in the template", m.Definition, at)

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -101,7 +102,7 @@ func (r *reader) check(n node) {
 		n.fail("CloudFormation knows no anchors and aliases")
 		return
 	}
-	if n.isIntrinsic() {
+	if intrinsic(n.node) {
 		r.checkIntrinsic(n)
 		return
 	}
@@ -214,12 +215,9 @@ func (r *reader) checkAttribute(n node, name string) {
 		n.fail("%q is not a resource of this template", id)
 		return
 	}
-	for _, known := range attributes[kind] {
-		if known == attribute {
-			return
-		}
+	if !slices.Contains(attributes[kind], attribute) {
+		n.fail("the attribute %q of %s is not understood", attribute, kind)
 	}
-	n.fail("the attribute %q of %s is not understood", attribute, kind)
 }
 
 func (r *reader) checkCondition(n node, name string) {
@@ -229,10 +227,5 @@ func (r *reader) checkCondition(n node, name string) {
 }
 
 func (r *reader) isParameter(name string) bool {
-	for _, p := range r.out.Parameters {
-		if p.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.out.Parameters, func(p Parameter) bool { return p.Name == name })
 }
