@@ -136,7 +136,7 @@ func (s *system) deployApart(folder, template string) (time.Duration, error) {
 		return 0, err
 	}
 	began := time.Now()
-	command := exec.CommandContext(s.ctx, self)
+	command := exec.CommandContext(s.caller.ctx, self)
 	command.Env = append(os.Environ(), apartVariable+"="+string(asked))
 	command.Stderr = os.Stderr
 	hold, err := command.StdinPipe()
@@ -168,6 +168,6 @@ func (s *system) deployApart(folder, template string) (time.Duration, error) {
 
 // counters returns the counters of the process of the deployment.
 func (s *system) counters() (c counters, err error) {
-	err = s.get(s.countersURL, &c)
+	err = s.caller.get(s.countersURL, &c)
 	return c, err
 }

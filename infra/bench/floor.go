@@ -10,7 +10,7 @@ import (
 
 // floor does only the work that any program would need for a turn or a run.
 type floor struct {
-	caller
+	caller caller
 	origin string
 	log    *journal
 	sys    *system
@@ -36,7 +36,7 @@ func startFloor(sys *system, path string) (*floor, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &floor{caller: newCaller(sys.ctx, ""), log: log, sys: sys}
+	f := &floor{caller: newCaller(sys.caller.ctx, ""), log: log, sys: sys}
 	f.origin, f.stop, err = listen(f)
 	return f, err
 }
@@ -63,7 +63,7 @@ func leastWrites(s scenario) int {
 }
 
 // call is one operation of a client.
-func (f *floor) call(w work) error { return f.post(f.origin, w, nil) }
+func (f *floor) call(w work) error { return f.caller.post(f.origin, w, nil) }
 
 func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -145,7 +145,7 @@ func (f *floor) rounds(asked work, write func() error) error {
 			return err
 		}
 		if n < asked.Looks {
-			if err := f.get(f.sys.shelfURL+itemsPath(n, 0), nil); err != nil {
+			if err := f.caller.get(f.sys.shelfURL+itemsPath(n, 0), nil); err != nil {
 				return err
 			}
 		}
@@ -162,7 +162,7 @@ func (f *floor) relay() error {
 	if err != nil {
 		return err
 	}
-	return f.again(f.sys.agentURL, f.sys.agent.last())
+	return f.caller.again(f.sys.agentURL, f.sys.agent.last())
 }
 
 func wave(steps int, step func() error) error {

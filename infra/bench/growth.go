@@ -106,7 +106,7 @@ func (o options) measureOne(ctx context.Context, g growth, r *growthReport) erro
 		}
 		return withSystem(ctx, func(small *system) error {
 			return withSystem(ctx, func(grown *system) error {
-				sides[0].system, sides[1].system = small, grown
+				sides[0].sys, sides[1].sys = small, grown
 				return o.measureSides(g, sides, r)
 			})
 		})
@@ -115,7 +115,7 @@ func (o options) measureOne(ctx context.Context, g growth, r *growthReport) erro
 
 // side is the small or the grown deployment.
 type side struct {
-	*system
+	sys    *system
 	n      int
 	folder string
 }
@@ -140,7 +140,7 @@ func (o options) measureSides(g growth, sides []*side, r *growthReport) error {
 		rows = append(rows, growthRow{Name: g.name, Operation: op.of.name, Small: g.small, Grown: g.grown, Moves: op.moves, Of: used})
 	}
 	for i, s := range sides {
-		if err := s.undeploy(); err != nil {
+		if err := s.sys.undeploy(); err != nil {
 			return err
 		}
 		if err := o.count(g, s, i, rows); err != nil {
@@ -154,27 +154,27 @@ func (o options) measureSides(g growth, sides []*side, r *growthReport) error {
 // fill deploys a side and fills it.
 func (o options) fill(g growth, s *side) (f filled, err error) {
 	if g.folder != nil {
-		if err := g.folder(s.ctx, s.folder, o.template, s.n); err != nil {
+		if err := g.folder(s.sys.caller.ctx, s.folder, o.template, s.n); err != nil {
 			return f, err
 		}
 	}
 	if g.parts != nil {
-		g.parts(s.system, s.n)
+		g.parts(s.sys, s.n)
 	}
-	ready, err := s.deployApart(s.folder, o.template)
+	ready, err := s.sys.deployApart(s.folder, o.template)
 	if err != nil {
 		return f, err
 	}
-	if s.mcp, err = s.register(); err != nil {
+	if s.sys.mcp, err = s.sys.register(); err != nil {
 		return f, err
 	}
 	began := time.Now()
 	if g.fill != nil {
-		if err := g.fill(s.system, s.n); err != nil {
+		if err := g.fill(s.sys, s.n); err != nil {
 			return f, err
 		}
 	}
-	c, err := s.counters()
+	c, err := s.sys.counters()
 	return filled{Ready: ready.Seconds(), Took: time.Since(began).Seconds(), Resident: c.Resident, Peak: c.Peak}, err
 }
 
@@ -188,14 +188,14 @@ func inTurn(sides []*side, op operation, budget time.Duration) (used [2]operatio
 		if subjects[i], err = s.start(op); err != nil {
 			return used, err
 		}
-		if _, _, err := usedBy(s.system, subjects[i]); err != nil { // fills the caches
+		if _, _, err := usedBy(s.sys, subjects[i]); err != nil { // fills the caches
 			return used, err
 		}
 	}
 	order := []int{0, 1}
 	for began := time.Now(); time.Since(began) < budget || len(took[1]) < least; slices.Reverse(order) {
 		for _, i := range order {
-			d, c, err := usedBy(sides[i].system, subjects[i])
+			d, c, err := usedBy(sides[i].sys, subjects[i])
 			if err != nil {
 				return used, err
 			}
@@ -215,8 +215,8 @@ func inTurn(sides []*side, op operation, budget time.Duration) (used [2]operatio
 
 // start prepares the model for an operation.
 func (s *side) start(op operation) (subject, error) {
-	err := s.model.script(op.of, s.mcp)
-	return op.begin(s.system, op.of), err
+	err := s.sys.model.script(op.of, s.sys.mcp)
+	return op.begin(s.sys, op.of), err
 }
 
 // usedBy does one operation. It returns the time that it took, and what it and the work right after it used.
@@ -241,9 +241,9 @@ func usedBy(sys *system, s subject) (time.Duration, counters, error) {
 
 // count deploys a side again, in this process, and counts the units of the operations and the bytes of their prompts.
 func (o options) count(g growth, s *side, at int, rows []growthRow) error {
-	s.units = &units{}
-	defer func() { s.units = nil }()
-	if err := s.deploy(s.folder, o.template, process.Unlimited(), false); err != nil {
+	s.sys.units = &units{}
+	defer func() { s.sys.units = nil }()
+	if err := s.sys.deploy(s.folder, o.template, process.Unlimited(), false); err != nil {
 		return err
 	}
 	for i, op := range g.operations {
@@ -252,14 +252,14 @@ func (o options) count(g growth, s *side, at int, rows []growthRow) error {
 			return err
 		}
 		u := &rows[i].Of[at]
-		used, err := s.leastUnits(sub)
+		used, err := s.sys.leastUnits(sub)
 		if err != nil {
 			return fmt.Errorf("%s: %w", op.of.name, err)
 		}
 		u.Writes, u.Reads = used.writes, used.reads
-		u.Prompt = len(s.model.last(op.of.kind))
+		u.Prompt = len(s.sys.model.last(op.of.kind))
 	}
-	return s.undeploy()
+	return s.sys.undeploy()
 }
 
 // leastUnits counts an operation several times, after one that fills the caches, and returns the least of each: what

@@ -58,7 +58,7 @@ func countedRows(t *testing.T, g growth, n int) []growthRow {
 		rows[i] = growthRow{Name: g.name, Operation: op.of.name}
 	}
 	err := withSystem(t.Context(), func(sys *system) error {
-		s := &side{system: sys, n: n, folder: filepath.Join(t.TempDir(), fmt.Sprint(n))}
+		s := &side{sys: sys, n: n, folder: filepath.Join(t.TempDir(), fmt.Sprint(n))}
 		if err := os.Mkdir(s.folder, 0o700); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func countedRows(t *testing.T, g growth, n int) []growthRow {
 		if err != nil {
 			return err
 		}
-		if s.mcp, err = sys.register(); err != nil {
+		if s.sys.mcp, err = sys.register(); err != nil {
 			return err
 		}
 		if g.fill != nil {

@@ -89,7 +89,7 @@ func (s *system) page(cursor string, limit int) (next string, n int, err error) 
 		Chats  []struct{} `json:"chats"`
 		Cursor string     `json:"cursor"`
 	}
-	err = s.get(fmt.Sprintf("%s/api/chats?limit=%d&cursor=%s", s.origin, limit, url.QueryEscape(cursor)), &page)
+	err = s.caller.get(fmt.Sprintf("%s/api/chats?limit=%d&cursor=%s", s.origin, limit, url.QueryEscape(cursor)), &page)
 	return page.Cursor, len(page.Chats), err
 }
 

@@ -38,7 +38,7 @@ func (s *system) registerShelf() (string, error) {
 	var server struct {
 		ID string `json:"mcp_id"`
 	}
-	err := s.post(s.origin+"/api/mcps", map[string]any{"url": s.shelfURL, "name": "Shelf", "reads": map[string]any{"mode": "on"}}, &server)
+	err := s.caller.post(s.origin+"/api/mcps", map[string]any{"url": s.shelfURL, "name": "Shelf", "reads": map[string]any{"mode": "on"}}, &server)
 	return server.ID, err
 }
 
@@ -90,7 +90,7 @@ func (s *system) work(chat string, sc scenario) (string, error) {
 		Looks  int
 	}
 	over := s.model.watch()
-	err := s.post(s.origin+"/api/agents/build/jobs", map[string]any{"prompt": promptFor(sc.kind), "chat_id": chat}, &is)
+	err := s.caller.post(s.origin+"/api/agents/build/jobs", map[string]any{"prompt": promptFor(sc.kind), "chat_id": chat}, &is)
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +104,7 @@ func (s *system) work(chat string, sc scenario) (string, error) {
 			return "", fmt.Errorf("job %s has not ended after %v", is.ID, runLimit)
 		}
 		time.Sleep(max(400*time.Microsecond, time.Since(began)/25))
-		if err := s.get(s.origin+"/api/jobs/"+is.ID, &is); err != nil {
+		if err := s.caller.get(s.origin+"/api/jobs/"+is.ID, &is); err != nil {
 			return "", err
 		}
 	}
@@ -123,7 +123,7 @@ type bareGet struct {
 func (bareGet) prepare(int) error { return nil }
 
 func (g bareGet) operate() error {
-	return g.sys.get(g.sys.shelfURL+itemsPath(0, g.of.ms), nil)
+	return g.sys.caller.get(g.sys.shelfURL+itemsPath(0, g.of.ms), nil)
 }
 
 // looked compares the time that a look adds to a turn with the same request alone. A turn that looks is compared with the same

@@ -109,7 +109,7 @@ func (s *system) registerLarge(origin string) (registration, error) {
 		return r, err
 	}
 	began, cpu := time.Now(), cpuTime()
-	if err := s.post(s.origin+"/api/mcps", map[string]any{"url": origin, "name": "Large"}, &server); err != nil {
+	if err := s.caller.post(s.origin+"/api/mcps", map[string]any{"url": origin, "name": "Large"}, &server); err != nil {
 		return r, err
 	}
 	r.Took, r.CPU = time.Since(began), cpuTime()-cpu

@@ -20,7 +20,7 @@ const token = "the-token-of-the-benchmark-of-piloto"
 
 // system is the deployment under test, with its model and its service.
 type system struct {
-	caller
+	caller caller
 	origin string
 	data   string // its data file
 	model  *model
@@ -97,7 +97,7 @@ func (s *system) deploy(folder, template string, parameters map[string]string, p
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(s.ctx)
+	ctx, stop := context.WithCancel(s.caller.ctx)
 	out, in := io.Pipe()
 	options, settings := deployment(folder, template, s.modelURL+"/v1", parameters)
 	options.Log = log
@@ -128,7 +128,7 @@ func (s *system) deploy(folder, template string, parameters map[string]string, p
 	if !paid {
 		return nil
 	}
-	return s.post(s.origin+"/ai/ledger", map[string]any{"kind": "grant", "amount": 1_000_000, "reason": "bench"}, nil)
+	return s.caller.post(s.origin+"/ai/ledger", map[string]any{"kind": "grant", "amount": 1_000_000, "reason": "bench"}, nil)
 }
 
 // inFolder calls f with a new folder in dir, and removes the folder afterwards.
@@ -179,12 +179,12 @@ func (s *system) register() (string, error) {
 		ID     string `json:"mcp_id"`
 		Status string `json:"status"`
 	}
-	err := s.post(s.origin+"/api/mcps", map[string]any{"url": s.echoURL, "name": "Orders"}, &server)
+	err := s.caller.post(s.origin+"/api/mcps", map[string]any{"url": s.echoURL, "name": "Orders"}, &server)
 	if err == nil && server.Status != "online" {
 		err = fmt.Errorf("the service is %q", server.Status)
 	}
 	if err == nil {
-		err = s.post(s.origin+"/api/mcps", map[string]any{"url": s.agentURL, "name": agentName, "role": "agent"}, nil)
+		err = s.caller.post(s.origin+"/api/mcps", map[string]any{"url": s.agentURL, "name": agentName, "role": "agent"}, nil)
 	}
 	return server.ID, err
 }
@@ -194,7 +194,7 @@ func (s *system) route(session string, sc scenario) error {
 	var answer struct {
 		Agent string `json:"agent_used"`
 	}
-	err := s.post(s.origin+"/api/agent/chat", map[string]any{
+	err := s.caller.post(s.origin+"/api/agent/chat", map[string]any{
 		"message": promptFor(sc.kind), "session_id": session, "config": map[string]any{"id_empresa": 1},
 	}, &answer)
 	if err == nil && answer.Agent != agentName {
@@ -207,7 +207,7 @@ func (s *system) route(session string, sc scenario) error {
 func (s *system) newChat() (string, error) {
 	id, err := s.newTellingChat()
 	if err == nil {
-		err = s.do(http.MethodPatch, s.origin+"/api/chats/"+id, []byte(`{"conclude":"off"}`), nil)
+		err = s.caller.do(http.MethodPatch, s.origin+"/api/chats/"+id, []byte(`{"conclude":"off"}`), nil)
 	}
 	return id, err
 }
@@ -225,7 +225,7 @@ func (s *system) newTellingChat() (string, error) {
 	var chat struct {
 		ID string `json:"chat_id"`
 	}
-	err := s.post(s.origin+"/api/chats", map[string]any{}, &chat)
+	err := s.caller.post(s.origin+"/api/chats", map[string]any{}, &chat)
 	return chat.ID, err
 }
 
@@ -242,7 +242,7 @@ func (s *system) say(chat string, sc scenario) (draft, error) {
 			Steps  []struct{} `json:"steps"`
 		} `json:"run"`
 	}
-	err := s.post(s.origin+"/api/send", map[string]any{"chat_id": chat, "message": promptFor(sc.kind)}, &answer)
+	err := s.caller.post(s.origin+"/api/send", map[string]any{"chat_id": chat, "message": promptFor(sc.kind)}, &answer)
 	want := "message"
 	if sc.steps > 0 {
 		want = "plan"
@@ -258,7 +258,7 @@ const runLimit = time.Minute // maximum duration of a run
 // execute confirms a draft and returns when the run is done.
 func (s *system) execute(d draft, steps int) error {
 	seen, began := s.echo.watch(d.run, steps), time.Now()
-	err := s.post(s.origin+"/api/runs/"+d.run+"/confirm", map[string]any{"digest": d.digest}, nil)
+	err := s.caller.post(s.origin+"/api/runs/"+d.run+"/confirm", map[string]any{"digest": d.digest}, nil)
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (s *system) execute(d draft, steps int) error {
 		if time.Since(began) > runLimit {
 			return fmt.Errorf("run %s has not ended after %v", d.run, runLimit)
 		}
-		if err := s.get(s.origin+"/api/runs/"+d.run+"?wait=25", &run); err != nil {
+		if err := s.caller.get(s.origin+"/api/runs/"+d.run+"?wait=25", &run); err != nil {
 			return err
 		}
 	}

@@ -265,11 +265,11 @@ func written[K comparable](texts map[K]*strings.Builder, key K) *strings.Builder
 }
 
 // passed prints the standard error of `go test`, which names the modules that are downloaded.
-type passed struct{ *teller }
+type passed struct{ on *teller }
 
 func (p passed) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.printf("%s", text)
+	p.on.mu.Lock()
+	defer p.on.mu.Unlock()
+	p.on.printf("%s", text)
 	return len(text), nil
 }

@@ -20,8 +20,7 @@ const (
 // The exceptions, each with its number. A number may only become smaller.
 var (
 	// wideTypes are the types with more methods, promoted ones included.
-	wideTypes = map[string]int{
-	}
+	wideTypes = map[string]int{}
 	// longLists are the functions with more parameters.
 	longLists = map[string]int{}
 	// swappable counts, in each package, the neighbours of one type among the parameters of exported functions: a caller that

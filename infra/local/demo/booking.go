@@ -17,7 +17,7 @@ import (
 // booking holds the values that a session gave for the reservation that it wants, and the last
 // question.
 type booking struct {
-	values
+	want    values // of the reservation
 	speech  speech
 	asked   string // the question that waits: people, date, start, confirm, drop (a reservation) or number (of it)
 	offered string // the room to confirm
@@ -97,10 +97,10 @@ func (t *turn) read(v values, bare string) bool {
 	case number > 0 && t.asked == "start":
 		v.start = cmp.Or(v.start, hourOf(strconv.Itoa(number), "", "", "", ""))
 	}
-	asked := t.rooms
-	t.values = v.or(t.values)
+	asked := t.want.rooms
+	t.want = v.or(t.want)
 	if len(v.rooms) == 0 {
-		t.rooms = asked
+		t.want.rooms = asked
 	}
 	return v.people > 0 || v.date+v.start != "" || len(v.rooms)+len(v.quoted) > 0
 }
@@ -109,20 +109,20 @@ func (t *turn) read(v values, bare string) bool {
 func (t *turn) next() string {
 	largest, today := rooms[len(rooms)-1], t.now.Format(time.DateOnly)
 	switch {
-	case t.people > largest.Capacity:
-		most := t.people
-		t.people, t.asked = 0, "people"
+	case t.want.people > largest.Capacity:
+		most := t.want.people
+		t.want.people, t.asked = 0, "people"
 		return t.speech.say("agent.too_many", most, t.speech.word(largest.Name), largest.Capacity)
-	case t.people == 0:
+	case t.want.people == 0:
 		t.asked = "people"
 		return t.speech.say("agent.people")
-	case t.date != "" && (t.date < today || t.date == today && t.start != "" && t.start <= t.now.Format("15:04")):
-		t.date, t.start, t.end, t.asked = "", "", "", "date"
+	case t.want.date != "" && (t.want.date < today || t.want.date == today && t.want.start != "" && t.want.start <= t.now.Format("15:04")):
+		t.want.date, t.want.start, t.want.end, t.asked = "", "", "", "date"
 		return t.speech.say("agent.past")
-	case t.date == "":
+	case t.want.date == "":
 		t.asked = "date"
 		return t.speech.say("agent.date")
-	case t.start == "":
+	case t.want.start == "":
 		return t.offer()
 	}
 	return t.propose()
@@ -132,8 +132,8 @@ func (t *turn) next() string {
 func (t *turn) free(start, end string) []Room {
 	t.service.mu.Lock()
 	defer t.service.mu.Unlock()
-	found := t.service.state.free(Reservation{Date: t.date, Start: start, End: end, People: t.people})
-	return slices.DeleteFunc(found, func(room Room) bool { return len(t.rooms) > 0 && room.ID != t.rooms[0] })
+	found := t.service.state.free(Reservation{Date: t.want.date, Start: start, End: end, People: t.want.people})
+	return slices.DeleteFunc(found, func(room Room) bool { return len(t.want.rooms) > 0 && room.ID != t.want.rooms[0] })
 }
 
 // offer names the hours of the day at which a room is free.
@@ -141,44 +141,44 @@ func (t *turn) offer() string {
 	var hours []string
 	for hour := firstHour; hour < lastHour; hour++ {
 		start := fmt.Sprintf("%02d:00", hour)
-		past := t.date == t.now.Format(time.DateOnly) && start <= t.now.Format("15:04")
+		past := t.want.date == t.now.Format(time.DateOnly) && start <= t.now.Format("15:04")
 		if !past && len(t.free(start, addMinutes(start, 60))) > 0 {
 			hours = append(hours, start)
 		}
 	}
-	day := t.day(t.date)
-	t.start, t.end, t.asked = "", "", "start"
+	day := t.day(t.want.date)
+	t.want.start, t.want.end, t.asked = "", "", "start"
 	if len(hours) == 0 {
-		t.date, t.asked = "", "date"
+		t.want.date, t.asked = "", "date"
 		return t.speech.say("agent.full", day)
 	}
-	return t.speech.say("agent.hours", day, t.people, strings.Join(hours, ", "))
+	return t.speech.say("agent.hours", day, t.want.people, strings.Join(hours, ", "))
 }
 
 // propose finds a free room, and asks whether to reserve it.
 func (t *turn) propose() string {
-	if t.end <= t.start {
-		t.end = addMinutes(t.start, 60)
+	if t.want.end <= t.want.start {
+		t.want.end = addMinutes(t.want.start, 60)
 	}
-	if len(t.rooms) > 0 {
-		if wanted, _ := roomOf(t.rooms[0]); wanted.Capacity < t.people {
-			t.rooms = nil
+	if len(t.want.rooms) > 0 {
+		if wanted, _ := roomOf(t.want.rooms[0]); wanted.Capacity < t.want.people {
+			t.want.rooms = nil
 			return t.speech.say("agent.seats", t.speech.word(wanted.Name), wanted.Capacity, t.propose())
 		}
 	}
-	found := t.free(t.start, t.end)
+	found := t.free(t.want.start, t.want.end)
 	if len(found) == 0 {
 		return t.speech.say("agent.taken", t.offer())
 	}
 	t.offered, t.asked = found[0].ID, "confirm"
-	return t.speech.say("agent.confirm", t.speech.word(found[0].Name), found[0].Capacity, t.day(t.date), t.start, t.end, t.people)
+	return t.speech.say("agent.confirm", t.speech.word(found[0].Name), found[0].Capacity, t.day(t.want.date), t.want.start, t.want.end, t.want.people)
 }
 
 // reserve makes the confirmed reservation.
 func (t *turn) reserve() (string, error) {
-	body := map[string]any{"room_id": t.offered, "date": t.date, "start": t.start, "end": t.end, "people": t.people}
-	if len(t.quoted) > 0 {
-		title := []rune(t.quoted[0])
+	body := map[string]any{"room_id": t.offered, "date": t.want.date, "start": t.want.start, "end": t.want.end, "people": t.want.people}
+	if len(t.want.quoted) > 0 {
+		title := []rune(t.want.quoted[0])
 		body["title"] = string(title[:min(len(title), 200)])
 	}
 	out, err := t.service.perform(action{createReservation, "date people room_id start end title"}, request{method: http.MethodPost, url: &url.URL{Path: "/reservations"}, body: encode(body), key: t.key})

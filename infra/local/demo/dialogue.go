@@ -29,7 +29,7 @@ type dialogue struct {
 	tail    []openai.ChatCompletionMessage // messages after the person's last message
 	tools   []string                       // names that may be called
 	today   time.Time
-	speech
+	speech  speech
 }
 
 // The tools that the model calls; toolRevise is offered while a plan waits.
@@ -48,14 +48,14 @@ func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today 
 			d.system += textOf(m) + "\n"
 		}
 	}
-	d.en = inEnglish(openingOf(d.system), false)
+	d.speech.en = inEnglish(openingOf(d.system), false)
 	for _, m := range messages {
 		if m.Role == "system" || m.Role == "developer" {
 			continue
 		}
 		if m.Role == "user" {
 			last = len(d.history)
-			d.en = inEnglish(textOf(m), d.en)
+			d.speech.en = inEnglish(textOf(m), d.speech.en)
 		}
 		d.history = append(d.history, m)
 	}
@@ -125,14 +125,14 @@ func (d dialogue) decide() decision {
 	folded := fold(d.text)
 	switch {
 	case greeting.MatchString(folded), strings.TrimSpace(d.text) == "", helping.MatchString(folded):
-		return decision{text: d.say("greet", d.abilities(ops))}
+		return decision{text: d.speech.say("greet", d.speech.abilities(ops))}
 	case thanking.MatchString(folded):
-		return decision{text: d.say("thanks")}
+		return decision{text: d.speech.say("thanks")}
 	case intent.Classify(d.text) != intent.Other:
-		return decision{text: d.say("nothing_pending")}
+		return decision{text: d.speech.say("nothing_pending")}
 	}
 	if kind, _ := readIntent(d.text); kind == undoes {
-		return decision{text: d.say("undo")}
+		return decision{text: d.speech.say("undo")}
 	}
 	if change, ok := d.revise(ops); ok {
 		return change
@@ -147,15 +147,15 @@ func (d dialogue) report(ops []operation, result string) decision {
 		Run string `json:"run_id"`
 	}
 	if json.Unmarshal([]byte(result), &made) == nil && made.Run != "" {
-		return decision{text: d.say("draft_ready")}
+		return decision{text: d.speech.say("draft_ready")}
 	}
 	var ended endedRun // the plan of a job
 	if json.Unmarshal([]byte(result), &ended) == nil && ended.Goal != "" && ended.Status != "" {
-		return decision{text: d.conclude(ended)}
+		return decision{text: d.speech.conclude(ended)}
 	}
 	read, ok := readOf(result)
 	if !ok {
-		return decision{text: d.refusal(result)}
+		return decision{text: d.speech.refusal(result)}
 	}
 	answer := json.RawMessage(read.Answer)
 	rows, isList := rowsOf(answer)
@@ -183,7 +183,7 @@ func (d dialogue) act(ops []operation) decision {
 		return decision{text: text}
 	}
 	if !w.found {
-		return decision{text: d.say("unknown", d.abilities(ops))}
+		return decision{text: d.speech.say("unknown", d.speech.abilities(ops))}
 	}
 	n, needs := d.needOf(k, w.op)
 	if needs && n.known {
@@ -193,7 +193,7 @@ func (d dialogue) act(ops []operation) decision {
 	for _, part := range w.parts {
 		more, missing := part.steps(ops, w.op, len(steps)+1)
 		if len(missing) > 0 {
-			return decision{text: d.ask(w.op, missing)}
+			return decision{text: d.speech.ask(w.op, missing)}
 		}
 		steps = append(steps, more...)
 	}
@@ -219,7 +219,7 @@ func (d dialogue) call(ops []operation, w wish, steps []planStep) decision {
 	case slices.Contains(d.tools, toolPlan):
 		return callDecision(toolPlan, planProposal{d.goal(), steps})
 	}
-	return decision{text: d.about("no_tool", w.op)}
+	return decision{text: d.speech.about("no_tool", w.op)}
 }
 
 // parts returns the values of a message, one for each thing that it names: «la sala norte a las 10 y
@@ -304,11 +304,11 @@ func (d dialogue) revise(ops []operation) (decision, bool) {
 		}
 	}
 	changed := false
-	p.Goal = d.word(p.Goal)
+	p.Goal = d.speech.word(p.Goal)
 	for _, step := range p.Steps {
 		var title string
 		if json.Unmarshal(step["title"], &title) == nil {
-			step["title"] = encode(d.word(title))
+			step["title"] = encode(d.speech.word(title))
 		}
 		for _, part := range []string{"query", "body"} {
 			if now, ok := v.revisedObject(step[part]); ok {

@@ -78,7 +78,7 @@ func (d dialogue) recall(ops []operation, k memory, w wish) (string, bool) {
 		if said := of.about(facts); len(said) > 0 {
 			return d.fact(of, said), true
 		}
-		return d.line(of), !byName
+		return d.speech.line(of), !byName
 	}
 	for _, of := range k.made[:min(1, len(k.made))] {
 		if said := of.about(facts); fits(of) && len(said) > 0 && !chosen {
@@ -92,9 +92,9 @@ func (d dialogue) recall(ops []operation, k memory, w wish) (string, bool) {
 func (d dialogue) fact(of thing, said []member) string {
 	var parts []string
 	for _, m := range said {
-		parts = append(parts, d.label(m.name)+": "+d.plain(m.value))
+		parts = append(parts, d.speech.label(m.name)+": "+d.speech.plain(m.value))
 	}
-	return d.say("fact", d.title(of), strings.Join(parts, ", "))
+	return d.speech.say("fact", d.speech.title(of), strings.Join(parts, ", "))
 }
 
 // need is a missing value of a creation: the parameter, and the newest list of such things.

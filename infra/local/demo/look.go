@@ -27,26 +27,26 @@ func readOf(result string) (read readAnswer, ok bool) {
 // tell writes the answer of a look: a list in rows.
 func (d dialogue) tell(read readAnswer) string {
 	if meaning.Of(read.Status, false) != meaning.Done {
-		return d.say("look.failed", d.word(read.Service), read.Status)
+		return d.speech.say("look.failed", d.speech.word(read.Service), read.Status)
 	}
 	answer := json.RawMessage(read.Answer)
 	rows, ok := rowsOf(answer)
 	switch {
 	case !ok && len(membersOf(answer)) > 0:
-		return d.say("look.one", d.word(read.Service), d.line(thingOf("", answer)))
+		return d.speech.say("look.one", d.speech.word(read.Service), d.speech.line(thingOf("", answer)))
 	case !ok:
 		var value any
 		_ = json.Unmarshal(answer, &value) // text that is no JSON is shown unchanged
-		return d.say("look.one", d.word(read.Service), strings.Join(strings.Fields(cmp.Or(d.plain(value), read.Answer)), " "))
+		return d.speech.say("look.one", d.speech.word(read.Service), strings.Join(strings.Fields(cmp.Or(d.speech.plain(value), read.Answer)), " "))
 	case len(rows) == 0:
-		return d.say("look.none", d.word(read.Service))
+		return d.speech.say("look.none", d.speech.word(read.Service))
 	}
-	text := d.say("look.rows", d.word(read.Service), len(rows))
+	text := d.speech.say("look.rows", d.speech.word(read.Service), len(rows))
 	for _, row := range rows[:min(len(rows), mostRows)] {
-		text += "\n- " + d.line(thingOf("", row))
+		text += "\n- " + d.speech.line(thingOf("", row))
 	}
 	if more := len(rows) - mostRows; more > 0 {
-		text += d.say("more", more)
+		text += d.speech.say("more", more)
 	}
 	return text
 }

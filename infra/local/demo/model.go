@@ -75,7 +75,7 @@ func tokenCount(text string) int { return (len([]rune(text)) + 3) / 4 }
 // cannot answer so.
 func (c completion) decide(today time.Time) (decision, error) {
 	if ended, ok := readEnded(c.Messages); ok {
-		return decision{text: newDialogue(c.Messages, nil, today).conclude(ended)}, nil
+		return decision{text: newDialogue(c.Messages, nil, today).speech.conclude(ended)}, nil
 	}
 	tools := slices.DeleteFunc(c.Tools, func(t openai.Tool) bool { return t.Function == nil || c.ToolChoice == "none" })
 	var names []string

@@ -25,7 +25,7 @@ type candidate struct {
 type routing struct {
 	system, text string
 	agents       []candidate
-	speech
+	speech       speech
 }
 
 var (
@@ -42,11 +42,11 @@ var (
 // newRouting reads the prompt, with the descriptions of the agents of these names.
 func newRouting(d dialogue, names []string) routing {
 	r := routing{system: d.system}
-	r.en = inEnglish(textBetween(d.system, "# 1.", "# 2."), inEnglish(openingOf(d.system), false))
+	r.speech.en = inEnglish(textBetween(d.system, "# 1.", "# 2."), inEnglish(openingOf(d.system), false))
 	for _, m := range d.history {
 		if m.Role == "user" {
 			r.text = textOf(m)
-			r.en = inEnglish(r.text, r.en)
+			r.speech.en = inEnglish(r.text, r.speech.en)
 		}
 	}
 	descriptions := map[string]string{}
@@ -75,9 +75,9 @@ func (r routing) decide() delegation {
 	case folded == "" || greeting.MatchString(folded):
 		return respond(r.greeting())
 	case thanking.MatchString(folded) || parting.MatchString(folded) && len(strings.Fields(folded)) < 8:
-		return respond(r.say("router.bye"))
+		return respond(r.speech.say("router.bye"))
 	case person.MatchString(folded):
-		return respond(r.say("router.person"))
+		return respond(r.speech.say("router.person"))
 	case helping.MatchString(folded):
 		return respond(r.abilities())
 	}
@@ -86,9 +86,9 @@ func (r routing) decide() delegation {
 	case active != "" && (len(best) == 0 || slices.Contains(best, active)): // the message continues the conversation
 		return handOff(active)
 	case len(best) == 0:
-		return respond(r.say("router.unknown", r.abilities()))
+		return respond(r.speech.say("router.unknown", r.abilities()))
 	case len(best) > 1:
-		return respond(r.say("router.which", strings.Join(best, ", ")))
+		return respond(r.speech.say("router.which", strings.Join(best, ", ")))
 	}
 	return handOff(best[0])
 }
@@ -146,19 +146,19 @@ func (a candidate) score(text string) (score int) {
 // greeting returns the company's greeting when it is in the language of the message, else a
 // default.
 func (r routing) greeting() string {
-	if m := greetLine.FindStringSubmatch(textBetween(r.system, "<persona>\n", "</persona>")); m != nil && inEnglish(m[1], r.en) == r.en {
+	if m := greetLine.FindStringSubmatch(textBetween(r.system, "<persona>\n", "</persona>")); m != nil && inEnglish(m[1], r.speech.en) == r.speech.en {
 		return m[1]
 	}
-	return r.say("router.greet")
+	return r.speech.say("router.greet")
 }
 
 func (r routing) abilities() string {
 	if len(r.agents) == 0 {
-		return r.say("router.nobody")
+		return r.speech.say("router.nobody")
 	}
 	names := make([]string, len(r.agents))
 	for i, a := range r.agents {
 		names[i] = a.name
 	}
-	return r.say("router.agents", strings.Join(names, ", "))
+	return r.speech.say("router.agents", strings.Join(names, ", "))
 }

@@ -13,11 +13,11 @@ import (
 // cannot be reached is registered too, and functions/mcp looks for it later. A refused address is
 // logged and does not stop the start.
 func (p *Process) registerAgents(ctx context.Context, registry tool.Registry) error {
-	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
+	for _, name := range slices.Sorted(maps.Keys(p.Settings.Agents)) {
 		if err := p.removeDemoAgent(ctx, registry, name); err != nil {
 			return err
 		}
-		as := tool.Registration{URL: p.Agents[name], Name: name, Kind: tool.KindMCP, Role: tool.RoleAgent, AllowOffline: true}
+		as := tool.Registration{URL: p.Settings.Agents[name], Name: name, Kind: tool.KindMCP, Role: tool.RoleAgent, AllowOffline: true}
 		mark := firstStart{filepath.Join(p.Data, "agent."+name+".registered")}
 		if err := registerDemo(ctx, registry, mark, as, p.Clock()); err != nil {
 			p.log.ErrorContext(ctx, "agent.not_registered", "agent_name", name, "error", err)

@@ -61,7 +61,7 @@ func TestEnvironmentRegistersAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Agents = settings.Agents
+	p.Settings.Agents = settings.Agents
 	if s := own(); s.BaseURL != elsewhere.URL+"/mcp" || s.Status != tool.Offline {
 		t.Fatalf("away: %+v", s)
 	}

@@ -183,7 +183,7 @@ func TestSwitchDemoTurnsServersOffAndOn(t *testing.T) {
 	registry := tool.Registry{Store: p.Stores.Registry, IDs: ids.NewSource(nil)}
 	begin := func(demo bool, want ...string) {
 		t.Helper()
-		p.Demo = demo
+		p.Settings.Demo = demo
 		if err := p.registerServers(t.Context()); err != nil {
 			t.Fatal(err)
 		}

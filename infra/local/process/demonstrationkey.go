@@ -33,7 +33,7 @@ func ensureDemoKey(folder string) (string, error) {
 // modelKey returns the key for requests to the demonstration model; "" when another model
 // answers.
 func (d *demonstration) modelKey() string {
-	if !d.p.usesDemoModel() {
+	if !d.p.Settings.usesDemoModel() {
 		return ""
 	}
 	return d.key

@@ -123,15 +123,15 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 
 // called calls the functions that other functions invoke. Such a call is a part of the one that makes it, so it begins
 // also while the process stops.
-type called struct{ *functions }
+type called struct{ by *functions }
 
 // Invoke implements stepfunctions.Invoker.
 func (c called) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
-	id, ok := c.byARN[arn]
-	if !ok || c.lambdas == nil && c.tasks[id] == nil {
+	id, ok := c.by.byARN[arn]
+	if !ok || c.by.lambdas == nil && c.by.tasks[id] == nil {
 		return nil, missing(arn), nil
 	}
-	return c.call(ctx, id, payload)
+	return c.by.call(ctx, id, payload)
 }
 
 func missing(arn string) *stepfunctions.FunctionError {

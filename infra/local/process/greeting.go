@@ -39,18 +39,6 @@ func (p Person) text(key string, pairs ...string) string {
 	return locale.Text(cmp.Or(p.Lang, locale.Spanish), key, pairs...)
 }
 
-// greeting is the text that a process prints when it is ready.
-type greeting struct {
-	p     *Process
-	out   io.Writer
-	token string
-	file  string // of the token; "": the environment names the token
-}
-
-func (g greeting) say(key string, pairs ...string) {
-	fmt.Fprintln(g.out, g.p.Person.text("up."+key, pairs...))
-}
-
 // command returns a command line, with the data folder where it is needed.
 func (p *Process) command(arguments string) string {
 	line := cmp.Or(p.Person.Command, "piloto") + " " + arguments
@@ -60,81 +48,80 @@ func (p *Process) command(arguments string) string {
 	return line
 }
 
-// print prints that the process is ready, how to sign in, and the next step, and opens the page.
-func (g greeting) print(ctx context.Context) error {
-	p := g.p
+// greet prints that the process is ready, how to sign in, and the next step, and opens the page.
+func (p *Process) greet(ctx context.Context, out io.Writer, token, file string) error {
 	p.log.InfoContext(ctx, "process.ready", "origin", p.origin, "data", p.Data)
+	say := func(key string, pairs ...string) { fmt.Fprintln(out, p.Person.text("up."+key, pairs...)) }
 	if p.Person.Terminal {
-		g.say("ready", "origin", p.origin)
+		say("ready", "origin", p.origin)
 	} else {
-		fmt.Fprintf(g.out, "piloto ready on %s\n\n", p.origin) // programs read this line
+		fmt.Fprintf(out, "piloto ready on %s\n\n", p.origin) // programs read this line
 	}
-	if err := g.howToSignIn(ctx); err != nil {
+	if err := p.sayHowToSignIn(ctx, say, token, file); err != nil {
 		return err
 	}
 	model, base := p.provider()
-	answers := p.usesDemoModel() || p.Key != "" || p.needsNoKey() || p.usesGroqOnly()
+	answers := p.Settings.usesDemoModel() || p.Settings.Key != "" || p.Settings.needsNoKey() || p.Settings.usesGroqOnly()
 	switch {
-	case p.usesDemoModel():
-		g.say("model.demo")
+	case p.Settings.usesDemoModel():
+		say("model.demo")
 	case !answers:
-		g.say("model.none")
+		say("model.none")
 	default:
-		g.say("model", "model", model, "url", base)
+		say("model", "model", model, "url", base)
 	}
 	if p.functions.lambdas != nil {
-		g.say("lambda", "n", strconv.Itoa(len(p.functions.lambdas.pools)))
+		say("lambda", "n", strconv.Itoa(len(p.functions.lambdas.pools)))
 	}
 	if p.AWS != "" {
-		g.say("engines", "address", p.AWS)
+		say("engines", "address", p.AWS)
 	}
-	g.say("data", "folder", p.Data, "log", filepath.Join(p.Data, LogFile))
+	say("data", "folder", p.Data, "log", filepath.Join(p.Data, LogFile))
 	if !OnThisMachine(p.Addr) {
-		g.say("exposed")
+		say("exposed")
 	}
 	arguments := "send"
 	if p.Person.Elsewhere {
 		arguments += " --at here"
 	}
 	switch send := p.command(arguments); {
-	case p.Demo:
-		g.say("try.demo", "send", send)
+	case p.Settings.Demo:
+		say("try.demo", "send", send)
 	case answers:
-		g.say("try", "send", send)
+		say("try", "send", send)
 	default:
-		g.say("try.none")
+		say("try.none")
 	}
 	return nil
 }
 
-// howToSignIn prints a code only to a terminal, because systemd, Docker and CI keep the output of a program, and
+// sayHowToSignIn prints a code only to a terminal, because systemd, Docker and CI keep the output of a program, and
 // others read it. The browser gets a code of its own, which is valid for a minute.
-func (g greeting) howToSignIn(ctx context.Context) error {
-	p := g.p
+func (p *Process) sayHowToSignIn(ctx context.Context, say func(key string, pairs ...string), token, file string) error {
 	url := p.origin
 	if p.Person.Terminal {
 		var err error
-		if url, err = p.signInURL(ctx, g.token, codeLife); err != nil {
+		if url, err = p.signInURL(ctx, token, codeLife); err != nil {
 			return err
 		}
 	}
 	switch {
 	case !p.Person.Terminal:
-		g.say("open.log", "url", url, "command", p.command("open"))
-	case p.Person.Open == nil || !p.Browse:
-		g.say("open", "url", url, "command", p.command("open"))
+		say("open.log", "url", url, "command", p.command("open"))
+	case p.Person.Open == nil || !p.Settings.Browse:
+		say("open", "url", url, "command", p.command("open"))
 	default:
-		once, err := p.signInURL(ctx, g.token, openedLife)
+		once, err := p.signInURL(ctx, token, openedLife)
 		if err != nil {
 			return err
 		}
 		p.Person.Open(once)
-		g.say("open.opened", "url", url, "command", p.command("open"))
+		say("open.opened", "url", url, "command", p.command("open"))
 	}
-	if g.file == "" {
-		g.say("token.set")
+	if file == "" {
+		say("token.set")
 	} else {
-		g.say("token", "file", g.file)
+		say("token", "file", file)
 	}
 	return nil
 }

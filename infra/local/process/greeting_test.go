@@ -26,7 +26,7 @@ func TestOpenedCodeLivesAMinute(t *testing.T) {
 		p.Clock = func() time.Time { return now }
 		p.Person = Person{Terminal: c.terminal, Open: func(url string) { opened = url }}
 		var out bytes.Buffer
-		if err := (greeting{p, &out, testToken, "kept"}).print(t.Context()); err != nil {
+		if err := p.greet(t.Context(), &out, testToken, "kept"); err != nil {
 			t.Fatal(err)
 		}
 		printed := regexp.MustCompile(`http\S+/signin\?code=[\w-]+`).FindString(out.String())
@@ -54,7 +54,7 @@ func TestGreetingIsInOneLanguage(t *testing.T) {
 		p, _, _, _ := deploy(t, Settings{Demo: true})
 		p.Person.Lang = locale.Tag(lang)
 		var out bytes.Buffer
-		if err := (greeting{p, &out, testToken, "kept"}).print(t.Context()); err != nil {
+		if err := p.greet(t.Context(), &out, testToken, "kept"); err != nil {
 			t.Fatal(err)
 		}
 		for word := range strings.SplitSeq(c.has, "|") {

@@ -102,7 +102,7 @@ func TestServeRefusesUnknownHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.origin, p.Addr, p.log = "http://"+listener.Addr().String(), listener.Addr().String(), slog.New(slog.DiscardHandler)
-	p.Token = testToken
+	p.Settings.Token = testToken
 	ready := make(chan string, 1)
 	go func() { _ = p.serve(t.Context(), listener, firstWrite(ready)) }()
 	<-ready

@@ -66,8 +66,8 @@ type Options struct {
 // Process is the whole deployment in one process.
 type Process struct {
 	Options
-	Settings
-	Stores store.Stores
+	Settings Settings
+	Stores   store.Stores
 
 	log         *slog.Logger
 	template    *template.Template
@@ -202,7 +202,7 @@ func (o Options) check() error {
 // furnish makes the keys that the open data folder lacks, and the functions, whose executables are in a folder when
 // they are processes.
 func (p *Process) furnish(ctx context.Context, functions string) (err error) {
-	if p.Demo {
+	if p.Settings.Demo {
 		if p.demonstration.key, err = ensureDemoKey(p.Data); err != nil {
 			return err
 		}
@@ -252,30 +252,30 @@ func (p *Process) configure(level slog.Level) {
 		}
 	}
 	set("LogLevel", level.String())
-	if p.platformSecret() != "" {
+	if p.Settings.platformSecret() != "" {
 		set("SecretArn", platformSecretARN)
 	}
-	set("GroqBaseUrl", cmp.Or(p.GroqBaseURL, groqBaseURL))
-	set("BusinessContextUrl", p.ContextURL)
+	set("GroqBaseUrl", cmp.Or(p.Settings.GroqBaseURL, groqBaseURL))
+	set("BusinessContextUrl", p.Settings.ContextURL)
 	if p.Lambda != AsProcess { // an invocation in this process costs nothing, and learns when the process stops
 		set("StepsPerInvocation", "50")
 	}
-	for parameter, value := range p.Parameters {
+	for parameter, value := range p.Settings.Parameters {
 		set(parameter, value)
 	}
-	set("ChargeCredits", strconv.FormatBool(p.Credits))
-	if p.usesDemoModel() {
+	set("ChargeCredits", strconv.FormatBool(p.Settings.Credits))
+	if p.Settings.usesDemoModel() {
 		set("ModelProviderBaseUrl", p.origin+demoModelPath+"/v1")
 		set("Model", demoModelName)
 		return
 	}
-	if p.usesGroqOnly() {
+	if p.Settings.usesGroqOnly() {
 		set("ModelProviderBaseUrl", p.names["GroqBaseUrl"])
-		set("Model", cmp.Or(p.GroqModel, groqModel))
+		set("Model", cmp.Or(p.Settings.GroqModel, groqModel))
 		return
 	}
-	set("ModelProviderBaseUrl", p.BaseURL)
-	set("Model", p.Model)
+	set("ModelProviderBaseUrl", p.Settings.BaseURL)
+	set("Model", p.Settings.Model)
 }
 
 func (p *Process) provision(ctx context.Context, folder string) error {
@@ -332,7 +332,7 @@ func (p *Process) world() boot.World {
 
 // localSettings returns the settings that functions need on one machine.
 func (p *Process) localSettings() boot.Local {
-	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.usesDemoModel(), DemoKey: p.demonstration.modelKey(), Keyless: p.needsNoKey(), SocketPath: socketPath}
+	l := boot.Local{AllowLoopback: true, AloneSince: p.began, Demo: p.Settings.usesDemoModel(), DemoKey: p.demonstration.modelKey(), Keyless: p.Settings.needsNoKey(), SocketPath: socketPath}
 	if p.Lambda == AsProcess && !lambda.Attached { // functions of a killed process may still be calling
 		l.AloneSince = time.Time{}
 	}
@@ -345,7 +345,7 @@ func (p *Process) Handler() (http.Handler, error) {
 	api := apigateway.CORS{
 		Origins: allowed.Origins, Methods: allowed.Methods, Headers: allowed.Headers, Expose: allowed.Expose, MaxAge: allowed.MaxAge,
 	}.Serve(p.withSockets(p.functions))
-	if !p.Demo {
+	if !p.Settings.Demo {
 		return api, nil
 	}
 	return p.demonstration.mount(api)

@@ -261,14 +261,14 @@ func conditional(action string, match *string) []string {
 
 // guardedClient refuses requests of package signed that a policy does not allow.
 type guardedClient struct {
-	guard
+	guard     guard
 	requested func(*http.Request) iam.Request
 	client    aws.HTTPClient
 }
 
 // Do implements aws.HTTPClient. It answers as AWS does.
 func (c guardedClient) Do(r *http.Request) (*http.Response, error) {
-	err := c.judge(r.Context(), c.requested(r))
+	err := c.guard.judge(r.Context(), c.requested(r))
 	if err == nil {
 		return c.client.Do(r)
 	}

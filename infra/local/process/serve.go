@@ -107,7 +107,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	defer stop()
 	defer context.AfterFunc(ctx, p.functions.halt)()
 	p.engines.stopWhenFailed(ctx, stop)
-	token, file, err := installToken(ctx, p.Stores.Access, p.Data, p.Token, p.Clock())
+	token, file, err := installToken(ctx, p.Stores.Access, p.Data, p.Settings.Token, p.Clock())
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	reached := Address{Origin: p.origin, Token: token}
 	p.engines.control.serveAddress(reached)
 	p.engines.control.serveTokens(tokenAdmin{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clientConfig()), name: p.table(), owner: ids.Hash(token), now: p.Clock})
-	if err := (greeting{p, out, token, file}).print(ctx); err != nil {
+	if err := p.greet(ctx, out, token, file); err != nil {
 		return err
 	}
 	if p.Ready != nil {
@@ -185,7 +185,7 @@ func (p *Process) registerServers(ctx context.Context) error {
 	if err := p.registerAgents(ctx, servers); err != nil {
 		return err
 	}
-	answers := p.Demo && !(p.Passing && p.demonstration.isElsewhere())
+	answers := p.Settings.Demo && !(p.Passing && p.demonstration.isElsewhere())
 	if err := p.demonstration.switchServers(ctx, servers, answers); err != nil || !answers {
 		return err
 	}

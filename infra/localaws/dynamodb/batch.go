@@ -213,9 +213,9 @@ func (b batchKeys) appendRest(dst []byte, from int) []byte {
 
 // batchWrite is one PutRequest or DeleteRequest, with its table.
 type batchWrite struct {
-	mutation
-	t   *table
-	key []byte
+	mutation mutation
+	t        *table
+	key      []byte
 }
 
 // batchWritten is the answer to BatchWriteItem, which leaves no item unprocessed.
@@ -258,10 +258,10 @@ func (e *Engine) batchWriteItem(r request) (batchWritten, error) {
 			if err != nil {
 				return err
 			}
-			if err := w.t.write(tx, w.key, old, w.item); err != nil {
+			if err := w.t.write(tx, w.key, old, w.mutation.item); err != nil {
 				return err
 			}
-			addUsage(a.used, w.t.Name, writeUsage(w.t, old, w.item))
+			addUsage(a.used, w.t.Name, writeUsage(w.t, old, w.mutation.item))
 		}
 		return nil
 	})
@@ -319,25 +319,25 @@ func (c catalogue) bindBatch(writes []batchWrite) error {
 	seen := map[string]bool{}
 	for i := range writes {
 		w := &writes[i]
-		t, err := c.get(w.table)
+		t, err := c.get(w.mutation.table)
 		if err != nil {
 			return err
 		}
 		w.t = t
-		if err := w.checkEmptyKeys(t); err != nil {
+		if err := w.mutation.checkEmptyKeys(t); err != nil {
 			return err
 		}
-		if w.action == actionPut {
+		if w.mutation.action == actionPut {
 			var f *failure
 			// A batch has this one message for every fault in the key of an item.
-			if err := t.Key.checkKey(t.Key.keyOf(w.item)); errors.As(err, &f) {
+			if err := t.Key.checkKey(t.Key.keyOf(w.mutation.item)); errors.As(err, &f) {
 				return err
 			}
 		}
-		if w.key, err = w.bind(t); err != nil {
+		if w.key, err = w.mutation.bind(t); err != nil {
 			return err
 		}
-		id := w.table + "\x00" + string(w.key)
+		id := w.mutation.table + "\x00" + string(w.key)
 		if seen[id] {
 			return invalid(duplicateKeys)
 		}

@@ -81,7 +81,7 @@ func (c *Client) Query(ctx context.Context, in *sdk.QueryInput, _ ...func(*sdk.O
 		return nil, err
 	}
 	out := &sdk.QueryOutput{Count: int32(p.matched), ScannedCount: int32(p.scanned)}
-	if p.selects != selectCount {
+	if p.reading.selects != selectCount {
 		out.Items = sdkItems(p.items)
 	}
 	if key := p.lastKey(); key != nil {
@@ -97,7 +97,7 @@ func (c *Client) Scan(ctx context.Context, in *sdk.ScanInput, _ ...func(*sdk.Opt
 		return nil, err
 	}
 	out := &sdk.ScanOutput{Count: int32(p.matched), ScannedCount: int32(p.scanned)}
-	if p.selects != selectCount {
+	if p.reading.selects != selectCount {
 		out.Items = sdkItems(p.items)
 	}
 	if key := p.lastKey(); key != nil {

@@ -37,7 +37,7 @@ func (c *conflicts) hold(writes []batchWrite) (release func(), err error) {
 	failed := false
 	for i, w := range writes {
 		reasons[i].code = reasonNone
-		if c.held[heldID(w.table, w.key)] {
+		if c.held[heldID(w.mutation.table, w.key)] {
 			reasons[i], failed = reason{code: reasonConflict, message: conflictMessage}, true
 		}
 	}
@@ -45,13 +45,13 @@ func (c *conflicts) hold(writes []batchWrite) (release func(), err error) {
 		return nil, cancelledError(reasons)
 	}
 	for _, w := range writes {
-		c.held[heldID(w.table, w.key)] = true
+		c.held[heldID(w.mutation.table, w.key)] = true
 	}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, w := range writes {
-			delete(c.held, heldID(w.table, w.key))
+			delete(c.held, heldID(w.mutation.table, w.key))
 		}
 	}, nil
 }

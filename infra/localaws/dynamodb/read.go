@@ -32,9 +32,9 @@ func (q *reading) startsInside(s schema) bool {
 
 // page is one page of a Query or a Scan.
 type page struct {
-	reading
-	from *table
-	by   *index // nil: the table itself
+	reading reading
+	from    *table
+	by      *index // nil: the table itself
 
 	items   []item // as projected; none of them when they are only counted
 	scanned int64
@@ -56,7 +56,7 @@ func (e *Engine) read(t *table, x *index, q reading) (page, error) {
 
 func (p page) json() []byte {
 	dst := append(make([]byte, 0, p.bytes+1024), '{')
-	if p.selects != selectCount {
+	if p.reading.selects != selectCount {
 		dst = append(dst, `"Items":`...)
 		dst = append(appendItems(dst, p.items), ',')
 	}
@@ -68,7 +68,7 @@ func (p page) json() []byte {
 		dst = append(dst, `,"LastEvaluatedKey":`...)
 		dst = appendItem(dst, key)
 	}
-	dst = p.capacity.appendRead(dst, p.from, p.by, p.bytes, p.consistent, 1)
+	dst = p.reading.capacity.appendRead(dst, p.from, p.by, p.bytes, p.reading.consistent, 1)
 	return append(dst, '}')
 }
 

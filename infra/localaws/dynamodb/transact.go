@@ -154,15 +154,15 @@ func (c catalogue) bindTransaction(writes []batchWrite) error {
 	size := 0
 	for i := range writes {
 		w := &writes[i]
-		t, err := c.get(w.table)
+		t, err := c.get(w.mutation.table)
 		if err != nil {
 			return err
 		}
 		w.t = t
-		if err := w.checkEmptyKeys(t); err != nil {
+		if err := w.mutation.checkEmptyKeys(t); err != nil {
 			return err
 		}
-		size += w.payload
+		size += w.mutation.payload
 	}
 	if size > maxTransactionSize {
 		const tooLarge = "Transaction payload size cannot exceed 4MB. Payload Size: "
@@ -172,7 +172,7 @@ func (c catalogue) bindTransaction(writes []batchWrite) error {
 	seen := map[string]bool{}
 	for i := range writes {
 		w := &writes[i]
-		key, err := w.bind(w.t)
+		key, err := w.mutation.bind(w.t)
 		if err != nil {
 			if unfit == nil {
 				unfit = cancellation(err, i, len(writes))
@@ -180,7 +180,7 @@ func (c catalogue) bindTransaction(writes []batchWrite) error {
 			continue
 		}
 		w.key = key
-		id := w.table + "\x00" + string(key)
+		id := w.mutation.table + "\x00" + string(key)
 		if seen[id] {
 			return invalid("Transaction request cannot include multiple operations on one item")
 		}
@@ -210,7 +210,7 @@ func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) ([]int, 
 	for i, w := range writes {
 		reasons[i].code = reasonNone
 		var err error
-		if pairs[i].old, pairs[i].next, err = w.attempt(tx, w.t, w.key); err != nil {
+		if pairs[i].old, pairs[i].next, err = w.mutation.attempt(tx, w.t, w.key); err != nil {
 			if reasons[i], err = reasonOf(err); err != nil {
 				return nil, err
 			}
@@ -226,7 +226,7 @@ func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) ([]int, 
 		u := writeUsage(w.t, pairs[i].old, pairs[i].next)
 		u.table *= 2 // a transaction prepares and commits
 		addUsage(used, w.t.Name, u)
-		if w.action == actionCheck {
+		if w.mutation.action == actionCheck {
 			continue
 		}
 		if err := w.t.write(tx, w.key, pairs[i].old, pairs[i].next); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"localaws/disk"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -70,7 +71,7 @@ func (e *Engine) reapSome(tx *disk.Tx, t *table, spared ...[]byte) error {
 		keys = append(keys, bytes.Clone(k[8:]))
 	}
 	for _, key := range keys {
-		if containsKey(spared, key) {
+		if slices.ContainsFunc(spared, func(k []byte) bool { return bytes.Equal(k, key) }) {
 			continue
 		}
 		if err := e.reapOne(tx, t, key); err != nil {
@@ -78,15 +79,6 @@ func (e *Engine) reapSome(tx *disk.Tx, t *table, spared ...[]byte) error {
 		}
 	}
 	return nil
-}
-
-func containsKey(keys [][]byte, key []byte) bool {
-	for _, k := range keys {
-		if bytes.Equal(k, key) {
-			return true
-		}
-	}
-	return false
 }
 
 // reapOne removes an item if it still exists and is still expired.

@@ -33,8 +33,8 @@ const IdleLife = 5 * time.Minute
 
 // idleEnvironment is an environment that is idle.
 type idleEnvironment struct {
-	*Process
-	since time.Time
+	process *Process
+	since   time.Time
 }
 
 // ErrClosed is the error of a pool that was closed.
@@ -111,7 +111,7 @@ func (p *Pool) invoke(ctx context.Context, payload []byte) ([]byte, *FunctionErr
 func (p *Pool) take(ctx context.Context) (*Process, error) {
 	p.mu.Lock()
 	if last := len(p.idle) - 1; last >= 0 {
-		env := p.idle[last].Process
+		env := p.idle[last].process
 		p.idle, p.used[env] = p.idle[:last], true
 		p.mu.Unlock()
 		return env, nil
@@ -161,7 +161,7 @@ func (p *Pool) Reap(at time.Time) {
 	}
 	p.mu.Unlock()
 	for _, env := range ended {
-		env.Close()
+		env.process.Close()
 	}
 }
 
@@ -179,7 +179,7 @@ func (p *Pool) Close() {
 	p.busy.Wait() // now all are idle
 	var ends sync.WaitGroup
 	for _, env := range p.idle {
-		ends.Go(env.Close)
+		ends.Go(env.process.Close)
 	}
 	ends.Wait()
 }

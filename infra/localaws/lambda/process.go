@@ -39,7 +39,7 @@ const Attached = attached
 // Process is a bootstrap that runs behind the Runtime API. After its end or a time-out, the next
 // invocation starts it again.
 type Process struct {
-	*Runtime
+	runtime  *Runtime
 	config   Config
 	listener net.Listener
 	secret   string // the first segment of every path of the Runtime API
@@ -58,8 +58,8 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lambda: %w", err)
 	}
-	p := &Process{Runtime: New(config.ARN, config.Timeout), config: config, listener: listener, secret: rand.Text()}
-	p.prepare, p.expired = p.spawn, p.kill
+	p := &Process{runtime: New(config.ARN, config.Timeout), config: config, listener: listener, secret: rand.Text()}
+	p.runtime.prepare, p.runtime.expired = p.spawn, p.kill
 	p.server = &http.Server{Handler: p.requireSecret(), ReadHeaderTimeout: initLimit}
 	go func() { _ = p.server.Serve(listener) }() // ends with Close
 	if err := p.spawn(ctx); err != nil {
@@ -81,8 +81,13 @@ func (p *Process) requireSecret() http.Handler {
 		}
 		inner := r.Clone(r.Context())
 		inner.URL.Path, inner.URL.RawPath = "/"+path, ""
-		p.Runtime.ServeHTTP(w, inner)
+		p.runtime.ServeHTTP(w, inner)
 	})
+}
+
+// Invoke is Runtime.Invoke.
+func (p *Process) Invoke(ctx context.Context, payload []byte) ([]byte, *FunctionError, error) {
+	return p.runtime.Invoke(ctx, payload)
 }
 
 // Close ends the process and its Runtime API. It is not started again.
@@ -114,13 +119,13 @@ func (p *Process) spawn(ctx context.Context) error {
 	}
 	if p.ended != nil {
 		select {
-		case <-p.generation().gone:
+		case <-p.runtime.generation().gone:
 			<-p.ended
 		default:
 			return nil
 		}
 	}
-	p.reset()
+	p.runtime.reset()
 	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	cmd := exec.CommandContext(alive, p.config.Bootstrap)
 	cmd.Dir = filepath.Dir(p.config.Bootstrap)
@@ -142,7 +147,7 @@ func (p *Process) spawn(ctx context.Context) error {
 		}
 		out.flush()
 		stop()
-		p.processEnded(how)
+		p.runtime.processEnded(how)
 		close(ended)
 	}()
 	return p.awaitReady(ctx, stop, ended)
@@ -152,10 +157,10 @@ func (p *Process) awaitReady(ctx context.Context, stop func(), ended <-chan stru
 	limit := time.NewTimer(initLimit)
 	defer limit.Stop()
 	select {
-	case <-p.generation().ready:
+	case <-p.runtime.generation().ready:
 		return nil
 	case <-ended:
-		if failed := p.initFailure(); failed != nil {
+		if failed := p.runtime.initFailure(); failed != nil {
 			return failed
 		}
 		return functionError(ErrorExit, p.config.Name+" exited before it asked for work")

@@ -31,7 +31,7 @@ func newFileWorld(t testing.TB, answers ...any) (*jobWorld, fixture.Files) {
 	w := newJobWorld(t, answers...)
 	w.Store.Runs.Jobs = w.jobs
 	f := w.GiveFiles(t, someFiles)
-	w.service.Files = f
+	w.service.Files = f.Service
 	return w, f
 }
 
@@ -357,7 +357,7 @@ func TestChangesWhoseAnswerIsLostAreAppliedOnce(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		w, f := newFileWorld(t, calls("write_file", `{"path":"log.txt","content":"uno\n","mode":"append"}`), text("Listo."))
 		withFiles(t, w)
-		w.Steps.Files = &lossy{Workspace: f, after: after}
+		w.Steps.Files = &lossy{Workspace: f.Service, after: after}
 		r := *w.send(t, "Apunta uno").Run
 		if err := w.Confirm(r); err != nil {
 			t.Fatal(err)

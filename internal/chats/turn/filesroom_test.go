@@ -49,7 +49,7 @@ func (f full) Undo(ctx context.Context, p files.Place, set string, done []overla
 func TestWhatMadeRoomForAPlanIsTold(t *testing.T) {
 	w, f := newFileWorld(t, calls("edit_file", edit("precios.csv", "norte,20", "norte,25")), text("Listo."))
 	withFiles(t, w)
-	w.service.Files, w.Steps.Files = full{f}, full{f}
+	w.service.Files, w.Steps.Files = full{f.Service}, full{f.Service}
 	reply := w.send(t, "Sube la sala norte a 25")
 	if n := reply.Message.Notes; len(n) != 1 || n[0].Code != conversation.NoteMadeRoom ||
 		n[0].Text != "Para hacer sitio se ha quitado para siempre 1 versión anterior, archivo borrado o cambio sin confirmar: at *first*.bin (de otro proyecto o chat)." {
@@ -79,7 +79,7 @@ func TestWhatMadeRoomForAPlanIsTold(t *testing.T) {
 // TestWhatMadeRoomForAJobIsTold in its last message, too.
 func TestWhatMadeRoomForAJobIsTold(t *testing.T) {
 	w, f := newFileWorld(t, calls("edit_file", edit("precios.csv", "20", "25")), text("Listo."), text("Aplicado."))
-	w.service.Files, w.Steps.Files = full{f}, full{f}
+	w.service.Files, w.Steps.Files = full{f.Service}, full{f.Service}
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 	r := w.Read(j.RunID)
 	if err := w.Confirm(r); err != nil {
