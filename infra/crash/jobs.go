@@ -166,18 +166,20 @@ type jobView struct {
 	Reason string `json:"stop_reason"`
 	Output string
 	Rounds int
-	Reads  int
-	Cost   int64 `json:"cost_micros"`
-	Lost   int   `json:"lost_calls"`
-	Events []struct {
-		Seq  int
-		Type string
-		Data struct {
-			Round int
-			Text  string
-			Run   string `json:"run_id"`
-			Cost  int64  `json:"cost_micros"`
-		}
+	Reads  int        `json:"looks"`
+	Cost   int64      `json:"cost_micros"`
+	Lost   int        `json:"lost_calls"`
+	Events []jobEvent `json:"-"` // the job has only their number
+}
+
+type jobEvent struct {
+	Seq  int
+	Type string
+	Data struct {
+		Round int
+		Text  string
+		Run   string `json:"run_id"`
+		Cost  int64  `json:"cost_micros"`
 	}
 }
 
@@ -187,11 +189,13 @@ type jobView struct {
 func checkJob(status, reason string, rounds, lost int) func(*user) error {
 	return func(v *user) error {
 		var s jobView
+		var log struct{ Events []jobEvent }
 		r, err := v.client.get("/api/jobs/" + v.job)
 		events, eventsErr := v.client.get("/api/jobs/" + v.job + "/events")
-		if err := errors.Join(err, eventsErr, json.Unmarshal(r.body, &s), json.Unmarshal(events.body, &s)); err != nil {
+		if err := errors.Join(err, eventsErr, json.Unmarshal(r.body, &s), json.Unmarshal(events.body, &log)); err != nil {
 			return err
 		}
+		s.Events = log.Events
 		var wrong []error
 		if s.Status != status || s.Reason != reason || s.Rounds != rounds || s.Reads != 1 {
 			wrong = append(wrong, fmt.Errorf("want %s %s after %d rounds and a look", status, reason, rounds))
