@@ -31,5 +31,5 @@ func CheckSize(name string, bytes int64) error {
 	return ErrTooLarge.With("name", Printable(name)).With("max_mb", megabytes(MaxFileBytes))
 }
 
-// megabytes rounds up, so that what is over a limit is not written as the limit.
+// megabytes rounds up, so that a size over a limit is not written as the limit.
 func megabytes(bytes int64) string { return strconv.FormatInt((bytes+1<<20-1)>>20, 10) }

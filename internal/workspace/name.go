@@ -122,7 +122,7 @@ func whyNotSegment(segment string) *fault.Error {
 }
 
 // unseen reports whether a reader does not see a character: a control, a format (such as the direction of writing), a
-// filler or a selector. Two names that differ by it look the same.
+// filler or a selector. Names that differ only by it cannot be distinguished.
 func unseen(r rune) bool {
 	return r >= 0x7f && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
 		r < ' ' || r == 0x7f

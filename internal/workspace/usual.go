@@ -10,16 +10,16 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// Secrets says what of a file is usually a secret, by its name.
+// Secrets says which parts of a file are usually secrets, by its name.
 type Secrets int
 
-// What of a file is a secret.
+// The parts of a file that are secrets.
 const (
 	NoSecrets    Secrets = iota // nothing, unless its content shows it
-	SomeValues                  // values with the name of a secret, and what looks like one
+	SomeValues                  // values with the name of a secret, and random ones
 	EveryValue                  // each value: the file is made for secrets
 	EveryLine                   // all of it
-	AfterColon                  // what follows the last colon of each line
+	AfterColon                  // the text after the last colon of each line
 	AfterKeyword                // the word after "password" or "account"
 )
 
@@ -71,8 +71,8 @@ var prose = []string{
 // open are names, or parts of them, of files that are known to have no secrets.
 var open = []string{"known_hosts", "authorized_keys", ".pub", "example", "sample", "template"}
 
-// Secrets returns what of a file is usually a secret. It is nothing for a file that a glob of the configuration matches:
-// that is shown as it is. Case and marks of letters do not matter, and a copy that an editor or a person made is as the file.
+// Secrets returns which parts of a file are usually secrets: none of a file that a glob of the configuration matches, because
+// it is shown as it is. Case and marks of letters do not matter, and a copy that an editor or a person made is as the file.
 func (s Shown) Secrets(name string) Secrets {
 	if s.Names(name) {
 		return NoSecrets
@@ -119,7 +119,7 @@ func secretsOf(plain string) Secrets {
 	return NoSecrets
 }
 
-// copies are what editors, programs and people put after the name of a file that they copy.
+// copies are the suffixes that editors, programs and people add to the name of a file that they copy.
 var copies = lazy.Words(`bak backup old orig original save saved copy prev previous tmp
 	swp swo swn swap rej disabled dpkg dist rpmsave rpmnew rpmorig ucf`)
 
@@ -190,15 +190,15 @@ type pattern struct {
 	part    string // of last, without a star
 }
 
-// places are the patterns of usual. Of those that match a name, the first is meant. Nearly all files have none of the names,
-// and so only those with a star are tried.
-type places struct {
+// patternIndex has the patterns of usual. Of those that match a name, the first is meant. Nearly all files have none of the
+// names, and so only those with a star are tried.
+type patternIndex struct {
 	all     []pattern
 	named   map[string][]int // by the last segment, when that has no star
 	starred []int
 }
 
-var patterns = sync.OnceValue(func() (out places) {
+var patterns = sync.OnceValue(func() (out patternIndex) {
 	out.named = map[string][]int{}
 	for _, kind := range []Secrets{EveryLine, AfterColon, AfterKeyword, EveryValue, SomeValues} {
 		for _, text := range usual[kind] {
@@ -221,7 +221,7 @@ var patterns = sync.OnceValue(func() (out places) {
 	return out
 })
 
-// matches reports whether the last segments of a name match. Most names are told apart without a glob.
+// matches reports whether the last segments of a name match. Most names are decided without a glob.
 func (p *pattern) matches(name, last string) bool {
 	switch end, open := strings.CutPrefix(p.last, "*"); {
 	case p.last == "**":

@@ -28,9 +28,9 @@ var (
 	ErrFull        = fault.New(fault.Conflict, "workspace.full")           // too many files, or bytes in all: Limits.Check
 	ErrMany        = fault.New(fault.Conflict, "workspace.many")           // a folder has too many files, or bytes in all: Args["name"], Args["max"], Args["max_mb"]
 	ErrDenied      = fault.New(fault.Forbidden, "workspace.denied")        // the system does not let this program use it: Args["name"]
-	ErrUnreachable = fault.New(fault.Unavailable, "workspace.unreachable") // the place of the files does not answer
+	ErrUnreachable = fault.New(fault.Unavailable, "workspace.unreachable") // the folder or the bucket does not answer
 	ErrBusy        = fault.New(fault.Conflict, "workspace.busy")           // another job works on it: Args["name"]
-	ErrGone        = fault.New(fault.Unavailable, "workspace.gone")        // the place where the files were is not there any more: Args["name"]
+	ErrGone        = fault.New(fault.Unavailable, "workspace.gone")        // the folder is not there any more: Args["name"]
 )
 
 // A File is one version of a file, without its content.

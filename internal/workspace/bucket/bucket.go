@@ -1,8 +1,8 @@
 // Package bucket keeps the files of a workspace in an S3 bucket with versioning. It owns that a write or a delete
 // changes a file only if it still has the version that the caller read, also when many write at once.
 //
-// The key of a file is the prefix of its workspace and its name. Its version is its ETag: it is what S3 compares in
-// one step with a write (If-Match), and the only mark of a version in ListObjectsV2. A content that comes back may
+// The key of a file is the prefix of its workspace and its name. Its version is its ETag: S3 compares it in one step
+// with a write (If-Match), and it is the only mark of a version in ListObjectsV2. A content that comes back may
 // bring its version back. An ETag is the MD5 of the content, and somebody can make two contents with one MD5. So the
 // bucket should be encrypted with SSE-KMS, where an ETag is no MD5. (API reference, Object)
 //
@@ -64,7 +64,7 @@ var _ workspace.Store = (*Bucket)(nil)
 // New returns the workspace of a configuration. It makes no request.
 func New(c Config) *Bucket { return &Bucket{c} }
 
-// Prefix returns the beginning of the keys of a place's files. No other place has keys that begin so.
+// Prefix returns the prefix of the keys of a workspace's files. No other workspace has it.
 func Prefix(p files.Place) string { return "files/" + p.Prefix() }
 
 // begin returns an error for a name that no operation uses, and the context of an operation.

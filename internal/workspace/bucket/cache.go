@@ -17,20 +17,20 @@ type Cache struct {
 	mu     sync.Mutex
 	bytes  int64
 	used   list.List // of *held, the last used first
-	byName map[place]*list.Element
+	byName map[cacheKey]*list.Element
 }
 
-// place says where a content belongs: two workspaces, and two files of one, share none.
-type place struct{ key, version string }
+// cacheKey identifies a content: two workspaces, and two files of one, share none.
+type cacheKey struct{ key, version string }
 
 type held struct {
-	place
+	cacheKey
 	file    workspace.File
 	content []byte
 }
 
 // NewCache returns a cache of so many bytes.
-func NewCache(most int64) *Cache { return &Cache{most: most, byName: map[place]*list.Element{}} }
+func NewCache(most int64) *Cache { return &Cache{most: most, byName: map[cacheKey]*list.Element{}} }
 
 // get returns a content, which the caller does not change.
 func (c *Cache) get(key, version string) ([]byte, workspace.File, bool) {
@@ -39,7 +39,7 @@ func (c *Cache) get(key, version string) ([]byte, workspace.File, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.byName[place{key, version}]
+	e, ok := c.byName[cacheKey{key, version}]
 	if !ok {
 		return nil, workspace.File{}, false
 	}
@@ -55,7 +55,7 @@ func (c *Cache) put(key string, f workspace.File, content []byte) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := place{key, f.Version}
+	at := cacheKey{key, f.Version}
 	if _, ok := c.byName[at]; ok {
 		return
 	}
@@ -63,13 +63,13 @@ func (c *Cache) put(key string, f workspace.File, content []byte) {
 	for c.bytes += c.cost(at, f); c.bytes > c.most; {
 		last := c.used.Back()
 		h := c.used.Remove(last).(*held) //nolint:forcetypeassert // as above
-		delete(c.byName, h.place)
-		c.bytes -= c.cost(h.place, h.file)
+		delete(c.byName, h.cacheKey)
+		c.bytes -= c.cost(h.cacheKey, h.file)
 	}
 }
 
 // cost returns about how many bytes a content takes.
-func (*Cache) cost(at place, f workspace.File) int64 {
+func (*Cache) cost(at cacheKey, f workspace.File) int64 {
 	const overhead = 256
 	return f.Size + int64(len(at.key)) + overhead
 }

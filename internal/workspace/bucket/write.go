@@ -16,8 +16,8 @@ import (
 	"piloto/internal/workspace"
 )
 
-// writeMark names the metadata with the mark of a write. The mark tells a write, whose answer was lost and which was
-// sent again, from the write of somebody else.
+// writeMark names the metadata with the mark of a write. The mark distinguishes a write that was sent again, because its
+// answer was lost, from the write of somebody else.
 const writeMark = "write"
 
 // Write makes a file or replaces its content.
@@ -71,7 +71,7 @@ func (b *Bucket) ifMine(ctx context.Context, name, mark string) (workspace.File,
 	return workspace.File{}, err
 }
 
-// mayWrite returns an error if a file does not have a version, or has no place or room beside the others.
+// mayWrite returns an error if a file does not have a version, or if its name or its size does not fit beside the others.
 func (b *Bucket) mayWrite(ctx context.Context, name string, size int64, version string) error {
 	all, err := b.files(ctx)
 	if err != nil {

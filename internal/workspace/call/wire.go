@@ -34,7 +34,7 @@ type request struct {
 	Done    []overlay.Done `json:"done,omitempty"`
 }
 
-// toolCall is a files.Call. What a model writes as arguments is a text here, because it may be no JSON.
+// toolCall is a files.Call. The arguments of a model are a text here, because they may be no JSON.
 type toolCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
@@ -62,8 +62,8 @@ type rebased struct {
 	Moved []string  `json:"moved,omitempty"`
 }
 
-// response is the answer of a call: a result, and a fault if there was one. What Apply had done before it is a result; what
-// made room for it stands beside it.
+// response is the answer of a call: a result, and a fault if there was one. The changes that Apply made before it are a
+// result; the versions removed to make room stand beside it.
 type response struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Gone   []files.Gone    `json:"gone,omitempty"`
@@ -108,7 +108,7 @@ func (f *failure) fault() *fault.Error {
 	return out
 }
 
-// encode returns the JSON of a value. It does not escape what only HTML has to, because a diff would be much longer.
+// encode returns the JSON of a value without the escapes for HTML, because a diff would be much longer with them.
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	to := json.NewEncoder(&out)

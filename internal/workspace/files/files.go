@@ -1,7 +1,7 @@
-// Package files owns what the rest of Piloto asks of a workspace on a server: the calls of a model's file tools, and the
-// changes that a job made, which a person confirms as one step of a plan.
+// Package files owns the interface of a workspace on a server: the calls of a model's file tools, and the changes that a job
+// made, which a person confirms as one step of a plan.
 //
-// The function files answers it, and it alone may use the bucket. All other functions call that function (package
+// The function files implements it, and it alone may use the bucket. All other functions call that function (package
 // call), because a client of S3 is a megabyte.
 package files
 
@@ -21,14 +21,14 @@ var (
 	ErrPieces = fault.New(fault.Conflict, "workspace.pieces") // some are missing: Args["from"] is the first byte
 )
 
-// A Place says whose files they are: those of a project or, of a chat without a project, of the chat.
+// A Place identifies a workspace: that of a project or, for a chat without a project, that of the chat.
 type Place struct {
 	Account string `json:"account"`
 	Project string `json:"project,omitempty"`
 	Chat    string `json:"chat,omitempty"` // only without Project
 }
 
-// PlaceOf returns the place of a chat's files.
+// PlaceOf returns the workspace of a chat.
 func PlaceOf(account, project, chat string) Place {
 	if project != "" {
 		return Place{Account: account, Project: project}
@@ -36,13 +36,13 @@ func PlaceOf(account, project, chat string) Place {
 	return Place{Account: account, Chat: chat}
 }
 
-// Prefix returns the beginning of the keys of all that is kept for a place. No other place has keys that begin so.
+// Prefix returns the prefix of the keys of a workspace. No other workspace has it.
 func (p Place) Prefix() string { return p.Scope().Prefix() }
 
 // escaped returns a text as a segment of a key.
 func escaped(text string) string { return url.QueryEscape(text) }
 
-// ReadPlace returns the place and the rest of a key below a prefix that ends before the account.
+// ReadPlace returns the workspace and the rest of a key below a prefix that ends before the account.
 func ReadPlace(key string) (p Place, rest string, ok bool) {
 	parts := strings.SplitN(key, "/", 4)
 	if len(parts) < 4 {
@@ -59,35 +59,35 @@ func ReadPlace(key string) (p Place, rest string, ok bool) {
 	return p, parts[3], errAccount == nil && errID == nil && p.Project+p.Chat != ""
 }
 
-// Workspace is what a turn, a job and a step ask of the files of a place. Errors are those of workspace.Store, and
+// Workspace reads and changes the files of workspaces for a turn, a job or a step. Errors are those of workspace.Store, and
 // ErrSet.
 //
 // A change set is named by its digest. It is kept for 90 days after it was made, and never changes: a call with the same
 // set does the same again. The set "" has no changes.
 type Workspace interface {
-	// Use makes the calls of file tools in order, over a set. The files of the place are not changed. The answer has the
-	// set afterwards.
+	// Use makes the calls of file tools in order, over a set. The stored files are not changed. The answer has the set
+	// afterwards.
 	Use(ctx context.Context, p Place, set string, calls []Call, o Options) (Used, error)
 	// Tree returns the names of the files as an indented list, for a prompt; "" if there are none.
 	Tree(ctx context.Context, p Place, set string) (string, error)
-	// Show returns a set, and what it changes as a unified diff.
+	// Show returns a set, and its changes as a unified diff.
 	Show(ctx context.Context, p Place, set string) (Shown, error)
 	// Without makes a set without the changes of some files.
 	Without(ctx context.Context, p Place, set string, names []string) (Set, error)
 	// Rebase makes a set without the changes of files that are not as they were any more, and returns their names.
 	Rebase(ctx context.Context, p Place, set string) (Set, []string, error)
-	// Apply changes the files of the place: all that the set says, or nothing. workspace.ErrMoved, with the names in
-	// Args["name"], means that files changed since the job read them. It may be repeated with the same set.
+	// Apply makes all changes of the set in the stored files, or none. workspace.ErrMoved, with the names in Args["name"],
+	// means that files changed since the job read them. It may be repeated with the same set.
 	Apply(ctx context.Context, p Place, set string) (Applied, error)
-	// Undo takes back what Apply did. workspace.ErrMoved means that files changed since, or that their earlier
+	// Undo reverts the changes of Apply. workspace.ErrMoved means that files changed since, or that their earlier
 	// versions are not kept any more. It may be repeated.
 	Undo(ctx context.Context, p Place, set string, done []overlay.Done) (Applied, error)
 }
 
-// All is what the function files answers.
+// All is the interface of the function files.
 type All interface {
 	Workspace
-	// Clear deletes all files of a place that was deleted. It may be repeated.
+	// Clear deletes all files of a workspace that was deleted. It may be repeated.
 	Clear(ctx context.Context, p Place) error
 }
 
@@ -97,7 +97,7 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Options are what the calls may do.
+// Options are the permissions of the calls.
 type Options struct {
 	Write       bool `json:"write,omitempty"`        // tools that change files, too
 	AllowDelete bool `json:"allow_delete,omitempty"` // delete_file, too
@@ -116,14 +116,14 @@ type Set struct {
 	Changes []overlay.Change `json:"changes"`
 }
 
-// Used is the answer of Use: a result for each call, the set afterwards, and what made room for it.
+// Used is the answer of Use: a result for each call, the set afterwards, and the versions removed to make room for it.
 type Used struct {
 	Results []Result `json:"results"`
 	Set     Set      `json:"set"`
 	Gone    []Gone   `json:"gone,omitempty"`
 }
 
-// Applied is the answer of Apply and Undo: the changes that the files have, and what made room for them.
+// Applied is the answer of Apply and Undo: the changes that the files have, and the versions removed to make room for them.
 type Applied struct {
 	Done []overlay.Done
 	Gone []Gone
@@ -138,7 +138,7 @@ type Shown struct {
 
 // A Piece is a part of a file that is sent in several requests, the last one with its end.
 type Piece struct {
-	Upload  string // what the client calls all pieces together
+	Upload  string // the client's name for all pieces together
 	Name    string // of the file
 	From    int64  // bytes before it
 	Total   int64  // bytes of the file

@@ -8,8 +8,8 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// ErrKept means that so much is kept of files, with earlier versions, deleted files and pieces of uploads, that a
-// content has no room, and that a run, a draft or an undo needs what could go. Args["reason"] is "place" or "account",
+// ErrKept means that the files, with earlier versions, deleted files and pieces of uploads, leave no room for a content, and
+// that a run, a draft or an undo needs each version that could be removed. Args["reason"] is "place" or "account",
 // Args["max_mb"] the bound.
 var ErrKept = fault.New(fault.Conflict, "workspace.kept")
 
@@ -56,7 +56,7 @@ type Removed struct {
 	Unconfirmed bool `json:"unconfirmed,omitempty" doc:"it is a change that was prepared, and that no draft, run or job had any more"`
 }
 
-// RemovedFor returns what made room for a content of a place, as people are told.
+// RemovedFor returns the versions that were removed to make room in a workspace, as a person reads them.
 func RemovedFor(p Place, gone []Gone) (list []Removed) {
 	for _, g := range gone {
 		r := Removed{Path: g.Name, Version: g.Version, Size: g.Size, At: g.At.UTC(), Deleted: g.Deleted, Unconfirmed: g.Unconfirmed}
@@ -71,8 +71,8 @@ func RemovedFor(p Place, gone []Gone) (list []Removed) {
 // mostNamed is how many files MadeRoom names.
 const mostNamed = 10
 
-// MadeRoom returns the sentence about what made room, each file once. n is how many went, of which the list may have a part;
-// show returns a name as text of the message.
+// MadeRoom returns the sentence about the removed versions, each file once. n is how many were removed, of which the list may
+// have a part; show returns a name as text of the message.
 func MadeRoom(list []Removed, n int, show func(name string) locale.Phrase) locale.Phrase {
 	type named struct {
 		path      string
@@ -98,21 +98,21 @@ func MadeRoom(list []Removed, n int, show func(name string) locale.Phrase) local
 	return locale.Say("files.made_room", "n", n, "names", locale.Joined{Phrases: some, Between: ", "})
 }
 
-// Count is how many bytes an account, or a place, keeps.
+// Count is how many bytes an account, or a workspace, keeps.
 type Count struct {
 	Known bool      // it was counted once
 	Kept  int64     // with Held
 	Held  int64     // of contents that are being written
-	Until time.Time // when what is held ends, if its writer died
+	Until time.Time // when the hold ends, if its writer died
 }
 
-// Scope names what is counted: a place of an account, or all of the account ("").
+// Scope identifies a count: of one workspace, or of all of an account ("").
 type Scope struct {
 	Account string
-	Place   string // the kind and the id of a place, escaped
+	Place   string // the kind and the id of a workspace, escaped
 }
 
-// Scope returns the scope that has only a place.
+// Scope returns the scope of one workspace.
 func (p Place) Scope() Scope {
 	if p.Project != "" {
 		return Scope{p.Account, "p/" + escaped(p.Project) + "/"}
@@ -120,5 +120,5 @@ func (p Place) Scope() Scope {
 	return Scope{p.Account, "c/" + escaped(p.Chat) + "/"}
 }
 
-// Prefix returns the beginning of the keys of all that is kept in a scope. No other scope of its kind has keys that begin so.
+// Prefix returns the prefix of the keys of a scope. No other scope of its kind has it.
 func (s Scope) Prefix() string { return escaped(s.Account) + "/" + s.Place }

@@ -1,10 +1,10 @@
-// Package filespec describes the tools with which a model reads and changes files: their names, what they do and what
-// they take. It has no code of the tools (filetool), so that a function can offer them and leave the work to another one.
+// Package filespec describes the tools with which a model reads and changes files: their names, descriptions and arguments.
+// It has no code of the tools (filetool), so that a function can offer them and leave the work to another one.
 package filespec
 
 import "piloto/internal/workspace"
 
-// Class is what a call of a tool comes to.
+// Class is the effect of a call of a tool.
 type Class string
 
 // The classes of tools.
@@ -98,7 +98,7 @@ var Grep = Spec{
 	},
 }
 
-// SearchCode finds what matches an expression.
+// SearchCode finds the lines that match an expression.
 var SearchCode = Spec{
 	Class: Read,
 	Name:  "search_code",

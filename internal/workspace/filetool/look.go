@@ -12,7 +12,7 @@ import (
 	"piloto/internal/workspace/ignore"
 )
 
-// Limits of what is read.
+// Limits of the output of a read.
 const (
 	maxLine = 400             // bytes of a line that are shown
 	body    = MaxOutput - 300 // bytes: the rest is for the lines around it
@@ -31,7 +31,7 @@ func (f *Files) list(ctx context.Context, a filespec.Arguments) (string, error) 
 		return "There are no files yet.", nil
 	case len(files) == 0:
 		if file, err := f.store.Stat(ctx, folder); err == nil {
-			return "", tell("%q is a file of %s: read it with read_file.", folder, size(file.Size))
+			return "", errorf("%q is a file of %s: read it with read_file.", folder, size(file.Size))
 		}
 		return "", v.unknown(folder)
 	}
@@ -74,7 +74,7 @@ func (v *view) entries(folder string, files []workspace.File, recursive bool) []
 func (f *Files) find(ctx context.Context, a filespec.Arguments) (string, error) {
 	glob, err := ignore.Glob(fileName(a.Text("pattern")))
 	if err != nil {
-		return "", tell("pattern: a bracket or a backslash at its end is not complete, or it has over %d bytes.", filespec.MaxGlob)
+		return "", errorf("pattern: a bracket or a backslash at its end is not complete, or it has over %d bytes.", filespec.MaxGlob)
 	}
 	v, err := f.view(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *Files) read(ctx context.Context, a filespec.Arguments) (answer, error) 
 	lines := d.lines()
 	from := a.Number("from", 1)
 	if from > max(1, len(lines)) {
-		return answer{}, tell("from: %s has %s.", name, counted(len(lines), "line"))
+		return answer{}, errorf("from: %s has %s.", name, counted(len(lines), "line"))
 	}
 	part := lines[from-1 : min(len(lines), from-1+a.Number("lines", filespec.MaxLines))]
 	hides, secrets, err := f.withoutSecrets(ctx, name, content, part, from)
@@ -164,7 +164,7 @@ func (f *Files) missing(ctx context.Context, name string, err error) error {
 		return err
 	}
 	if slices.ContainsFunc(v.listing.Files, func(file workspace.File) bool { return strings.HasPrefix(file.Name, folderName(name)+"/") }) {
-		return tell("%q is a folder: see its files with list_files.", name)
+		return errorf("%q is a folder: see its files with list_files.", name)
 	}
 	return v.unknown(name)
 }

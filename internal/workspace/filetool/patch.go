@@ -36,7 +36,7 @@ func (f *Files) patch(ctx context.Context, a filespec.Arguments) (string, error)
 	}
 	set := v.Changes()
 	if len(set.Changes) == 0 {
-		return "", tell("The patch changes nothing.")
+		return "", errorf("The patch changes nothing.")
 	}
 	if done, err := overlay.Apply(ctx, f.store, set); err != nil {
 		return "", f.takeBack(ctx, set, done, err)
@@ -52,7 +52,7 @@ func (f *Files) patch(ctx context.Context, a filespec.Arguments) (string, error)
 	return "Patched " + strings.Join(lines, ", ") + ".", nil
 }
 
-// takeBack undoes what was written of a patch before one of its files could not be written.
+// takeBack reverts the files of a patch that were written before one of its files could not be.
 func (f *Files) takeBack(ctx context.Context, set overlay.Set, done []overlay.Done, cause error) error {
 	if len(done) == 0 {
 		return cause
@@ -68,7 +68,7 @@ func (f *Files) takeBack(ctx context.Context, set overlay.Set, done []overlay.Do
 	for _, d := range done {
 		names = append(names, d.Name)
 	}
-	return tell("Only a part of the patch was applied, to %s. Why it stopped: %s", strings.Join(names, ", "), explain(cause))
+	return errorf("Only a part of the patch was applied, to %s. Why it stopped: %s", strings.Join(names, ", "), explain(cause))
 }
 
 // section is the part of a patch for one file.
@@ -89,11 +89,11 @@ func readPatch(path, text string) ([]section, error) {
 	}
 	files, _, err := gitdiff.Parse(strings.NewReader(text))
 	if err != nil {
-		return nil, tell("patch: %s. Nothing was changed. Each hunk begins with @@ -line,count +line,count @@, where the counts are those of its lines.",
+		return nil, errorf("patch: %s. Nothing was changed. Each hunk begins with @@ -line,count +line,count @@, where the counts are those of its lines.",
 			strings.TrimPrefix(err.Error(), "gitdiff: "))
 	}
 	if stray := strayLine(files, text); stray != "" {
-		return nil, tell("patch: the line %.80q belongs to no hunk: a count after @@ is too small, or the line of the @@ is not complete. Nothing was changed.", stray)
+		return nil, errorf("patch: the line %.80q belongs to no hunk: a count after @@ is too small, or the line of the @@ is not complete. Nothing was changed.", stray)
 	}
 	var list []section
 	for _, file := range files {
@@ -105,11 +105,11 @@ func readPatch(path, text string) ([]section, error) {
 	}
 	switch {
 	case len(list) == 0:
-		return nil, tell("patch: it is no unified diff: it has no --- and +++ lines with a hunk after them. Nothing was changed.")
+		return nil, errorf("patch: it is no unified diff: it has no --- and +++ lines with a hunk after them. Nothing was changed.")
 	case path != "" && len(list) > 1:
-		return nil, tell("path: the patch has %d files: leave path out. Nothing was changed.", len(list))
+		return nil, errorf("path: the patch has %d files: leave path out. Nothing was changed.", len(list))
 	case path != "" && path != list[0].name && path != list[0].bareName():
-		return nil, tell("path: the patch is for %q, and path is %q. Nothing was changed.", list[0].bareName(), path)
+		return nil, errorf("path: the patch is for %q, and path is %q. Nothing was changed.", list[0].bareName(), path)
 	case path != "":
 		list[0].name, list[0].prefixed = path, false
 	}
@@ -158,13 +158,13 @@ func strayLine(files []*gitdiff.File, text string) string {
 func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section, hides map[string]bool) error {
 	switch {
 	case s.IsRename || s.IsCopy:
-		return tell("patch: a file is not renamed or copied by a patch: write the new file, and delete the old one. Nothing was changed.")
+		return errorf("patch: a file is not renamed or copied by a patch: write the new file, and delete the old one. Nothing was changed.")
 	case s.IsBinary:
-		return tell("patch: %q is binary: only text can be patched. Nothing was changed.", s.name)
+		return errorf("patch: %q is binary: only text can be patched. Nothing was changed.", s.name)
 	case s.IsDelete && !f.options.AllowDelete:
-		return tell("patch: it deletes %q, and files may not be deleted here. Nothing was changed.", s.name)
+		return errorf("patch: it deletes %q, and files may not be deleted here. Nothing was changed.", s.name)
 	case len(s.TextFragments) == 0 && !s.IsNew && !s.IsDelete:
-		return tell("patch: it has no hunk for %q. Nothing was changed.", s.name)
+		return errorf("patch: it has no hunk for %q. Nothing was changed.", s.name)
 	}
 	name := s.name
 	if _, err := v.Stat(ctx, name); isNotFound(err) {
@@ -173,12 +173,12 @@ func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section, hi
 	content, was, err := workspace.ReadAll(ctx, v, name, "")
 	switch {
 	case s.IsNew && err == nil:
-		return tell("patch: it makes %q, which is there already. Nothing was changed.", name)
+		return errorf("patch: it makes %q, which is there already. Nothing was changed.", name)
 	case s.IsNew && isNotFound(err):
 	case err != nil:
 		return f.missing(ctx, name, err)
 	case workspace.Binary(content):
-		return tell("patch: %q is binary: only text can be patched. Nothing was changed.", name)
+		return errorf("patch: %q is binary: only text can be patched. Nothing was changed.", name)
 	}
 	veil := f.veiled(name, content)
 	hides[name] = hides[name] || veil.Hides()
@@ -188,9 +188,9 @@ func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section, hi
 	case err != nil && veil.Secrets > 0 && s.hasMask():
 		return errMasked(name)
 	case err != nil:
-		return tell("%s%s", err, unseen(veil))
+		return errorf("%s%s", err, unseen(veil))
 	case s.IsDelete && len(body) > 0:
-		return tell("patch: it deletes %q, and does not have all of its lines. Nothing was changed.", name)
+		return errorf("patch: it deletes %q, and does not have all of its lines. Nothing was changed.", name)
 	case s.IsDelete:
 		return v.Delete(ctx, name, was.Version)
 	}
@@ -217,7 +217,7 @@ func (d document) apply(name string, hunks []*gitdiff.TextFragment, safe [][]byt
 	p := patcher{lines: d.lines(), safe: safe, end: lineEnd(d.body, "\n")}
 	for i, h := range hunks {
 		if err := p.apply(h); err != nil {
-			return nil, tell("patch: hunk %d does not fit %q: %s Nothing was changed.", i+1, name, err)
+			return nil, errorf("patch: hunk %d does not fit %q: %s Nothing was changed.", i+1, name, err)
 		}
 	}
 	p.copy(len(p.lines))
@@ -251,15 +251,15 @@ func (p *patcher) copy(to int) {
 // apply applies one hunk, and says why it does not fit.
 func (p *patcher) apply(h *gitdiff.TextFragment) error {
 	start := int(min(h.OldPosition, int64(len(p.lines)+1))) - 1
-	if h.OldLines == 0 { // what is added comes after that line
+	if h.OldLines == 0 { // the added lines come after that line
 		start++
 	}
 	start = max(start, 0)
 	if start < p.at {
-		return tell("its lines are in the hunk before, too.")
+		return errorf("its lines are in the hunk before, too.")
 	}
 	if start > len(p.lines) {
-		return tell("it begins at line %d, and the file has %s.", h.OldPosition, counted(len(p.lines), "line"))
+		return errorf("it begins at line %d, and the file has %s.", h.OldPosition, counted(len(p.lines), "line"))
 	}
 	p.copy(start)
 	for _, line := range h.Lines {
@@ -269,10 +269,10 @@ func (p *patcher) apply(h *gitdiff.TextFragment) error {
 			continue
 		}
 		if p.at >= len(p.lines) {
-			return tell("the file ends at line %d, and the patch has %.80q there.%s", len(p.lines), bare(text), p.elsewhere(h))
+			return errorf("the file ends at line %d, and the patch has %.80q there.%s", len(p.lines), bare(text), p.elsewhere(h))
 		}
 		if raw := p.lines[p.at]; !bytes.Equal(bare(raw), bare(text)) {
-			return tell("line %d is %.80q, and the patch has %.80q there.%s", p.at+1, bare(p.safe[p.at]), bare(text), p.elsewhere(h))
+			return errorf("line %d is %.80q, and the patch has %.80q there.%s", p.at+1, bare(p.safe[p.at]), bare(text), p.elsewhere(h))
 		}
 		if line.Op == gitdiff.OpContext {
 			p.put(p.lines[p.at], p.end)
@@ -307,18 +307,18 @@ func (p *patcher) elsewhere(h *gitdiff.TextFragment) string {
 	if len(old) > mostOld {
 		return ""
 	}
-	var places []int
-	for i := 0; i+len(old) <= min(len(p.lines), mostLines) && len(places) <= 10; i++ {
+	var found []int
+	for i := 0; i+len(old) <= min(len(p.lines), mostLines) && len(found) <= 10; i++ {
 		k := 0
 		for k < len(old) && bytes.Equal(bare(p.lines[i+k]), old[k]) {
 			k++
 		}
 		if k == len(old) {
-			places = append(places, i+1)
+			found = append(found, i+1)
 		}
 	}
-	if len(places) == 0 {
+	if len(found) == 0 {
 		return " Read that part with read_file, and make the patch again."
 	}
-	return fmt.Sprintf(" The old lines of the hunk are at line %s: correct the numbers after @@.", firstFew(places))
+	return fmt.Sprintf(" The old lines of the hunk are at line %s: correct the numbers after @@.", firstFew(found))
 }

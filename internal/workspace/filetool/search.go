@@ -57,7 +57,7 @@ func (f *Files) search(ctx context.Context, a filespec.Arguments) (answer, error
 	return f.scan(ctx, a.Text("path"), m, a.Number("context", 2))
 }
 
-// matcher finds the place of a match in a line, -1 for none. A file without the literal has none.
+// matcher finds the position of a match in a line, -1 for none. A file without the literal has none.
 type matcher struct {
 	literal []byte
 	find    func(line []byte) int
@@ -68,11 +68,11 @@ type matcher struct {
 func pattern(expression string) (matcher, error) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
-		return matcher{}, tell("pattern: %s. It is RE2: no look-around and no back-references; write \\( for a bracket.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return matcher{}, errorf("pattern: %s. It is RE2: no look-around and no back-references; write \\( for a bracket.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil || len(program.Inst) > maxProgram {
-		return matcher{}, tell("pattern: it is too large when it is compiled: use smaller repetitions, or search in two steps.")
+		return matcher{}, errorf("pattern: it is too large when it is compiled: use smaller repetitions, or search in two steps.")
 	}
 	re, err := regexp.Compile(expression)
 	if err != nil {
@@ -88,7 +88,7 @@ func pattern(expression string) (matcher, error) {
 	}}, nil
 }
 
-// found is what one file has. The lines are bounded, matches is not.
+// found are the matches of one file. The lines are bounded, the count is not.
 type found struct {
 	lines   []shownLine
 	matches int
@@ -114,7 +114,7 @@ type tally struct {
 	stopped             string // why it ended early
 }
 
-// take adds what one file has.
+// take adds the matches of one file.
 func (t *tally) take(one found, size int64) {
 	t.searched += size
 	t.total += one.matches
@@ -180,7 +180,7 @@ func (t *tally) summary() string {
 	return fmt.Sprintf("(%d matches in %s)", t.total, counted(t.files, "file"))
 }
 
-// notes says what was not searched.
+// notes names the files and folders that were not searched.
 func (t *tally) notes(left int) string {
 	var b strings.Builder
 	if left > 0 {
@@ -235,7 +235,7 @@ func (f *Files) listed(ctx context.Context, file workspace.File) ([]byte, error)
 	return content, err
 }
 
-// scanFile searches one file. Where it has secrets, the masked text is searched: a match must not tell what a secret is.
+// scanFile searches one file. Where it has secrets, the masked text is searched, because a match must not reveal a secret.
 func (f *Files) scanFile(ctx context.Context, name string, content []byte, m matcher, around int) (found, error) {
 	if workspace.Binary(content) {
 		return found{binary: true}, nil
@@ -258,7 +258,7 @@ func (f *Files) scanFile(ctx context.Context, name string, content []byte, m mat
 	return found{lines: excerpt(name, lines, hits, around), matches: len(hits), secrets: secrets}, nil
 }
 
-// hits returns the lines that match, each with the place of the match in it.
+// hits returns the lines that match, each with the position of the match in it.
 func (m matcher) hits(ctx context.Context, lines [][]byte) (map[int]int, error) {
 	hits := map[int]int{}
 	unchecked := 0

@@ -22,7 +22,7 @@ func (f *Files) known() *mask.Known {
 	return f.options.Known()
 }
 
-// veiled returns a file without what a model may not read of it.
+// veiled returns a file without its secrets.
 func (f *Files) veiled(name string, content []byte) mask.Veil {
 	v := f.known().Veil(f.options.Shown, name, content)
 	if f.options.Seen != nil && f.options.Seen(name) {
@@ -46,7 +46,7 @@ func (f *Files) withoutSecrets(ctx context.Context, name string, content []byte,
 	switch {
 	case asks:
 		if refused := f.options.AskSecrets(ctx, name, all); refused != "" {
-			return nil, 0, tell("%s", refused)
+			return nil, 0, errorf("%s", refused)
 		}
 		return plain, 0, nil
 	case has:
@@ -55,7 +55,7 @@ func (f *Files) withoutSecrets(ctx context.Context, name string, content []byte,
 	return plain, 0, nil
 }
 
-// maskedNote tells a model what a mask is, if there is one.
+// maskedNote explains the mask to a model, if there is one.
 func maskedNote(secrets int) string {
 	if secrets == 0 {
 		return ""
@@ -66,7 +66,7 @@ func maskedNote(secrets int) string {
 
 // errMasked refuses to write a mask into a file.
 func errMasked(name string) error {
-	return maskRefused{tell("Nothing was changed: %s stands for a secret that you were not shown. It, or another mask such as ***, "+
+	return maskRefused{errorf("Nothing was changed: %s stands for a secret that you were not shown. It, or another mask such as ***, "+
 		"written into %q in the place of a secret, would destroy that secret. "+
 		"Leave the lines with it as they are: use edit_file or apply_patch on other lines only, without %s in any line. "+
 		"If the secret itself must change, tell the person what to change.", mask.Mark, name, mask.Mark)}
@@ -79,7 +79,7 @@ func (m maskRefused) Unwrap() error { return m.error }
 
 // errShows refuses a change after which a secret is not masked.
 func errShows(name string) error {
-	return showRefused{tell("Nothing was changed: after it, a secret of %q that you were not shown could be read, or would be another one. "+
+	return showRefused{errorf("Nothing was changed: after it, a secret of %q that you were not shown could be read, or would be another one. "+
 		"Leave the names, signs and blanks beside %s as they are, and whatever says that the file has secrets. "+
 		"If that must change, tell the person what to change.", name, mask.Mark)}
 }
@@ -101,7 +101,7 @@ func (f *Files) changed(name string, v mask.Veil, text []byte) ([]byte, error) {
 	return is, nil
 }
 
-// unseen tells, of a file with masks, that a part that was not found may be under one.
+// unseen says, for a file with masks, that a part that was not found may be under one.
 func unseen(v mask.Veil) string {
 	if !v.Hides() {
 		return ""

@@ -11,8 +11,8 @@ import (
 
 const bom = "\xEF\xBB\xBF"
 
-// document is the content of a text file. Models read and write its lines with "\n" and without the byte order mark;
-// what they change keeps both as the file has them.
+// document is the content of a text file. Models read and write its lines with "\n" and without the byte order mark. A
+// change keeps the line ends and the mark of the file.
 type document struct {
 	mark bool   // it begins with a byte order mark
 	body []byte // without the mark
@@ -61,7 +61,7 @@ func bare(line []byte) []byte {
 // plain returns a text with "\n" as its only line end.
 func plain(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// traits names what a model cannot see in the lines: "CRLF line ends, ...". It is "" for an ordinary text.
+// traits names the properties that a model cannot see in the lines: "CRLF line ends, ...". It is "" for an ordinary text.
 func (d document) traits() string {
 	var all []string
 	crlf, lf := bytes.Count(d.body, []byte("\r\n")), bytes.Count(d.body, []byte("\n"))
@@ -92,7 +92,7 @@ func cut(text string, most int) string {
 	return fmt.Sprintf("%s… (+%d bytes)", text[:at], len(text)-at)
 }
 
-// window shortens a line around a place in it.
+// window shortens a line around a position in it.
 func window(line string, at, most int) string {
 	if len(line) <= most {
 		return line

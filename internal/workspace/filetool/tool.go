@@ -1,8 +1,8 @@
 // Package filetool has the tools with which a model reads and changes the files of a workspace.
 //
-// A tool never fails with a Go error. Whatever is wrong, an argument, a file that is not there, a file that another one
-// changed, is a Result that says in a sentence what to do, because the model reads it and goes on. An output has at most
-// MaxOutput bytes, and says what it leaves out.
+// A tool never fails with a Go error. Each failure, such as a wrong argument, a missing file or a file that another one
+// changed, is a Result with a sentence on how to go on, because the model reads it. An output has at most MaxOutput bytes,
+// and names the parts that it leaves out.
 package filetool
 
 import (
@@ -49,7 +49,7 @@ type Tool struct {
 	Do          func(ctx context.Context, args json.RawMessage) Result
 }
 
-// Options are what the tools may do.
+// Options are the permissions of the tools.
 type Options struct {
 	AllowDelete bool            // files may be deleted
 	Shown       workspace.Shown // files that are shown as they are, also if they have secrets
@@ -61,14 +61,14 @@ type Options struct {
 	// Seen reports whether the person let the model read a file with its secrets, so that it may change them; nil: no file.
 	Seen func(name string) bool
 
-	// Known returns the secrets of the workspace, which are masked in whatever file they are; nil: none is known. It is called for
-	// each file, also at the same time.
+	// Known returns the secrets of the workspace, which are masked in every file; nil: none is known. It is called for each
+	// file, also at the same time.
 	Known func() *mask.Known
 
 	Log *slog.Logger // nil: the default one. It gets the panic of a tool
 }
 
-// Files has the tools of one workspace. It remembers what the .gitignore files of the last listing leave out.
+// Files has the tools of one workspace. It caches the names that the .gitignore files of the last listing leave out.
 type Files struct {
 	store   workspace.Store
 	options Options
@@ -101,12 +101,12 @@ func (f *Files) Tools() []Tool {
 	return list
 }
 
-// told is a sentence for the model.
-type told string
+// toolError is a sentence for the model.
+type toolError string
 
-func (t told) Error() string { return string(t) }
+func (e toolError) Error() string { return string(e) }
 
-func tell(format string, args ...any) error { return told(fmt.Sprintf(format, args...)) }
+func errorf(format string, args ...any) error { return toolError(fmt.Sprintf(format, args...)) }
 
 // answer is the output of a tool, and how many secrets have a mask in the files that it shows.
 type answer struct {
@@ -122,7 +122,7 @@ func whole(do func(ctx context.Context, a filespec.Arguments) (string, error)) f
 	}
 }
 
-// tool makes a tool of a function. The function returns the output, or an error that explain can tell.
+// tool makes a tool of a function. The function returns the output, or an error for explain.
 func (f *Files) tool(s filespec.Spec, do func(ctx context.Context, a filespec.Arguments) (answer, error)) Tool {
 	run := func(ctx context.Context, raw json.RawMessage) (result Result) {
 		defer func() {
@@ -174,9 +174,9 @@ func short(text string) string {
 	return cut(text, MaxOutput-40)
 }
 
-// explain returns a sentence for the model. What it cannot know or change stays in the log of the store.
+// explain returns a sentence for the model. Causes that it cannot know or change stay in the log of the store.
 func explain(err error) string {
-	var sentence told
+	var sentence toolError
 	known := fault.Of(err)
 	switch {
 	case errors.As(err, &sentence):

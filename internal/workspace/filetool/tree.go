@@ -18,9 +18,9 @@ const (
 	largeFile    = 1 << 20 // bytes. A larger file is named, and marked as left out
 )
 
-// Tree returns the folders and files for a prompt, in at most 300 lines. It leaves out what .gitignore files name and
-// excluded folders hold. A folder that has no room for its files stands with their number. The tree is made again
-// only if the listing has another version.
+// Tree returns the folders and files for a prompt, in at most 300 lines, without those that .gitignore files name or that are
+// in excluded folders. A folder whose files do not fit stands with their number. The tree is made again only if the listing
+// has another version.
 func (f *Files) Tree(ctx context.Context) (string, error) {
 	v, err := f.view(ctx)
 	if err != nil {

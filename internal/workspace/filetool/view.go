@@ -16,7 +16,7 @@ import (
 // maxIgnoreFile is the size in bytes above which a .gitignore file is not read.
 const maxIgnoreFile = 256 << 10
 
-// view is a listing, with what the .gitignore files and the excluded folders leave out of searches and of the tree.
+// view is a listing, with the names that the .gitignore files and the excluded folders leave out of searches and of the tree.
 type view struct {
 	listing workspace.Listing
 	out     map[string]bool // names of files and folders
@@ -107,8 +107,8 @@ func (v *view) below(folder string) []workspace.File {
 	return list
 }
 
-// scope returns the files that a search looks at, and how many it leaves out: a file, a folder or a glob. A folder that is
-// left out otherwise is searched if it is named.
+// scope returns the files that a search reads, and how many it leaves out, by the name of a file or a folder, or by a glob. A
+// folder that is left out otherwise is searched if it is named.
 func (f *Files) scope(ctx context.Context, text string) (files []workspace.File, left int, err error) {
 	v, err := f.view(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (f *Files) scope(ctx context.Context, text string) (files []workspace.File,
 	if len(files) == 0 && strings.ContainsAny(text, "*?[{") {
 		glob, err := ignore.Glob(text)
 		if err != nil {
-			return nil, 0, tell("path: %q is no glob: a bracket or a backslash at its end is not complete, or it is too long.", text)
+			return nil, 0, errorf("path: %q is no glob: a bracket or a backslash at its end is not complete, or it is too long.", text)
 		}
 		for _, file := range v.listing.Files {
 			if glob.MatchString(file.Name) {
@@ -144,7 +144,7 @@ func (f *Files) scope(ctx context.Context, text string) (files []workspace.File,
 	return files, all - len(files), nil
 }
 
-// unknown tells that there is nothing of a name, and names the files with the same last segment.
+// unknown says that no file has the name, and names the files with the same last segment.
 func (v *view) unknown(name string) error {
 	var alike []string
 	for _, f := range v.listing.Files {
@@ -153,7 +153,7 @@ func (v *view) unknown(name string) error {
 		}
 	}
 	if len(alike) > 0 {
-		return tell("There is no file or folder %q. There is %s.", name, strings.Join(alike, ", "))
+		return errorf("There is no file or folder %q. There is %s.", name, strings.Join(alike, ", "))
 	}
-	return tell("There is no file or folder %q. See what there is with list_files or find_files.", name)
+	return errorf("There is no file or folder %q. See what there is with list_files or find_files.", name)
 }

@@ -50,7 +50,7 @@ func (f *Files) append(ctx context.Context, name, text string) (string, error) {
 		return "", err
 	}
 	if workspace.Binary(content) {
-		return "", tell("%q is binary: text cannot be added to it.", name)
+		return "", errorf("%q is binary: text cannot be added to it.", name)
 	}
 	note := ""
 	if len(content) > 0 {
@@ -78,21 +78,21 @@ func withLineEnds(text, end string) string {
 	return strings.ReplaceAll(text, "\n", end)
 }
 
-// mostEchoed is the largest file of which an edit shows its place, in bytes: of more, the secrets take too long to find.
+// mostEchoed is the largest file whose edited lines an edit shows, in bytes: in a larger one the secrets take too long to find.
 const mostEchoed = 1 << 20
 
 // edit answers edit_file.
 func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) {
 	name, old, next := fileName(a.Text("path")), plain(a.Text("old_str")), plain(a.Text("new_str"))
 	if old == next {
-		return "", tell("old_str and new_str are the same: nothing would change.")
+		return "", errorf("old_str and new_str are the same: nothing would change.")
 	}
 	content, was, err := workspace.ReadAll(ctx, f.store, name, "")
 	switch {
 	case err != nil:
 		return "", f.missing(ctx, name, err)
 	case workspace.Binary(content):
-		return "", tell("%q is binary: only text can be edited.", name)
+		return "", errorf("%q is binary: only text can be edited.", name)
 	}
 	v := f.veiled(name, content)
 	d := newDocument(v.Text)
@@ -102,13 +102,13 @@ func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) 
 		return "", errMasked(name)
 	}
 	if at < 0 {
-		return "", tell("%s%s", absent(name, text, old), unseen(v))
+		return "", errorf("%s%s", absent(name, text, old), unseen(v))
 	}
 	if again := occurrences(text, old); len(again) > 1 {
-		return "", tell("old_str is in %q %s, at the lines %s: nothing was changed. Give more of the text around the one that you mean.",
+		return "", errorf("old_str is in %q %s, at the lines %s: nothing was changed. Give more of the text around the one that you mean.",
 			name, counted(len(again), "time"), firstFew(again))
 	}
-	from, to := d.place(at), d.place(at+len(old))
+	from, to := d.position(at), d.position(at+len(old))
 	replaced := d.body[from:to]
 	end := lineEnd(replaced, lineEnd(d.body, "\n"))
 	body := bytes.Join([][]byte{d.body[:from], []byte(withLineEnds(next, end)), d.body[to:]}, nil)
@@ -128,8 +128,8 @@ func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) 
 	return fmt.Sprintf("Edited %s from line %d on. It is there now:\n%s", name, first, after), nil
 }
 
-// place returns the position in the body of a position in the body with "\n" as its only line end.
-func (d document) place(at int) int {
+// position returns the position in the body of a position in the body with "\n" as its only line end.
+func (d document) position(at int) int {
 	i := 0
 	for ; at > 0; at-- {
 		if d.body[i] == '\r' && i+1 < len(d.body) && d.body[i+1] == '\n' {
@@ -183,11 +183,11 @@ func absent(name string, text []byte, old string) error {
 	}
 	if first != "" {
 		if lines := occurrences(text, first); len(lines) > 0 {
-			return tell("old_str is not in %q: nothing was changed. Its first line is at line %s, with other spaces or other lines after it: read that part with read_file, and copy it exactly.",
+			return errorf("old_str is not in %q: nothing was changed. Its first line is at line %s, with other spaces or other lines after it: read that part with read_file, and copy it exactly.",
 				name, firstFew(lines))
 		}
 	}
-	return tell("old_str is not in %q: nothing was changed. Read the file with read_file, and copy the part exactly.", name)
+	return errorf("old_str is not in %q: nothing was changed. Read the file with read_file, and copy the part exactly.", name)
 }
 
 // remove answers delete_file.

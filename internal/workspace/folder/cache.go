@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// identity is what a system tells of a file without reading it. A change of the content changes it, except within
-// one tick of the system's clock.
+// identity is the metadata of a file. A change of the content changes it, except within one tick of the system's clock.
 type identity struct {
 	device, number         uint64
 	size, written, changed int64 // bytes; nanoseconds since 1970

@@ -21,7 +21,7 @@ func notFound(name string) *fault.Error { return about(workspace.ErrNotFound, na
 func moved(name string) *fault.Error    { return about(workspace.ErrMoved, name) }
 func special(name string) *fault.Error  { return about(workspace.ErrSpecial, name) }
 
-// unreadable returns the fault of a failed look at a file or a folder.
+// unreadable returns the fault of a file or a folder that could not be read.
 func unreadable(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):

@@ -1,11 +1,11 @@
 // Package folder keeps the files of a workspace in a folder of a person's machine. It owns that nothing outside of the
 // folder is read or written, also when another process swaps files for links at the same time.
 //
-// Every segment of a name is looked at, opened below the folder of the segment before (os.Root), and compared with
-// what was looked at. So no link is followed, not even one that leads inside: it would be a second name of a file, and
+// Every segment of a name is inspected (Lstat), opened below the folder of the segment before (os.Root), and compared with
+// the inspected one. So no link is followed, not even one that leads inside: it would be a second name of a file, and
 // the rules for names would not hold. A file with two names (a hard link), a FIFO, a socket and a device are refused.
 //
-// A version is the SHA-256 of the content. What a write or a delete replaces is kept in a folder of its own (History).
+// A version is the SHA-256 of the content. Replaced and deleted versions are kept in a folder of their own (History).
 // A version that a person replaces with another program is not kept.
 //
 // A list has no files of folders such as node_modules, and none that a .gitignore file names (package ignore), so that a
@@ -147,7 +147,7 @@ func (f *Folder) usable(ctx context.Context, name string) error {
 	return f.there(ctx)
 }
 
-// there returns ErrGone if the folder is not where it was. An open folder that was removed looks empty.
+// there returns ErrGone if the folder is not where it was. An open folder that was removed lists as empty.
 func (f *Folder) there(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -47,7 +47,7 @@ func (e earlier) file(name string) workspace.File {
 	return workspace.File{Name: name, Size: e.Size, Version: e.Version, At: e.At}
 }
 
-// record is what is stored of the versions of one file.
+// record is the stored metadata of the versions of one file.
 type record struct {
 	Format int       `json:"format"`
 	Name   string    `json:"name"`
@@ -200,7 +200,7 @@ func (h *history) sync(dir string) error {
 	return syncFolder(d)
 }
 
-// sweep removes the versions that are too old, the contents that no version has, and what a crash left. It removes no
+// sweep removes the versions that are too old, the contents that no version has, and the remains of a crash. It removes no
 // content if a record cannot be read. The caller has the lock.
 func (h *history) sweep(ctx context.Context) error {
 	used := map[string]bool{}

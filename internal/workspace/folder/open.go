@@ -16,11 +16,11 @@ import (
 	"piloto/internal/workspace"
 )
 
-// tries is how often something is looked at and opened again, because another process replaced it between the two.
+// tries is how often an entry is inspected and opened again, because another process replaced it between the two.
 const tries = 20
 
-// looked is called between the two. A test replaces things there.
-var looked = func() {}
+// inspected is called between the two. A test replaces things there.
+var inspected = func() {}
 
 // parent opens the folder of a file. It returns the last segment of the name too. The caller calls leave.
 func (f *Folder) parent(name string) (*os.Root, string, error) {
@@ -60,7 +60,7 @@ func enter(dir *os.Root, segment, name string) (*os.Root, error) {
 		if is, err := isExact(dir, segment, seen); err != nil || !is {
 			return nil, errors.Join(err, notFound(name))
 		}
-		looked()
+		inspected()
 		next, err := dir.OpenRoot(segment + "/.") // so that only a folder is opened: a FIFO would make it wait
 		if err != nil && !wasReplaced(err) {
 			return nil, unreadable(name, err)
@@ -98,7 +98,7 @@ func open(dir *os.Root, segment, name string) (opened, error) {
 		if is, err := isExact(dir, segment, seen); err != nil || !is {
 			return opened{}, errors.Join(err, notFound(name))
 		}
-		looked()
+		inspected()
 		f, err := dir.OpenFile(segment, toRead, 0)
 		if err != nil && !wasReplaced(err) {
 			return opened{}, unreadable(name, err)

@@ -60,7 +60,7 @@ func workspaceOf(t *testing.T) (root string, f *Folder) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		looked = func() {}
+		inspected = func() {}
 		for _, name := range []string{"root/.env", "root/.git/file", "outside/file"} {
 			if content, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(content) != "secret" {
 				t.Errorf("%s has %q, %v", name, content, err)
@@ -73,11 +73,11 @@ func workspaceOf(t *testing.T) (root string, f *Folder) {
 	return root, f
 }
 
-// swapAt makes a swap when something was looked at for the nth time and is not yet open. It returns a function that
+// swapAt makes a swap when an entry was inspected for the nth time and is not yet open. It returns a function that
 // tells whether that happened.
 func swapAt(t *testing.T, root string, s swap, nth int) func() bool {
 	looks := 0
-	looked = func() {
+	inspected = func() {
 		if looks++; looks != nth {
 			return
 		}

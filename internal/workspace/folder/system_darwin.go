@@ -17,5 +17,5 @@ func identify(info fs.FileInfo) (identity, uint64) {
 	return id, wide(s.Nlink)
 }
 
-// hasStayed is true: this system does not tell whether an open file lost the name by which it was opened.
+// hasStayed is true: this system does not report whether an open file lost the name by which it was opened.
 func hasStayed(*os.Root, *os.File, string) bool { return true }

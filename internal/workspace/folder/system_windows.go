@@ -9,7 +9,7 @@ import (
 
 const toRead = os.O_RDONLY
 
-// identify returns the identity of a file. A file that is not open does not tell how many names it has.
+// identify returns the identity of a file. Only an open file reports how many names it has.
 func identify(info fs.FileInfo) (identity, uint64) {
 	return identity{size: info.Size(), written: info.ModTime().UnixNano()}, 1
 }
@@ -44,5 +44,5 @@ func claim(path string) (*os.File, error) {
 // syncFolder does nothing: Windows writes the entries of a folder with the file.
 func syncFolder(*os.Root) error { return nil }
 
-// hasStayed is true: this system does not tell whether an open file lost the name by which it was opened.
+// hasStayed is true: this system does not report whether an open file lost the name by which it was opened.
 func hasStayed(*os.Root, *os.File, string) bool { return true }

@@ -16,7 +16,7 @@ import (
 //
 // The version is compared twice: before the work, and directly before the new content gets the name. Processes that use
 // the same History wait for each other, so that of two writers with one version exactly one wins. Another program, such
-// as an editor, does not wait: what it writes between the second comparison and the rename is lost.
+// as an editor, does not wait: its write between the second comparison and the rename is lost.
 func (f *Folder) Write(ctx context.Context, name string, content []byte, version string) (workspace.File, error) {
 	if err := f.usable(ctx, name); err != nil {
 		return workspace.File{}, err
@@ -111,7 +111,7 @@ func (f *Folder) lock(ctx context.Context) (unlock func(), err error) {
 	const day, often = 24 * time.Hour, 50 // a job that changes one large file again and again leaves a content each time
 	f.claims++
 	if now := f.config.Now(); now.Sub(f.swept) > day || f.claims%often == 0 {
-		_ = f.past.sweep(ctx) // what it does not remove stays for the next time
+		_ = f.past.sweep(ctx) // the next write removes the rest
 		f.swept = now
 	}
 	return unlock, nil

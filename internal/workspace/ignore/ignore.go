@@ -11,7 +11,7 @@ import (
 // File is the name of the files that list patterns.
 const File = ".gitignore"
 
-// excluded lists folders that hold no work of a person: what git keeps, what programs fetch or build, and caches.
+// excluded lists folders that hold no work of a person: the data of git, downloads and builds of programs, and caches.
 var excluded = []string{
 	".git", "node_modules", "vendor", "dist",
 	".cache", ".gradle", ".mypy_cache", ".next", ".parcel-cache", ".pytest_cache", ".ruff_cache", ".tox", ".turbo", ".venv", "__pycache__",
@@ -94,8 +94,7 @@ func trim(line string) string {
 }
 
 // Ignored reports whether a file is left out: the last pattern that matches it or one of its folders decides, and a
-// .gitignore file comes after those of the folders above it. Nothing brings back what is below a folder that is left
-// out.
+// .gitignore file comes after those of the folders above it. No pattern brings back a file below a folder that is left out.
 func (r *Rules) Ignored(name string) bool {
 	return r.FolderIgnored(parent(name)) || r.decide(name, false)
 }

@@ -43,14 +43,13 @@ func Diff(shown workspace.Shown, diff string) string {
 	return b.String()
 }
 
-// Folded returns an output in which lines of a diff are shown as unchanged whose only change is the mask of a copy: what the
-// masks of a line stand for is known, and its masked form is one of copies. A part
-// without another change is left out.
+// Folded returns an output in which lines of a diff are shown as unchanged whose only change is the mask of a copy: the
+// masked values of a line are known, and its masked form is one of copies. A part without another change is left out.
 func (k *Known) Folded(output string, copies map[string]bool) string {
 	if k == nil || len(copies) == 0 || !strings.Contains(output, Mark) {
 		return output
 	}
-	var all, folded []string // lines, each with what git says of its end
+	var all, folded []string // lines, each with git's note on its end
 	for line := range strings.SplitSeq(output, "\n") {
 		if strings.HasPrefix(line, `\ `) && len(all) > 0 {
 			all[len(all)-1] += "\n" + line

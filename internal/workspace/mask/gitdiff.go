@@ -10,8 +10,8 @@ import (
 	"piloto/internal/workspace"
 )
 
-// Lines of an output of git: the first of the diff of a file, with what stands before each line in a graph; those that name the
-// file; the head of a part; and what ends a diff whose lines have no signs.
+// Lines of an output of git: the first of the diff of a file, with the prefix of each line in a graph; those that name the
+// file; the head of a part; and the end of a diff whose lines have no signs.
 var (
 	diffOf     = lazy.Pattern(`^(.*?)diff --(?:git|cc|combined) (.+)$`)
 	fileOf     = lazy.Pattern(`^(?:---|\+\+\+|(?:rename|copy) (?:from|to)) (.+)$`)
@@ -89,7 +89,7 @@ type diff struct {
 	graph   string
 	names   []string
 	signs   int       // that each line of a part has; 0 before the first part
-	left    int       // lines that the part can still have, whatever their signs are: git lets its reader choose them
+	left    int       // lines that the part can still have, with any signs: git lets its reader choose them
 	lines   []*string // of the part
 }
 
@@ -149,7 +149,7 @@ func (d *diff) end() {
 	d.lines = nil
 }
 
-// maskGone masks lines that are gone as those that came in their place: what says that these have secrets may stand elsewhere.
+// maskGone masks deleted lines as the lines that replaced them: the context that makes those secrets may be elsewhere.
 func (d *diff) maskGone(marks, texts []string) {
 	if len(d.names) == 0 || slices.ContainsFunc(d.names, d.shown.Names) {
 		return
@@ -173,7 +173,7 @@ func (d *diff) maskWords(texts []string) {
 		d.maskPieces(texts)
 		return
 	}
-	for i := range texts { // without colours, what is gone stands before what came
+	for i := range texts { // without colours, deleted words stand before added ones
 		texts[i] = besideMark().ReplaceAllLiteralString(texts[i], Mark)
 	}
 	for _, side := range []struct{ of, other *regexp.Regexp }{{goneWord(), newWord()}, {newWord(), goneWord()}} {

@@ -18,10 +18,10 @@ import (
 type Secret struct {
 	line, masked string   // without the blanks around it
 	since        string   // the lines of the masked content from the secret before it, or the beginning, to this one
-	values       []string // what the masks stand for, if it is a secret wherever it stands
+	values       []string // the masked values that are secrets anywhere
 }
 
-// Mentions reports whether the name of a file says that Find can find in it what Output does not find by itself: the file
+// Mentions reports whether Find may find secrets in a file, by its name, that Output does not find by itself: the file
 // usually has secrets, or it has settings of which one may be a secret.
 func Mentions(shown workspace.Shown, name string) bool {
 	return !shown.Names(name) && (shown.Secrets(name) != workspace.NoSecrets || isSettings(name))
@@ -43,7 +43,7 @@ func Find(shown workspace.Shown, name string, content []byte) (list []Secret, sa
 	for i, s := range list {
 		for _, taken := range taken(s.line, s.masked) {
 			for _, v := range taken.parts() {
-				if v.tells(rest, declared) {
+				if v.isSecretAnywhere(rest, declared) {
 					list[i].values = append(list[i].values, v.text)
 				}
 			}
@@ -52,7 +52,7 @@ func Find(shown workspace.Shown, name string, content []byte) (list []Secret, sa
 	return list, safe
 }
 
-// Apart returns the lines of a text file in which its masked form differs. What their masks stand for is not known.
+// Apart returns the lines of a text file in which its masked form differs, without the values of their masks.
 func Apart(content, safe []byte) (list []Secret) {
 	plain, masked := lines(content), lines(safe)
 	from := 0
@@ -87,10 +87,10 @@ var words = lazy.Pattern(`[\pL\pN_-]+`)
 // comments are those of settings.
 var comments = lazy.Pattern(`(?m)(?:^[ \t]*|[ \t])(?:#|//|;|<!--).*$`)
 
-// value is what a mask of a line stands for.
+// value is a masked value of a line.
 type value struct{ before, text string }
 
-// taken returns what the masks of a line stand for.
+// taken returns the masked values of a line.
 func taken(plain, masked string) (list []value) {
 	parts := strings.Split(masked, Mark)
 	at := 0
@@ -119,14 +119,14 @@ func taken(plain, masked string) (list []value) {
 	return list
 }
 
-// What of a value is no secret: the tags and anchors of YAML, and what an address has beside its password.
+// The parts of a value that are no secret: the tags and anchors of YAML, and all of an address but its password.
 var (
 	tags    = lazy.Pattern(`^(?:[!&]\S*[ \t]+)+`)
 	address = lazy.Pattern(`//[^\s/:@]*:(\S+)@`)
 )
 
-// parts returns what of a value is a secret by itself: the password of an address, as it is and plain, the default of a reference,
-// or the value without its tags.
+// parts returns the parts of a value that are secrets by themselves: the password of an address, as it is and unescaped, the
+// default of a reference, or the value without its tags.
 func (v value) parts() []value {
 	v.text = strings.Trim(tags().ReplaceAllString(v.text, ""), `"' `)
 	text := v.text
@@ -149,12 +149,12 @@ func (v value) parts() []value {
 	return []value{v}
 }
 
-// leastWord is the least length of a word that is a secret also in another place: a shorter one is a word of other texts, too.
+// leastWord is the least length of a word that is a secret in other texts, too: a shorter one is common.
 const leastWord = 7
 
-// tells reports whether a value is a secret also in another place. A word is none that is short, or usual, or that the file has
-// elsewhere, too. declared says that whatever has a mask is one: it was not masked only because it is a value of its file.
-func (v value) tells(rest map[string]bool, declared bool) bool {
+// isSecretAnywhere reports whether a value is a secret in other texts, too. A word is none if it is short or usual, or if the
+// file shows it elsewhere. declared says that each masked value is one: none was masked only because it is a value of its file.
+func (v value) isSecretAnywhere(rest map[string]bool, declared bool) bool {
 	named := declared || strings.TrimSpace(v.before) == "" || namesSecret(v.before)
 	switch {
 	case len(v.text) < 4 || plain().MatchString(v.text):
@@ -179,7 +179,7 @@ type Known struct {
 	made *strings.Replacer // of the texts, in each of their forms
 }
 
-// Limits of what is known.
+// Limits of the known secrets.
 const (
 	maxKnown     = 20_000 // secrets
 	longestKnown = 1_000  // bytes of a line of a file that is found as it is
@@ -210,8 +210,8 @@ func (k *Known) Add(list []Secret) {
 	}
 }
 
-// Output returns the output of a command as a model may read it, and how many secrets have a mask: those that are known,
-// and what shows that it is one.
+// Output returns the output of a command as a model may read it, and how many secrets have a mask: the known ones, and those
+// that their form shows.
 func (k *Known) Output(text string) (masked string, secrets int) {
 	before := strings.Count(text, Mark)
 	if k != nil && len(k.lines) > 0 {
@@ -229,7 +229,7 @@ func (k *Known) Content(shown workspace.Shown, name string, content []byte) (mas
 	return k.copies(shown, name, masked, secrets)
 }
 
-// copies puts masks in the place of copies of the known secrets of other files, in a content that has some masks.
+// copies masks the copies of known secrets of other files in a content that has some masks.
 func (k *Known) copies(shown workspace.Shown, name string, masked []byte, secrets int) ([]byte, int) {
 	if k == nil || len(k.lines) == 0 || shown.Names(name) {
 		return masked, secrets
@@ -249,7 +249,7 @@ func (k *Known) Copy(masked []byte) []byte {
 	return []byte(k.replace(string(masked)))
 }
 
-// replacer returns what replaces the texts.
+// replacer masks the texts in each of their forms.
 func (k *Known) replacer() *strings.Replacer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -274,7 +274,7 @@ func (k *Known) replace(text string) string {
 	return words().ReplaceAllStringFunc(text, k.word)
 }
 
-// word returns a word with masks for it, or for what of it stands between - and _.
+// word returns a word with masks for it, or for its known parts between - and _.
 func (k *Known) word(word string) string {
 	joins := func(c byte) bool { return c == '-' || c == '_' }
 	for from := range min(len(word), longestWord) {
@@ -312,7 +312,7 @@ func (k *Known) line(line string) string {
 const leastCut = 36
 
 // head returns the head of a part of a diff with a mask after the text with which a line that is known begins; "" for another
-// line. It does not look at what the mask stands for, because a guess of a few letters would be confirmed.
+// line. It does not compare the masked value, because that would confirm a guess of a few letters.
 func (k *Known) head(line string) string {
 	if !strings.Contains(line, "@@ ") {
 		return ""

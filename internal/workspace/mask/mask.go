@@ -1,4 +1,4 @@
-// Package mask owns what of a file a model reads in place of its secrets, and that no mask is written into a file: there
+// Package mask owns the masks that a model reads instead of the secrets of a file. No mask is written into a file, because
 // it would destroy the secret that it stands for.
 package mask
 
@@ -23,8 +23,7 @@ var settings = []string{
 const mostReads = 4
 
 // Content returns a text file as a model may read it, and how many of its secrets have a mask. Each line stays on its line.
-// The name is that of the file, and says with the configuration what of it is a secret; of a file that the configuration
-// shows, nothing is.
+// The name of the file and the configuration decide which parts are secrets. A file that the configuration shows has none.
 func Content(shown workspace.Shown, name string, content []byte) (masked []byte, secrets int) {
 	for range mostReads {
 		more := 0
@@ -99,7 +98,7 @@ var (
 	mixed        = lazy.Pattern(`^["']?[\w+/=.!@#$%^&*~:-]{8,}["']?$`)
 )
 
-// A wish reports whether a value is to be masked; before is what stands before it, with its name.
+// A wish reports whether a value is to be masked; before is the text before it, with its name.
 type wish func(before, value string) bool
 
 // namesSecret reports whether the last word of a text is the name of a secret.
@@ -108,12 +107,12 @@ func namesSecret(before string) bool {
 	return redact.Name(before[strings.LastIndexAny(before, " \t\"'(")+1:])
 }
 
-// each puts a mask in the place of the last group of each match that has none yet.
+// each masks the last group of each match that has no mask yet.
 func each(of *regexp.Regexp, text string) (masked string, secrets int) {
 	return replace(of, text, func(_, _ string) bool { return true })
 }
 
-// replace puts a mask in the place of the last group of each match that is wanted, and has something beside masks.
+// replace masks the last group of each match that is wanted, and has something beside masks.
 func replace(of *regexp.Regexp, text string, wanted wish) (masked string, secrets int) {
 	var b strings.Builder
 	at := 0
@@ -130,7 +129,7 @@ func replace(of *regexp.Regexp, text string, wanted wish) (masked string, secret
 	return b.String() + text[at:], secrets
 }
 
-// values puts masks in the place of the values of a file that are wanted, whatever its form.
+// values masks the wanted values of a file of any format.
 func values(text string, wanted wish) (masked string, secrets int) {
 	n := 0
 	text, secrets = blocks(text, wanted)
@@ -169,7 +168,7 @@ func jsonValues(text string, wanted wish) (masked string, secrets int) {
 	return b.String() + text[at:], secrets
 }
 
-// blocks puts masks in the place of the lines of YAML's block scalars, if the first of them is wanted.
+// blocks masks the lines of YAML's block scalars, if the first of them is wanted.
 func blocks(text string, wanted wish) (masked string, secrets int) {
 	lines := strings.SplitAfter(text, "\n")
 	for i := 0; i < len(lines); i++ {

@@ -46,7 +46,7 @@ func isWording(name string) bool {
 // cookie is a line of a file of cookies, as Netscape had them, and as curl has them.
 var cookie = lazy.Pattern(`(?m)^((?:#HttpOnly_)?[^\s#]\S*[ \t]+(?:TRUE|FALSE)[ \t]+/\S*[ \t]+(?:TRUE|FALSE)[ \t]+\d+[ \t]+\S+[ \t]+)([^\s]+)[ \t\r]*$`)
 
-// shapes puts masks in the place of what is a secret by the shape of its line, in whatever file.
+// shapes masks secrets that the shape of their line shows, in any file.
 func shapes(text string) (masked string, secrets int) {
 	if strings.Contains(text, "TRUE") || strings.Contains(text, "FALSE") {
 		text, secrets = each(cookie(), text)
@@ -73,7 +73,7 @@ func isPasswordList(text string) bool {
 	for line := range strings.Lines(text) {
 		switch line = strings.TrimSpace(line); {
 		case line == "" || line[0] == '#':
-		case strings.Count(line, ":") < 4 || !passwordLine().MatchString(line): // what is counted is known much faster, and lines are long
+		case strings.Count(line, ":") < 4 || !passwordLine().MatchString(line): // counting is much faster than the pattern, and lines are long
 			return false
 		default:
 			some = true
@@ -84,7 +84,7 @@ func isPasswordList(text string) bool {
 
 var passwordLine = lazy.Pattern(`^[^\s:#]+:(?:\d{4,5}|\*):[^\s:]+:[^\s:]+:\S+$`)
 
-// pairs puts masks in the place of the values of JSON whose name is another member, and of the cookies of a browser.
+// pairs masks the values of JSON whose name is another member, and the cookies of a browser.
 func pairs(text string) (masked string, secrets int) {
 	if !strings.Contains(text, `"value"`) && !strings.Contains(text, `"Value"`) {
 		return text, 0
@@ -120,7 +120,7 @@ var (
 // member is one of a property list.
 var member = lazy.Pattern(`<key>([^<\n]*)</key>\s*<string>([^<\n]+)</string>`)
 
-// What a document of Kubernetes is written with.
+// Parts of a document of Kubernetes.
 var (
 	document   = lazy.Pattern(`(?m)^---.*$`)
 	kindSecret = lazy.Pattern(`(?m)(?:^|[{,])[ \t]*(?:-[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?Secret["']?[ \t]*(?:[,}#\r].*)?$`)
@@ -130,7 +130,7 @@ var (
 	template   = lazy.Pattern(`^["']?(?:\{\{.*\}\}|\$\{.*\}|\$\(.*\)|<.*>)["']?$`)
 )
 
-// kubernetes puts masks in the place of the values of each Secret of Kubernetes.
+// kubernetes masks the values of each Secret of Kubernetes.
 func kubernetes(text string) (masked string, secrets int) {
 	if !strings.Contains(text, "Secret") || !strings.Contains(text, "kind") {
 		return text, 0

@@ -6,8 +6,8 @@ import (
 	"piloto/internal/workspace"
 )
 
-// A Veil is a text file from which all is taken that a model may not read. A change is looked up and made in its Text, so
-// that it finds no more than the model may, and leaves what was taken where it is.
+// A Veil is a text file without its secrets. An edit is searched and made in its Text, so that it matches only the text that
+// a model may read, and each secret stays where it is.
 type Veil struct {
 	Text    []byte // a zero byte stands for each stretch that was taken; no text of a model has one
 	Safe    []byte // the content with masks, line by line as in Text
@@ -23,13 +23,13 @@ type Veil struct {
 // stretch is a part of one line, from its first secret to the end of its last one.
 type stretch struct {
 	plain []byte
-	alone []byte // without what is a secret also where no other file is known
+	alone []byte // without the parts that are secrets also where no other file is known
 }
 
 // gap stands for a stretch.
 const gap = "\x00"
 
-// Veil returns a file, by its name and content, without what a model may not read of it. A nil Known knows no other file.
+// Veil returns the veil of a file, by its name and content. A nil Known knows no other file.
 func (k *Known) Veil(shown workspace.Shown, name string, content []byte) Veil {
 	v := Veil{content: content, known: k, shown: shown, name: name}
 	alone, n := Content(shown, name, content)
@@ -51,7 +51,7 @@ func (v Veil) Seen() Veil {
 // Hides reports whether something was taken from the file.
 func (v Veil) Hides() bool { return v.Secrets > 0 && len(v.taken) > 0 }
 
-// split takes from a content what two masked forms of it do not show.
+// split takes the parts from a content that one of two masked forms does not show.
 func split(content, safe, alone []byte) (text []byte, taken []stretch) {
 	newline := []byte("\n")
 	byAll, byItself := bytes.Split(safe, newline), bytes.Split(alone, newline)
@@ -89,7 +89,7 @@ func split(content, safe, alone []byte) (text []byte, taken []stretch) {
 	return text, taken
 }
 
-// hidden returns the place in a line of what a masked content does not show of it: all of it, if that is not plain.
+// hidden returns the part of a line that a masked content does not show: the whole line, if the part is ambiguous.
 func hidden(line []byte, masked [][]byte, i int) (from, to int, has bool) {
 	var shown []byte
 	if i < len(masked) {
@@ -109,7 +109,7 @@ func hidden(line []byte, masked [][]byte, i int) (from, to int, has bool) {
 	return 0, len(line), true
 }
 
-// Whole returns a changed Text with what was taken in its place. All of it must be there yet.
+// Whole returns a changed Text with its secrets. Every gap must still be there.
 func (v Veil) Whole(text []byte) []byte {
 	return v.fill(text, func(s stretch) []byte { return s.plain })
 }
@@ -123,8 +123,8 @@ func (v Veil) fill(text []byte, with func(stretch) []byte) (whole []byte) {
 }
 
 // Shows reports whether a changed Text makes more of the file readable: for a model that knows the other files, or for one
-// that does not. It does so too if the text beside a secret becomes a part of it. What the model wrote itself is compared
-// with no secret, because the answer would tell whether it guessed.
+// that does not. It does so too if the text beside a secret becomes a part of it. No text of the model is compared with a
+// secret, because the answer would confirm a guess.
 func (v Veil) Shows(text []byte) bool {
 	if !v.Hides() {
 		return false
@@ -145,7 +145,7 @@ func kept(text, other []byte, as func(line, other []byte) bool) bool {
 	return true
 }
 
-// covers reports whether what is taken from a line is taken from another form of it, too.
+// covers reports whether the stretch that is taken from a line is taken from another form of it, too.
 func covers(line, other []byte) bool {
 	before, after, _ := bytes.Cut(line, []byte(gap))
 	first, last, has := bytes.Cut(other, []byte(gap))

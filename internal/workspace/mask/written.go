@@ -12,7 +12,7 @@ import (
 	"piloto/internal/workspace"
 )
 
-// mark finds a mask, also one of which a part is missing. like finds what a person or a program puts in the place of a
+// mark finds a mask, also one of which a part is missing. like finds the placeholders that people and programs write for a
 // secret: a word that says so, in brackets or as a value, and signs.
 var (
 	mark = lazy.Pattern(`(?i)\[\s*redacted\b\s*\]?|\bredacted\s*\]`)
@@ -44,7 +44,7 @@ func plainly(text string) string {
 	return spellings.Replace(text)
 }
 
-// quotes are what a shell drops inside a word.
+// quotes are the characters that a shell drops inside a word.
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
 // In reports whether a text has a mask, or a part of one.
@@ -61,13 +61,13 @@ const longestAlike = 64 << 10
 // InCommand reports whether a line for a shell has a mask, also one in which quotes stand.
 func InCommand(line string) bool { return In(line) || In(quotes.Replace(plainly(line))) }
 
-// Like reports whether a text has a mask, or what may stand for one.
+// Like reports whether a text has a mask or a placeholder.
 func Like(text string) bool {
 	text = plainly(text)
 	return hasMark(text) || isAlike(text)
 }
 
-// isAlike reports whether a text has what may stand for a mask. The signs of one are found much faster than a pattern, and files are large.
+// isAlike reports whether a text has a placeholder. Its signs are found much faster than the pattern, and files are large.
 func isAlike(text string) bool {
 	low := strings.ToLower(text)
 	return strings.Contains(low, "redacted") || (strings.ContainsAny(text, alikeSigns) || strings.Contains(low, "xxxx")) && like().MatchString(text)
@@ -79,9 +79,9 @@ const alikeSigns = `[(<{*_«:=>"'@•●∙·█▓▒░▮■`
 // Harms reports whether a file would lose a secret for a mask when it has another content. anew says that the content was
 // written as a whole; otherwise it is a change of v.Text, which keeps each secret.
 //
-// In a file that has secrets, each line with a mask must be there already, and a content that is written anew has nothing
-// more that looks like a mask. In any other file a mask is a text as another, except in settings, where one in the place of
-// a secret was copied from a masked file. What the secrets are changes nothing, because a refusal would tell.
+// In a file that has secrets, each line with a mask must be there already, and a content that is written anew has no new
+// placeholder. In any other file a mask is ordinary text, except in settings, where one as the value of a secret was copied
+// from a masked file. The secrets themselves change nothing, because a refusal would reveal them.
 func (v Veil) Harms(is []byte, anew bool) bool {
 	if v.shown.Names(v.name) {
 		return false
@@ -155,13 +155,13 @@ func Lost(secrets []Secret, content []byte) bool {
 	})
 }
 
-// Restored returns the content of a file in which each mask of a line that had a secret is that secret again. It is not ok if it
-// is not plain which one: another line has the same mask, and what stands between the masks is not as it was. The secrets stay
-// masked: what is returned is read as the content was.
+// Restored returns the content of a file in which each mask of a line that had a secret is that secret again. It is not ok if
+// the secret is ambiguous: another line has the same mask, and the text between the masks changed. The secrets stay masked: a
+// model reads the result as it reads the content.
 func Restored(shown workspace.Shown, name string, secrets []Secret, content []byte) (whole []byte, ok bool) {
 	whole, ok = Filled(secrets, content)
 	is, _ := Content(shown, name, whole)
-	safe, _ := Content(shown, name, content) // what is new may be a secret, too
+	safe, _ := Content(shown, name, content) // new text may be a secret, too
 	return whole, ok && !bytes.Equal(whole, content) && bytes.Equal(is, safe) && !Lost(secrets, whole) && !Stands(shown, name, whole)
 }
 

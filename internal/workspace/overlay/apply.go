@@ -22,12 +22,12 @@ func Written(done []Done) []Done {
 	return slices.DeleteFunc(slices.Clone(done), func(d Done) bool { return d.found })
 }
 
-// Apply writes a set to the base: first what it deletes, then the contents. Each write has the condition that the file
+// Apply writes a set to the base: first the deletes, then the contents. Each write has the condition that the file
 // has the version from before. It returns the changes that the base has, by name, also with an error.
 //
 // The error is ErrMoved, with the names in Args["name"], if files have changed since: if that is seen before the first
-// write, nothing is written. Apply can be repeated with the same set after any error and after a crash: it finds what
-// it wrote by the content.
+// write, nothing is written. Apply can be repeated with the same set after any error and after a crash: it finds its
+// earlier writes by the content.
 func Apply(ctx context.Context, base workspace.Store, s Set) ([]Done, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Apply(ctx context.Context, base workspace.Store, s Set) ([]Done, error) {
 	var open []Change
 	var moved []string
 	for _, c := range s.Changes {
-		at, version, err := look(ctx, base, c)
+		at, version, err := compare(ctx, base, c)
 		switch {
 		case err != nil:
 			return done, err
@@ -65,7 +65,7 @@ func Apply(ctx context.Context, base workspace.Store, s Set) ([]Done, error) {
 func Moved(ctx context.Context, base workspace.Store, s Set) ([]string, error) {
 	var names []string
 	for _, c := range s.Changes {
-		at, _, err := look(ctx, base, c)
+		at, _, err := compare(ctx, base, c)
 		if err != nil {
 			return nil, err
 		}
@@ -94,17 +94,17 @@ func inOrder(done []Done) []Done {
 	return done
 }
 
-// place says how the base stands to a change.
-type place int
+// state says how the base stands to a change.
+type state int
 
 const (
-	pending place = iota // it has the version from before
+	pending state = iota // it has the version from before
 	applied              // it has the content after
 	other                // it has another one
 )
 
-// look compares a file of the base with a change, and returns its version.
-func look(ctx context.Context, base workspace.Store, c Change) (place, string, error) {
+// compare compares a file of the base with a change, and returns its version.
+func compare(ctx context.Context, base workspace.Store, c Change) (state, string, error) {
 	f, err := base.Stat(ctx, c.Name)
 	missing := errors.Is(err, workspace.ErrNotFound)
 	switch {
@@ -129,8 +129,7 @@ func look(ctx context.Context, base workspace.Store, c Change) (place, string, e
 	return other, f.Version, nil
 }
 
-// write makes one change. A write whose answer was lost looks like ErrMoved when it is repeated, although the base has
-// the content.
+// write makes one change. A repeated write whose first answer was lost gets ErrMoved, although the base has the content.
 func write(ctx context.Context, base workspace.Store, c Change, content []byte) (version string, err error) {
 	if c.After == "" {
 		err = base.Delete(ctx, c.Name, c.Before)
@@ -142,7 +141,7 @@ func write(ctx context.Context, base workspace.Store, c Change, content []byte) 
 	if !errors.Is(err, workspace.ErrMoved) && !errors.Is(err, workspace.ErrNotFound) {
 		return version, err
 	}
-	if at, version, e := look(ctx, base, c); e == nil && at == applied {
+	if at, version, e := compare(ctx, base, c); e == nil && at == applied {
 		return version, nil
 	}
 	return "", workspace.ErrMoved.With("name", c.Name).Because(err)

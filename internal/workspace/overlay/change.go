@@ -9,7 +9,7 @@ import (
 	"piloto/internal/workspace"
 )
 
-// A Change is what becomes of one file.
+// A Change is the change of one file.
 type Change struct {
 	Name    string `json:"name"`
 	Before  string `json:"before,omitempty"`  // its version in the base; "": there is no such file
@@ -51,7 +51,7 @@ func (c Change) Inverse() Change {
 	return Change{Name: c.Name, Before: c.After, After: c.Before, Added: c.Removed, Removed: c.Added, Binary: c.Binary}
 }
 
-// Phrase returns what becomes of the file, for a list of changes.
+// Phrase returns the sentence of the change, for a list of changes.
 func (c Change) Phrase() locale.Phrase {
 	key := "changes.changed"
 	switch {

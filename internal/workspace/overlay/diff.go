@@ -51,7 +51,7 @@ func readBefore(ctx context.Context, base workspace.Store, name, version string)
 // more memory than a function has.
 const mostLines = 500_000
 
-// opaque reports whether a content has no diff. Bytes that are no UTF-8 would all look alike in one.
+// opaque reports whether a content has no diff. Bytes that are no UTF-8 would all be the same character in one.
 func opaque(content []byte) bool {
 	return workspace.Binary(content) || !utf8.Valid(content) || bytes.Count(content, []byte("\n")) > mostLines
 }

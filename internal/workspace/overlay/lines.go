@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// LineKind is what a line of a diff says.
+// LineKind is the kind of a line of a diff.
 type LineKind string
 
 // The kinds of lines. Stays is a line that stays as it is.
@@ -24,7 +24,7 @@ type Line struct {
 	Text string
 }
 
-// Lines returns the lines of a diff that Diff made. A mark alone does not tell the kind of a line: "--- a" may be the
+// Lines returns the lines of a diff that Diff made. A mark alone does not determine the kind of a line: "--- a" may be the
 // line "-- a" that is removed. So the lines of each part are counted.
 func Lines(diff string) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
@@ -55,8 +55,8 @@ func Lines(diff string) iter.Seq[Line] {
 // partLines returns how many lines a part has of one side, by its head "@@ -1,3 +1,4 @@".
 func partLines(head, side string) int {
 	_, rest, _ := strings.Cut(head, " "+side)
-	place, _, _ := strings.Cut(rest, " ")
-	_, n, ok := strings.Cut(place, ",")
+	span, _, _ := strings.Cut(rest, " ")
+	_, n, ok := strings.Cut(span, ",")
 	if !ok {
 		return 1
 	}

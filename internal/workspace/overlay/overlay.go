@@ -18,7 +18,7 @@ import (
 	"piloto/internal/workspace"
 )
 
-// Options are what an overlay is given.
+// Options are the settings of an overlay.
 type Options struct {
 	Now    func() time.Time        // the time of changes
 	Check  func(name string) error // whether the base takes a file of that name; nil: workspace.CheckName
@@ -57,7 +57,7 @@ func New(base workspace.Store, from Set, o Options) (*Overlay, error) {
 	return v, nil
 }
 
-// Changes returns what was changed up to now.
+// Changes returns the changes up to now.
 func (v *Overlay) Changes() Set {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

@@ -13,7 +13,7 @@ import (
 // clearAtOnce is how many files are deleted at the same time.
 const clearAtOnce = 16
 
-// Clear deletes the files of a place that was deleted, and its sets. The rules of the bucket remove the versions.
+// Clear deletes the files and the sets of a workspace that was deleted. The rules of the bucket remove the versions.
 func (s *Service) Clear(ctx context.Context, p files.Place) (err error) {
 	defer s.guard(ctx, &err)
 	store := s.config.Store(p)

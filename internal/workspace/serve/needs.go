@@ -16,12 +16,12 @@ import (
 // version is one version of a file.
 type version struct{ key, version string }
 
-// needs is what of a scope is needed, and what is not although it is there.
+// needs are the objects and versions of a scope that must stay, and the sets that need not.
 type needs struct {
 	objects map[string]bool    // the keys of sets, contents and marks
 	copies  map[version]string // of an earlier version: the id of the copy that stays; of equal ones one is enough
 	deleted map[files.Place]bool
-	unused  map[string]unused // of the key of a set, or of a content of it: the set, which nothing has
+	unused  map[string]unused // by the key of a set, or of a content of it
 }
 
 // unused is a set that was not applied, and that no draft, run or job has, or that cannot be applied any more.
@@ -43,7 +43,7 @@ func (s keptSet) id() string { return strings.TrimPrefix(s.Key, keyOfSet(s.place
 
 func (s keptSet) file(c overlay.Change) string { return "files/" + s.place.Prefix() + c.Name }
 
-// needed returns what the change sets of the last 30 days need, so that each can be shown, applied and undone: the
+// needed returns the needs of the change sets of the last 30 days, so that each can be shown, applied and undone: the
 // earlier versions of their files, their contents and their marks. After that time an earlier version is not kept.
 // A set that was not applied is needed only while a draft, a run or a job has it, and it can be applied. One that was
 // applied is needed until a file of it is gone and no undo brings it back: then it cannot be undone.
@@ -59,7 +59,7 @@ func (s *Service) needed(ctx context.Context, account string, all []files.Kept) 
 			n.deleted[p] = true
 		}
 	}
-	there := map[string]files.Kept{} // what is present
+	there := map[string]files.Kept{} // the present versions
 	for _, k := range all {
 		if k.Present {
 			there[k.Key] = k
@@ -133,8 +133,8 @@ func (s *Service) setsIn(ctx context.Context, all []files.Kept, there map[string
 	return prepared, applied, nil
 }
 
-// addApplied notes what the undos of sets need. A file that is gone comes back by the undo of a set that deleted it, and
-// else by none. Of equal versions one is enough: the present one, except where a delete of a person would not free it. That
+// addApplied notes the versions that undos of sets need. A file that is gone comes back by the undo of a set that deleted it,
+// and else by none. Of equal versions one is enough: the present one, except where a delete of a person would not free it. That
 // is so of a file that a set deleted, and while a set may be on its way; then it is the newest one that is not the present one,
 // because it stays the longest.
 func (n needs) addApplied(sets []keptSet, all []files.Kept, there map[string]files.Kept, young time.Time) {

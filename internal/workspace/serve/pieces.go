@@ -19,9 +19,9 @@ func uploadOf(p files.Place, piece files.Piece) string {
 	return "uploads/" + p.Prefix() + workspace.Sum([]byte(upload)) + "/"
 }
 
-// Join keeps a piece of a file, in place of those that came for the same bytes, and returns what made room for it. With the last piece it
-// returns the whole content, and nil before. It may be repeated. The first one is refused if the file has no room. The rules of the bucket
-// remove pieces that nobody joins, after a day.
+// Join keeps a piece of a file, instead of those that came for the same bytes, and returns the versions removed to make room
+// for it. With the last piece it returns the whole content, and nil before. It may be repeated. The first piece is refused if
+// the file has no room. The rules of the bucket remove pieces that nobody joins, after a day.
 func (s *Service) Join(ctx context.Context, p files.Place, piece files.Piece) (whole []byte, gone []files.Gone, err error) {
 	defer s.guard(ctx, &err)
 	own := upload{prefix: uploadOf(p, piece)}
@@ -44,7 +44,7 @@ func (s *Service) Join(ctx context.Context, p files.Place, piece files.Piece) (w
 	return whole, gone, err
 }
 
-// roomForAll makes room for what is missing of a file, so that nothing goes for one that is refused later.
+// roomForAll makes room for the missing pieces of a file, so that nothing is removed for a file that is refused later.
 func (s *Service) roomForAll(ctx context.Context, p files.Place, piece files.Piece, own upload) ([]files.Gone, error) {
 	if s.config.Bounds == nil {
 		return nil, nil
@@ -67,7 +67,7 @@ func (s *Service) roomForAll(ctx context.Context, p files.Place, piece files.Pie
 	return gone, err
 }
 
-// replace puts a piece in the place of all that share a byte with it.
+// replace stores a piece and removes all others that share a byte with it.
 func (s *Service) replace(ctx context.Context, prefix string, piece files.Piece) error {
 	key := keyOfPiece(prefix, piece.From)
 	kept, err := s.config.Objects.Get(ctx, key)

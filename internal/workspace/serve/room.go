@@ -20,7 +20,7 @@ type Ledger interface {
 	// Hold counts bytes that are about to be written in all scopes, each with its bound; false, and nothing is counted,
 	// if one has no room, or was never counted.
 	Hold(ctx context.Context, bounds map[files.Scope]int64, bytes int64, until time.Time) (bool, error)
-	// Settle ends that bytes are held: they were written, or they count no longer.
+	// Settle ends a hold of bytes: they were written, or they count no longer.
 	Settle(ctx context.Context, scopes []files.Scope, bytes int64, written bool) error
 	Count(ctx context.Context, scope files.Scope) (files.Count, error)
 	// Recount replaces a count, if it is still as it was seen; false, and nothing is changed, if not.
@@ -29,23 +29,23 @@ type Ledger interface {
 
 // Bounds limit the bytes that are kept of files, with earlier versions, deleted files, change sets and pieces of uploads.
 type Bounds struct {
-	Place   int64 // of one place
-	Account int64 // of all places of an account; 0: no bound
+	Place   int64 // of one workspace
+	Account int64 // of all workspaces of an account; 0: no bound
 	Ledger  Ledger
 	Needs   Needs // nil: nothing was deleted, and no prepared changes can be confirmed or go on
 }
 
-// Needs says of the places of an account what is still needed.
+// Needs reports which workspaces and sets of an account are still needed.
 type Needs interface {
-	// Deleted returns the places that were deleted, and may still have files.
+	// Deleted returns the workspaces that were deleted, and may still have files.
 	Deleted(ctx context.Context, account string) ([]files.Place, error)
-	// Open returns what tells whether a set is needed, by its id and the moment at which it was made: a draft, a run or a job
-	// that goes on has it, or it was made from young on, and may belong to a turn: no draft that had it was decided since. No
-	// set for which it is asked was made before since.
+	// Open returns a function that reports whether a set is needed, by its id and the time at which it was made: a draft, a
+	// run or a job that goes on has it, or it was made from young on, and may belong to a turn: no draft that had it was
+	// decided since. The function is not called for a set from before since.
 	Open(ctx context.Context, account string, since, young time.Time) (func(id string, made time.Time) bool, error)
 }
 
-// MaxKept is the usual bound of a place: as much again as its files may have.
+// MaxKept is the usual bound of a workspace: twice the size that its files may have.
 const MaxKept = 2 * workspace.MaxBytes
 
 // heldFor is longer than any write takes.
@@ -57,7 +57,7 @@ const turnFor = time.Hour
 // mostRounds is how often room is made for one content, when others take it.
 const mostRounds = 30
 
-// bounded is the files of a place, within the bounds.
+// bounded is the files of a workspace, within the bounds.
 type bounded struct {
 	workspace.Store
 	s     *Service
@@ -66,7 +66,8 @@ type bounded struct {
 	own   upload // of which the content was joined
 }
 
-// upload is what a content comes from: the pieces of an upload, or the objects of a set. While it is not whole they stay; then they go first.
+// upload is the source of a content: the pieces of an upload, or the objects of a set. They stay until it is whole; then they
+// are removed first.
 type upload struct {
 	prefix string // of their keys; "": it comes from none
 	whole  bool
@@ -75,7 +76,7 @@ type upload struct {
 // has reports whether an object belongs to it.
 func (u upload) has(key string) bool { return u.prefix != "" && strings.HasPrefix(key, u.prefix) }
 
-// Write implements workspace.Store. What makes room goes only for a content that can be written.
+// Write implements workspace.Store. It removes versions only for a content that can be written.
 func (b *bounded) Write(ctx context.Context, name string, content []byte, version string) (workspace.File, error) {
 	if b.s.config.Bounds == nil {
 		return b.Store.Write(ctx, name, content, version)
@@ -101,7 +102,8 @@ func (b *bounded) Write(ctx context.Context, name string, content []byte, versio
 	return f, err
 }
 
-// hold counts bytes in the place and in its account before they are written, and makes room for them. The caller calls settle once, with whether the bytes may be there.
+// hold counts bytes in the workspace and in its account before they are written, and makes room for them. The caller calls
+// settle once; written says whether the bytes may be there.
 func (s *Service) hold(ctx context.Context, p files.Place, bytes int64, own upload) (settle func(written bool), gone []files.Gone, err error) {
 	b := s.config.Bounds
 	if b == nil {
@@ -138,7 +140,7 @@ func (s *Service) hold(ctx context.Context, p files.Place, bytes int64, own uplo
 	return nil, gone, errKept(scopes[0], most[scopes[0]])
 }
 
-// holdSet counts what a set still has to write, before its first write: a set that has no room is not applied in part.
+// holdSet holds the bytes that a set still has to write, before its first write: a set that has no room is not applied in part.
 func (s *Service) holdSet(ctx context.Context, p files.Place, base workspace.Store, set overlay.Set) (settle func(written bool), gone []files.Gone, err error) {
 	if s.config.Bounds == nil {
 		return func(bool) {}, nil, nil
@@ -167,8 +169,8 @@ func errKept(scope files.Scope, most int64) error {
 	return files.ErrKept.With("reason", reason).With("max_mb", strconv.FormatInt(most>>20, 10))
 }
 
-// makeRoom counts what is there in a scope, and removes as much of it, in the order of victims, as bytes for the place p
-// need. It does nothing if there is room.
+// makeRoom counts a scope, and removes victims in their order until bytes for the workspace p fit. It does nothing if there is
+// room.
 func (s *Service) makeRoom(ctx context.Context, p files.Place, scope files.Scope, most, bytes int64, own upload) ([]files.Gone, error) {
 	b := s.config.Bounds
 	seen, err := b.Ledger.Count(ctx, scope)
@@ -219,7 +221,7 @@ func (s *Service) makeRoom(ctx context.Context, p files.Place, scope files.Scope
 	return gone, err
 }
 
-// gone returns what a person misses of what was removed.
+// gone returns the removed versions that a person may miss.
 func (n needs) gone(removed, all []files.Kept) []files.Gone {
 	there := map[string]bool{}
 	for _, k := range all {
@@ -235,7 +237,7 @@ func (n needs) gone(removed, all []files.Kept) []files.Gone {
 		if kind == "files" {
 			gone = append(gone, files.Gone{Place: p, Name: name, Version: k.Version, Size: k.Size, At: k.At, Deleted: !there[k.Key]})
 		}
-		if set := n.unused[k.Key]; set.key == k.Key { // its contents are told with it
+		if set := n.unused[k.Key]; set.key == k.Key { // it stands for its contents, too
 			for _, name := range set.names {
 				gone = append(gone, files.Gone{Place: p, Name: name, At: set.at, Unconfirmed: true})
 			}
@@ -244,9 +246,9 @@ func (n needs) gone(removed, all []files.Kept) []files.Gone {
 	return gone
 }
 
-// victims returns what may be removed for a content of the place p, in order: what nothing can read any more; change sets
-// that nobody confirmed and nothing has any more; then, of p before all other places, earlier versions and deleted files,
-// the oldest first, change sets that no undo can need, and pieces of uploads, the oldest first.
+// victims returns the versions that may be removed for a content of the workspace p, in order: those that nothing can read any
+// more; change sets that nobody confirmed and nothing has any more; then, of p before all other workspaces, earlier versions
+// and deleted files, the oldest first, change sets that no undo can need, and pieces of uploads, the oldest first.
 func (s *Service) victims(p files.Place, all []files.Kept, own upload, n needs) []files.Kept {
 	rank := func(k files.Kept) int {
 		kind, rest, _ := strings.Cut(k.Key, "/")
@@ -282,7 +284,7 @@ func (s *Service) victims(p files.Place, all []files.Kept, own upload, n needs) 
 		}
 		return k.At
 	}
-	apart := func(k files.Kept) int { // a set goes before its contents, so that it is told once
+	apart := func(k files.Kept) int { // a set goes before its contents, so that it is listed once
 		if n.unused[k.Key].key == k.Key {
 			return 0
 		}

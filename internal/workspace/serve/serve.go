@@ -1,9 +1,9 @@
-// Package serve answers what turns, jobs and steps ask of a workspace (files.Workspace), over a store of files for each
-// place and a store of objects for change sets and the pieces of uploads.
+// Package serve implements files.Workspace for turns, jobs and steps, over a store of files for each workspace and a store
+// of objects for change sets and the pieces of uploads.
 //
 // A change set is two kinds of objects: a manifest, which has the changes and is named by the digest of the set, and the
-// new contents, each named by its SHA-256. Both stand below the prefix of their place, so a set cannot be found from
-// another place. The contents are written first. So a manifest that is there is whole, wherever a process dies, and a
+// new contents, each named by its SHA-256. Both stand below the prefix of their workspace, so a set cannot be found from
+// another workspace. The contents are written first. So a manifest that is there is whole, wherever a process dies, and a
 // call that is repeated writes the same objects again.
 package serve
 
@@ -42,17 +42,17 @@ type Objects interface {
 	Remove(ctx context.Context, list []files.Kept) error
 }
 
-// Config is what a service is made of.
+// Config has the dependencies of a service.
 type Config struct {
 	Store   func(files.Place) workspace.Store
 	Objects Objects
-	Mark    func(context.Context, files.Place) error // records that a place has files, before its first one. nil: nowhere
-	Bounds  *Bounds                                  // of what is kept. nil: none
+	Mark    func(context.Context, files.Place) error // records that a workspace has files, before its first one. nil: nowhere
+	Bounds  *Bounds                                  // nil: none
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// Service is what the function files answers.
+// Service implements files.All.
 type Service struct{ config Config }
 
 var _ files.All = (*Service)(nil)
@@ -60,12 +60,13 @@ var _ files.All = (*Service)(nil)
 // New returns the service of a configuration.
 func New(c Config) *Service { return &Service{c} }
 
-// Store returns the files of a place.
+// Store returns the files of a workspace.
 func (s *Service) Store(p files.Place) workspace.Store {
 	return &bounded{Store: s.config.Store(p), s: s, place: p}
 }
 
-// Write writes a file as workspace.Store does, and returns what made room for it: first the pieces of which it was joined, if of is one.
+// Write writes a file as workspace.Store does, and returns the versions removed to make room for it. The pieces of which it
+// was joined are removed first, if of is one.
 func (s *Service) Write(ctx context.Context, p files.Place, name string, content []byte, version string, of files.Piece) (f workspace.File, gone []files.Gone, err error) {
 	defer s.guard(ctx, &err)
 	store := &bounded{Store: s.config.Store(p), s: s, place: p}
@@ -76,7 +77,7 @@ func (s *Service) Write(ctx context.Context, p files.Place, name string, content
 	return f, store.gone, err
 }
 
-// Mark records that a place has files.
+// Mark records that a workspace has files.
 func (s *Service) Mark(ctx context.Context, p files.Place) error {
 	if s.config.Mark == nil {
 		return nil
@@ -92,7 +93,7 @@ func (s *Service) guard(ctx context.Context, err *error) {
 	}
 }
 
-// over returns the files of a place with the changes of a set.
+// over returns the files of a workspace with the changes of a set.
 func (s *Service) over(ctx context.Context, p files.Place, id string) (*overlay.Overlay, overlay.Set, error) {
 	set, err := s.load(ctx, p, id)
 	if err != nil {
@@ -157,7 +158,7 @@ func (s *Service) Tree(ctx context.Context, p files.Place, id string) (tree stri
 	return filetool.New(v, filetool.Options{Log: s.config.Log}).Tree(ctx)
 }
 
-// maxDiff is the size in bytes of a diff. What has no room in it is named with its lines.
+// maxDiff is the size in bytes of a diff. A file that does not fit is named with its counts of lines.
 const maxDiff = 1 << 20
 
 // Show implements files.Workspace.
@@ -220,20 +221,20 @@ func (s *Service) Apply(ctx context.Context, p files.Place, id string) (applied 
 // ErrHalf means that a part of a set was applied, and could not be taken back, because a file changed meanwhile.
 var ErrHalf = fault.New(fault.Internal, "workspace.half")
 
-// apply writes a set to the files of a place; what names it among those of the place. When the place refuses a file of it,
-// what this call wrote is taken back, and what an attempt before it wrote, which has left a mark.
-func (s *Service) apply(ctx context.Context, p files.Place, what string, set overlay.Set) (applied files.Applied, err error) {
+// apply writes a set to the files of a workspace; id names it there. When the store refuses a file, the writes of this call
+// are reverted, and those of an earlier attempt, which has left a mark.
+func (s *Service) apply(ctx context.Context, p files.Place, id string, set overlay.Set) (applied files.Applied, err error) {
 	if len(set.Contents) > 0 {
 		if err := s.Mark(ctx, p); err != nil {
 			return applied, err
 		}
 	}
-	base, mark := s.config.Store(p), keyOfBegun(p, what)
+	base, mark := s.config.Store(p), keyOfBegun(p, id)
 	settle, gone, err := s.holdSet(ctx, p, base, set)
 	if err != nil {
 		return applied, err
 	}
-	defer settle(true) // also what is taken back was written
+	defer settle(true) // reverted contents were written, too
 	_, err = s.config.Objects.Get(ctx, mark)
 	begun := err == nil
 	if errors.Is(err, workspace.ErrNotFound) {
@@ -247,7 +248,7 @@ func (s *Service) apply(ctx context.Context, p files.Place, what string, set ove
 		return files.Applied{Done: done, Gone: gone}, err
 	}
 	ours := done
-	if !begun { // what was there already is somebody else's
+	if !begun { // contents that were there already are somebody else's
 		ours = overlay.Written(done)
 	}
 	if len(ours) == 0 {
@@ -271,7 +272,7 @@ func (s *Service) apply(ctx context.Context, p files.Place, what string, set ove
 // unmark removes the mark of a set that was refused, and of which nothing is left: it was not applied.
 func (s *Service) unmark(ctx context.Context, mark string) {
 	if err := s.config.Objects.Delete(ctx, mark); err != nil {
-		s.config.Log.WarnContext(ctx, "files.mark_stays", "mark", mark, "error", err) // what it needs stays, too
+		s.config.Log.WarnContext(ctx, "files.mark_stays", "mark", mark, "error", err) // the versions that it needs stay, too
 	}
 }
 

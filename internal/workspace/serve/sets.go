@@ -28,13 +28,13 @@ func keyOfSet(p files.Place, id string) string { return setsOf(p) + "set/" + id 
 
 func keyOfContent(p files.Place, sum string) string { return setsOf(p) + "content/" + sum }
 
-// undoSuffix follows the id of a set in what names its undo.
+// undoSuffix follows the id of a set in the name of its undo.
 const undoSuffix = "-undone"
 
 // keyOfBegun is the key of the mark that a set, or its undo, is being applied.
-func keyOfBegun(p files.Place, what string) string { return setsOf(p) + "begun/" + what }
+func keyOfBegun(p files.Place, id string) string { return setsOf(p) + "begun/" + id }
 
-// load returns a set of a place. The error is ErrSet if it is not kept, and ErrDamaged if it is not what its name says.
+// load returns a set of a workspace. The error is ErrSet if it is not kept, and ErrDamaged if its digest is not its name.
 func (s *Service) load(ctx context.Context, p files.Place, id string) (overlay.Set, error) {
 	set := overlay.Set{Changes: []overlay.Change{}, Contents: map[string][]byte{}}
 	if id == "" {
@@ -90,7 +90,7 @@ func (s *Service) contents(ctx context.Context, p files.Place, changes []overlay
 	return all, g.Wait()
 }
 
-// save keeps a set that was made of another one, whose contents are kept. It returns what made room for it.
+// save keeps a set that was made of another one, whose contents are kept. It returns the versions removed to make room for it.
 func (s *Service) save(ctx context.Context, p files.Place, set, before overlay.Set) (files.Set, []files.Gone, error) {
 	saved := files.Set{Changes: list(set.Changes)}
 	if len(set.Changes) == 0 {
