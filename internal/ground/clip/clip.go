@@ -1,5 +1,5 @@
-// Package clip fits a text into its place: in so many characters or bytes, or on one line. It is for texts of others, which
-// may be of any length.
+// Package clip shortens a text to so many characters or bytes, or to one line. It is for texts of others, which may be of
+// any length.
 package clip
 
 import (
@@ -33,8 +33,8 @@ func Bytes(text string, most int) string {
 	return strings.ToValidUTF8(text[:max(0, most-len(ellipsis))], "") + ellipsis
 }
 
-// Middle leaves out the middle of a text of more than head+tail bytes. omitted returns the text in its place, for the bytes
-// that are left out.
+// Middle leaves out the middle of a text of more than head+tail bytes. omitted returns the text that stands for it, by the
+// number of bytes that are left out.
 func Middle(text string, head int, omitted func(bytes int) string, tail int) string {
 	from, to := head, len(text)-tail
 	if from >= to {
@@ -51,7 +51,7 @@ func Boundary(text string, at int) int {
 	return at
 }
 
-// Line puts a text on one line; one that shows nothing is empty. A text in the description of a plan must not look like
+// Line puts a text on one line; one that shows nothing is empty. A text in the description of a plan must not pass for
 // another line of it, nor change the writing direction of the text after it.
 func Line(text string) string {
 	text = LineWithout(text, func(r rune) bool {

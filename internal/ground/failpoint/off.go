@@ -10,7 +10,7 @@ const On = false
 // Here marks a failpoint.
 func Here(string) {}
 
-// At marks the failpoint "owner.what.moment".
+// At marks the failpoint "owner.action.moment".
 func At(_, _, _ string) {}
 
 // Verb marks the failpoint "owner.Method.moment". Method is the nearest exported method of the type on the stack.

@@ -105,8 +105,8 @@ func countTrace() {
 	}
 }
 
-// At marks the failpoint "owner.what.moment".
-func At(owner, what, moment string) { Here(owner + "." + what + "." + moment) }
+// At marks the failpoint "owner.action.moment".
+func At(owner, action, moment string) { Here(owner + "." + action + "." + moment) }
 
 // Verb is At for the nearest exported method on the stack of a type as the runtime writes it:
 // "Type" or "(*Type)". Its name is "owner.Method.moment"; the owner "" stands for the package of

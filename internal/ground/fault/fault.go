@@ -11,7 +11,7 @@ import (
 	"maps"
 )
 
-// Kind tells the caller how to react to a failure.
+// Kind says how the caller can react to a failure.
 type Kind int
 
 // The kinds. A caller corrects and repeats an Invalid request, repeats an Unavailable one later, and cannot react
@@ -22,7 +22,7 @@ const (
 	Invalid              // readable but wrong: Fields lists the faults
 	Unauthenticated      // no token, or an unknown one
 	Forbidden            // known, but not allowed
-	NotFound             // missing, or of another account: both look the same
+	NotFound             // missing, or of another account: no answer distinguishes them
 	NotAllowed           // the route exists, but not with this method
 	Conflict             // the state changed first
 	Gone                 // it existed, and expired
@@ -45,9 +45,9 @@ var ErrStorage = New(Unavailable, "storage_unwritable")
 // to see that code.
 var ErrMoved = New(Conflict, "plan.moved")
 
-// Field is one fault of a request: its place (["body","message"]), a plain sentence, and a stable type such as
-// "missing". Why has the sentence as a code with arguments: who renders the field says it in the language of the reader, in
-// the place of Msg.
+// Field is one fault of a request: its path (["body","message"]), a plain sentence, and a stable type such as
+// "missing". Why has the sentence as a code with arguments: a renderer writes it in the language of the reader, instead of
+// Msg.
 type Field struct {
 	Loc  []any  `json:"loc"`
 	Msg  string `json:"msg"`

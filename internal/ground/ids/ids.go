@@ -77,7 +77,7 @@ func Derive(parts ...string) string {
 	return u.String()
 }
 
-// Following returns a ULID that sorts after another, the same for the same parts. It identifies what was written after that one.
+// Following returns a ULID that sorts after another, the same for the same parts. It identifies a record that follows that one.
 func Following(id string, parts ...string) string {
 	at, _ := Time(id[:min(len(id), ulid.EncodedSize)])
 	u := ulid.MustParseStrict(Derive(append(parts, id)...))

@@ -153,7 +153,7 @@ func compareUTF16(a, b []byte) int {
 	return len(a) - len(b)
 }
 
-// unquote returns the text of a JSON string, which may be a part of it. What is no character becomes U+FFFD.
+// unquote returns the text of a JSON string, which may be a part of it. Bytes that are no character become U+FFFD.
 func unquote(quoted []byte) []byte {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {

@@ -7,15 +7,15 @@ const (
 	codeNoMethod      = "-32601"
 	codeInvalidParams = "-32602" // the protocol's answer for a tool that the server does not have, too
 	codeHeaders       = "-32020" // the headers do not fit the message
-	codeCapability    = "-32021" // the client lacks what the request needs
+	codeCapability    = "-32021" // the client lacks a capability that the request needs
 	codeVersion       = "-32022" // the server does not know the version of the protocol
 	codeElicitation   = "-32042" // a person has to open an address first
 )
 
 // OfCode returns the meaning of an error of JSON-RPC, by its code, with which a server answers the call of a tool. It is
-// refused by a code of which the protocols say that nothing was called. Any other code is unknown: -32603 is what a server
-// answers when it failed, at any moment, and -32000 to -32019 are what libraries answer when they lost a connection or
-// waited too long for a server behind them.
+// refused by a code of which the protocols say that nothing was called. Any other code is unknown: a server answers -32603
+// when it failed, at any moment, and libraries answer -32000 to -32019 when they lost a connection or waited too long for a
+// server behind them.
 func OfCode(code string) Meaning {
 	switch code {
 	case codeParse, codeInvalid, codeNoMethod, codeInvalidParams, codeHeaders, codeCapability, codeVersion, codeElicitation:

@@ -1,8 +1,8 @@
-// Package meaning owns the one classification of HTTP answers: whether the server did what it was asked for. Everything
-// that calls another server decides by it whether to go on, to give up, to wait, or to ask a person.
+// Package meaning owns the one classification of HTTP answers: whether the server fulfilled the request. Everything that
+// calls another server decides by it whether to go on, to give up, to wait, or to ask a person.
 //
-// It knows no method and no service. Who may repeat a request, and who has to find out what became of it, is decided
-// by its callers (ADR 6).
+// It knows no method and no service. Who may repeat a request, and who has to find out its outcome, is decided by its
+// callers (ADR 6).
 package meaning
 
 import (
@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Meaning is what an answer says of its request.
+// Meaning is the outcome of a request, as its answer says it.
 type Meaning int
 
 // The meanings.
 const (
-	Unknown Meaning = iota // it may have been done: the answer does not tell
+	Unknown Meaning = iota // it may have been done: the answer does not say
 	Done                   // it was done
 	Refused                // it was not done, and the same request will not be
 	Later                  // it was not done, and the same request may be done later
@@ -29,7 +29,7 @@ func (m Meaning) String() string {
 	return [...]string{"unknown", "done", "refused", "later"}[m]
 }
 
-// Statuses that mean more than their class (RFC 9110, RFC 6585, RFC 8470, and what servers use without one).
+// Statuses that mean more than their class (RFC 9110, RFC 6585, RFC 8470, and statuses that servers use without one).
 const (
 	movedPermanently   = 301
 	temporaryRedirect  = 307
@@ -75,7 +75,7 @@ const (
 //	425, 429                          later
 //	any other 4xx, 501, 505           refused
 //	503 and 529 that ask for a pause  later
-//	any other 5xx, and what is none   unknown
+//	any other 5xx, and no status      unknown
 func Of(status int, waits bool) Meaning {
 	switch {
 	case status >= 200 && status <= 299:
@@ -125,8 +125,8 @@ func RefusesClient(status int) bool { return WantsKey(status) || status == badRe
 // Missing reports whether there is nothing at the address.
 func Missing(status int) bool { return status == notFound || status == gone }
 
-// Conflicts reports whether the request meets another one, or what there is already: also the request itself, whose
-// Idempotency-Key the server knows.
+// Conflicts reports whether the request conflicts with another one or with the state of the server: also with itself, if the
+// server knows its Idempotency-Key.
 func Conflicts(status int) bool { return status == conflict }
 
 // Gone reports whether there will never be anything at the address again.
@@ -141,7 +141,7 @@ func Away(status int) bool {
 }
 
 // OfRequest reports whether an answer refuses the request as it is written: every attempt at it is refused so. Any
-// other refusal depends on what there is at the server by then, and tells nothing of an attempt before it.
+// other refusal depends on the state of the server by then, and proves nothing about an attempt before it.
 func OfRequest(status int) bool {
 	switch status {
 	case badRequest, methodNotAllowed, lengthRequired, contentTooLarge, uriTooLong, unsupportedMedia, unprocessable, headersTooLarge,

@@ -8,12 +8,12 @@ import (
 )
 
 // A refusal has two senders: the operation, and a router or a gateway before it. A 404 of the operation says that there is
-// no such thing; one of a router, that there is no such operation, perhaps only for a moment. Both answer in JSON. Their
-// words tell them apart, as far as anything does.
+// no such thing; one of a router, that there is no such operation, perhaps only for a moment. Both answer in JSON. Only
+// their words distinguish them.
 
 // InOwnWords reports whether the operation itself refused the request: with a status that operations use, and in a JSON
 // object with a sentence that says more than the status, and that neither a router, a gateway, nor a store of
-// idempotency keys says. Other methods, sizes and media types are refused by what stands before an operation, too.
+// idempotency keys says. Other methods, sizes and media types are refused by routers and gateways, too.
 func InOwnWords(status int, body []byte) bool {
 	switch status {
 	case badRequest, paymentRequired, notFound, gone, preconditionFailed, unprocessable, locked, failedDependency, preconditionNeeded:
@@ -52,8 +52,8 @@ func saidByRouter(said []string) bool {
 	})
 }
 
-// routers are words of what knows no such path, in the form of plain: Kong, Express, NestJS, Fastify, Spring, Laravel, Flask,
-// Go, API Gateway, Apigee, Azure, Google, Heroku.
+// routers are words of servers that know no such path, in the form of plain: Kong, Express, NestJS, Fastify, Spring, Laravel,
+// Flask, Go, API Gateway, Apigee, Azure, Google, Heroku.
 var routers = []string{
 	"no route", "route", "no matching route", "cannot get", "cannot head", "cannot delete", "cannot put", "page not found", "no endpoint", "endpoint", "endpoints",
 	"requested url", "request url", "requested path", "no static resource", "missing authentication token", "method does not exist", "method not found",
@@ -69,13 +69,13 @@ var vague = []string{
 	"unprocessable entity", "unprocessable content", "locked", "failed dependency", "precondition required", "does not exist", "http error", "fail", "failed", "client error", "no encontrado", "recurso no encontrado", "no existe",
 }
 
-// sentences are the members of an error object in which it says what happened.
+// sentences are the members of an error object that describe the error.
 var sentences = []string{"detail", "message", "msg", "error", "title", "description", "error_description", "errormessage", "reason", "faultstring", "code", "hint", "help"}
 
-// mostNested is how deep the sentences of an error object are looked for.
+// mostNested is how deep an error object is searched for sentences.
 const mostNested = 3
 
-// sentencesOf returns what an error object says, in the form of plain.
+// sentencesOf returns the sentences of an error object, in the form of plain.
 func sentencesOf(body []byte) []string {
 	var v map[string]any
 	if json.Unmarshal(body, &v) != nil {

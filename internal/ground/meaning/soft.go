@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// SoftError reports whether a body says that the request failed, whatever the status: an object with an error that is not
-// empty, with a success that is not, with a status of JSend or of HTTP that is one of failure, or with a message in the place
-// of its data.
+// SoftError reports whether a body says that the request failed, at any status: an object with an error that is not empty,
+// with a success that is not, with a status of JSend or of HTTP that is one of failure, or with a message instead of its data.
 func SoftError(body []byte) bool {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) != nil {
@@ -27,7 +26,7 @@ func SoftError(body []byte) bool {
 	return false
 }
 
-// envelopes are the members in which services put what was asked for.
+// envelopes are the members in which services put the requested data.
 var envelopes = []string{"data", "result", "response"}
 
 var (

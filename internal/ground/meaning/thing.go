@@ -19,7 +19,7 @@ type Thing struct {
 
 // ThingOf returns the thing of a path, whose template has its parameters in braces: the parameter of its last segment is the
 // id, and the word before it the noun. one is false where that segment has no parameter, because a list, or a part, is
-// missing together with what it is of: the last word is the noun then.
+// missing together with its owner: the last word is the noun then.
 func ThingOf(template, path string) (t Thing, one bool) {
 	names, values := strings.Split(strings.TrimSuffix(template, "/"), "/"), strings.Split(strings.TrimSuffix(path, "/"), "/")
 	if len(names) != len(values) {
@@ -174,7 +174,7 @@ var lacks = []string{
 	"ningun", "ninguna", "nada", "sin", "inexistente", "desconocido", "desconocida", "eliminado", "eliminada", "borrado", "borrada",
 }
 
-// fillers are the other words of sentences that say that something is missing. None of them tells why, or of what else.
+// fillers are the other words of sentences that say that a thing is missing. None of them names a reason or another thing.
 var fillers = []string{
 	"a", "an", "the", "this", "that", "such", "any", "of", "for", "with", "by", "at", "to", "from", "was", "were", "is", "are", "be", "been", "has", "have", "had", "does", "do",
 	"did", "doesn", "don", "didn", "couldn", "can", "could", "isn", "wasn", "unable", "find", "found", "locate", "exist", "exists", "existing", "there", "it", "its", "you",

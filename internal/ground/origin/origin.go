@@ -1,4 +1,4 @@
-// Package origin owns the place to which a request goes: the scheme, host and port of its address, as RFC 6454 has it.
+// Package origin owns the origin of an address: its scheme, host and port, as RFC 6454 has it.
 package origin
 
 import (

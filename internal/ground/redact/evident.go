@@ -7,14 +7,14 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// A Depth says what of a text is taken for a secret.
+// A Depth says which values of a text are taken for secrets.
 type Depth int
 
 // The depths. Text is of the first.
 const (
-	Whole    Depth = iota // whatever may be one
-	Settings              // what a file of settings assigns to the name of a secret, if it is no reference and no label
-	Evident               // only what is hardly anything else: source code stays readable
+	Whole    Depth = iota // each that may be one
+	Settings              // those that a file of settings assigns to the name of a secret, without references and labels
+	Evident               // only those that are hardly anything else: source code stays readable
 )
 
 // Lines replaces the secrets of a text by marks. Each line of the text stays on its line: a secret of several lines has a
@@ -67,8 +67,8 @@ func (s *judge) announces(i, to int, k kind) bool {
 	return true
 }
 
-// isSetting reports whether the word from i to to is in capitals, and begins a line or follows export or set. What tools put
-// before a line that they show does not count; it may end with a dash in the word.
+// isSetting reports whether the word from i to to is in capitals, and begins a line or follows export or set. The prefix that
+// tools put before a line does not count; it may end with a dash in the word.
 func (s *judge) isSetting(i, to int) bool {
 	for j := to - 1; j >= i; j-- {
 		if s.v.sign(j) == '-' {
@@ -100,11 +100,11 @@ func (s *judge) isSetting(i, to int) bool {
 	return i-from <= mostFramed && framed().MatchString(string(s.v.signs[from:i]))
 }
 
-// mostFramed is the most that tools put before a line, in characters: the name of its file, and who wrote it.
+// mostFramed is the longest prefix that tools put before a line, in characters: the name of its file, and who wrote it.
 const mostFramed = 300
 
-// framed is what tools put before a line that they show: the signs of a difference, the name of its file and its number, and
-// what git blame tells. A number or a name is followed by a colon, a dash or a blank.
+// framed is the prefix that tools put before a line: the signs of a difference, the name of its file and its number, and the
+// columns of git blame. A number or a name is followed by a colon, a dash or a blank.
 var framed = lazy.Pattern(`^(?:[|*\\/<>+\- \t]*|[ \t]*(?:[^\s"'` + "`" + `(){}\[\]=,;]+[:\-])?(?:\d+(?:[:\-]|[ \t]+))?[+\- \t]*|\^?[0-9a-f]{7,40} [^\n]*\d+\)[ \t]+)(?:export[ \t]+|set[ \t]+)?$`)
 
 // samples are parts of values that stand for a secret.
@@ -113,7 +113,7 @@ var samples = []string{
 }
 
 // isEvident reports whether the value from p to e is hardly anything but a secret. In quotes, or as a setting, it has
-// signs of several kinds; elsewhere it looks random.
+// signs of several kinds; elsewhere it is random.
 func (s *judge) isEvident(p, e int) bool {
 	n := e - p
 	if s.rules.settings {
@@ -162,7 +162,7 @@ func (s *judge) isEvident(p, e int) bool {
 }
 
 // isSet reports whether a file of settings has a secret from p to e: letters with digits or signs among them, and no
-// reference, path or sample. What a name calls a password may be of words.
+// reference, path or sample. The value of the name of a password may be of words.
 func (s *judge) isSet(p, e int) bool {
 	if s.named != none && s.isPhrase(p, e) {
 		return true

@@ -127,7 +127,7 @@ func (s keys) keyEnd(i, to int) int {
 	return 0
 }
 
-// isEvidentKey reports whether a key of a form, from i to j, is hardly anything else. What follows its prefix begins at from.
+// isEvidentKey reports whether a key of a form, from i to j, is hardly anything else. Its prefix ends at from.
 func (s keys) isEvidentKey(i, from, j int, f form) bool {
 	switch text := string(s.v.signs[i:j]); {
 	case f.prefix == "AIDA", f.prefix == "AROA", s.v.sign(i) == 'A' && strings.HasSuffix(text, "EXAMPLE"):

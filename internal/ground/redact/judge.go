@@ -16,11 +16,11 @@ var (
 // maxJudged is the maximum length of a value that is checked. A longer value beside a name counts as a secret.
 const maxJudged = 512
 
-// judge tells secrets from other values.
+// judge distinguishes secrets from other values.
 type judge struct {
 	v     *view
 	rules rules
-	named kind // of the name whose value is looked at, if it may be of words
+	named kind // of the name whose value is judged, if it may be of words
 	bare  bool // that name is no more than secret or token: it may name another thing
 }
 

@@ -6,7 +6,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// goal is what is looked for ahead of a position: the end of a value of a sort, in a text of a level, or its quote.
+// goal is an end that is searched ahead of a position: of a value of a sort, in a text of a level, or its quote.
 type goal struct {
 	sort  byte
 	level uint8
@@ -25,11 +25,11 @@ const (
 // limits finds where values end.
 type limits struct {
 	v     *view
-	found map[goal]span // what was looked for last, and where it is
+	found map[goal]span // the last search for each goal, and its end
 }
 
-// ahead returns the first position from p on at which stops holds, or the end of the text. It remembers what it found,
-// because many names in a row look for the same end. What stops reports depends on the position and the goal only.
+// ahead returns the first position from p on at which stops holds, or the end of the text. It caches the position, because
+// many names in a row search for the same end. The result of stops depends on the position and the goal only.
 func (l *limits) ahead(g goal, p int, stops func(int) bool) int {
 	if known, ok := l.found[g]; ok && known.from <= p && p <= known.to {
 		return known.to

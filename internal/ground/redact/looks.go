@@ -47,7 +47,7 @@ func (v *view) isIdentifier(p, e int) bool {
 	return n == 26 && ulid == 26 && v.sign(p) <= '7' || n == 36 && dashes == 4 && hexes == 32 || n != 26 && hexes == n
 }
 
-// isRandom reports whether a value looks machine-generated: long, with digits and letters, and no id, path or date.
+// isRandom reports whether a value seems machine-generated: long, with digits and letters, and no id, path or date.
 func (v *view) isRandom(p, e int) bool {
 	if e-p < 16 || v.isIdentifier(p, e) {
 		return false

@@ -12,7 +12,7 @@ type kind int
 
 const (
 	none     kind = iota
-	weak          // the value is a secret when it is long and looks random
+	weak          // the value is a secret when it is long and random
 	short         // the value is a secret when it is no word and no small number
 	token         // the value is a secret, unless it is a word of a sentence
 	password      // as token, but a secret may also be a word

@@ -23,7 +23,7 @@ func (o *output) take(from, to int) int {
 	return o.takeAll(from, to)
 }
 
-// takeAll is take for what is evident by its form.
+// takeAll is take for a value that is evident by its form.
 func (o *output) takeAll(from, to int) int {
 	to = min(to, len(o.v.signs))
 	empty := true

@@ -82,8 +82,8 @@ const leastBody = 16
 // span is the characters between two positions.
 type span struct{ from, to int }
 
-// pemRests returns what is left of private keys whose first lines are missing. They are found before any other rule takes
-// one of their lines.
+// pemRests returns the rests of private keys whose first lines are missing. They are found before any other rule takes one
+// of their lines.
 func (s *pems) pemRests() (all []span) {
 	after := 0
 	for k := 0; ; {
@@ -105,7 +105,7 @@ func (s *pems) pemRests() (all []span) {
 const fullLine = 60
 
 // pemRest returns a private key whose first line is missing: its last line begins at i. The lines before it have base64
-// only, after what a program put before each line, and do not begin before after.
+// only, after the prefix of a program on each line, and do not begin before after.
 func (s *pems) pemRest(i, after int) (int, int) {
 	to := s.pemLine(i, "END ")
 	if to == 0 {
@@ -165,7 +165,7 @@ func (s *pems) pemRest(i, after int) (int, int) {
 func isPadded(c byte) bool { return isAlnum(c) || c == '+' || c == '/' || c == '=' }
 
 // pemAfter returns where a private key begins that is the value at p, or 0. Quotes, and the sign of a block of lines, may
-// come before it. Such a key is taken whole, whatever ends the value.
+// come before it. Such a key is taken whole, even if its value would end earlier.
 func (s *pems) pemAfter(p int) int {
 	for j := p; j < p+60; j++ {
 		switch c := s.v.sign(j); {

@@ -13,8 +13,8 @@ const (
 	leastDigits = 6 // of one that has digits only
 )
 
-// The words that are not taken for a secret where a file of settings assigns them to the name of one. sorts say what a
-// value is; captions are parts of a text about a secret; noPhrase are parts of names that announce a value of another kind.
+// The words that are not taken for a secret where a file of settings assigns them to the name of one. sorts name the type of
+// a value; captions are parts of a text about a secret; noPhrase are parts of names that announce a value of another kind.
 var (
 	sorts = lazy.Words(`string text str varchar char integer number boolean object array any bytes read write inherit always never auto default
 		disabled enabled off plain basic bearer oauth oauth2 jwt ldap kerberos md5 sha1 sha256 scram trust peer ident prompt ask stdin
@@ -26,7 +26,7 @@ var (
 	noPhrase = []string{"idtoken", "signature", "secrets", "tokens", "passwords", "credential", "claves", "license"}
 )
 
-// unjoined takes what joins the words of a name out of it.
+// unjoined removes the signs that join the words of a name.
 var unjoined = strings.NewReplacer("-", "", "_", "")
 
 // wordKind returns the kind of the name from i to to if a secret of words may be its value, and none if not.

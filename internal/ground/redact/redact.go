@@ -38,7 +38,7 @@ func byRules(text string) (string, int) {
 	return strings.ReplaceAll(clean, gapText, Mark), ops
 }
 
-// withGaps returns a text with a gap in place of each mark.
+// withGaps replaces each mark of a text by a gap.
 func withGaps(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, gapText, "\uFFFD"), Mark, gapText)
 }
@@ -46,8 +46,8 @@ func withGaps(text string) string {
 // rules are the ways in which the rules can run.
 type rules struct {
 	lines    bool // each line keeps its number
-	evident  bool // only what is evident is taken
-	settings bool // and what is no word
+	evident  bool // only evident secrets are taken
+	settings bool // and values that are no word
 }
 
 // fixpoint runs the rules on a text with gaps until they find no more secrets. It returns false if they always do.

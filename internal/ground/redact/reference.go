@@ -13,7 +13,7 @@ var reference = lazy.Pattern(`^(?:\$\{[A-Za-z_]\w*(?:\.[\w\-]+)*\}|\$[A-Z_]+|%[A
 	`|<%=?\s*[\w.:]+(?:[\[(]\s*:?["']?\w+["']?\s*[\])])?(?:\.\w+)*\s*-?%>` +
 	`|!(?:vault|secret|Ref|Sub|GetAtt|ImportValue|env|ENV|env_var|include|reference)(?:[ \t|].*)?)$`)
 
-// withDefault is the beginning of a reference that has the value for a variable that is not set, or what is said then: ?.
+// withDefault is the beginning of a reference that has the value for a variable that is not set, or the error for it: ?.
 var withDefault = lazy.Pattern(`^\$\{[A-Za-z_][\w.]*(?::?[-=+?]|:)`)
 
 // usual are passwords that many have, and names of programs that are passwords at times.

@@ -29,8 +29,8 @@ var secretLike = []string{
 // ValueAndLabel returns the value of a reference, and a label of the thing that it belongs to: the first scalar members of
 // the object that holds it, names first ("Sala Norte, 6"), in one line of at most 120 characters, without members
 // that may be secret. It returns ErrUnresolved when the reference has no value.
-func ValueAndLabel(r Reference, look Lookup) (json.RawMessage, string, error) {
-	v, holder, itself, err := around(r, look)
+func ValueAndLabel(r Reference, lookup Lookup) (json.RawMessage, string, error) {
+	v, holder, itself, err := around(r, lookup)
 	if err != nil {
 		return nil, "", err
 	}
@@ -39,8 +39,8 @@ func ValueAndLabel(r Reference, look Lookup) (json.RawMessage, string, error) {
 
 // FactsAround returns the facts of the thing that the value of a reference belongs to; none when it has no value or belongs
 // to nothing.
-func FactsAround(r Reference, look Lookup) []Fact {
-	_, holder, itself, err := around(r, look)
+func FactsAround(r Reference, lookup Lookup) []Fact {
+	_, holder, itself, err := around(r, lookup)
 	if err != nil {
 		return nil
 	}
@@ -48,8 +48,8 @@ func FactsAround(r Reference, look Lookup) []Fact {
 }
 
 // around returns the value of a reference, and the object that holds it, in the member with the name itself.
-func around(r Reference, look Lookup) (v, holder json.RawMessage, itself string, err error) {
-	rs := newResults(look)
+func around(r Reference, lookup Lookup) (v, holder json.RawMessage, itself string, err error) {
+	rs := newResults(lookup)
 	if v, err = rs.follow(r); err != nil {
 		return nil, nil, "", err
 	}
@@ -61,7 +61,7 @@ func around(r Reference, look Lookup) (v, holder json.RawMessage, itself string,
 	return v, holder, itself, err
 }
 
-// Fact is a member of an object that says what its thing is: a text, a number or a boolean.
+// Fact is a member of an object that describes its thing: a text, a number or a boolean.
 type Fact struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value"`
@@ -73,7 +73,7 @@ const (
 	longestFact = 160 // bytes of a value
 )
 
-// Facts returns the first facts of an object, in its order, without the member itself and without what may be secret.
+// Facts returns the first facts of an object, in its order, without the member itself and without possible secrets.
 func Facts(object json.RawMessage, itself string) (list []Fact) {
 	if !isObject(object) {
 		return nil

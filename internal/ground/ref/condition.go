@@ -49,7 +49,7 @@ var symbols = map[Comparison]string{
 func (c Comparison) isUnary() bool    { return c == Present || c == Absent }
 func (c Comparison) isOrdering() bool { return c == Less || c == AtMost || c == More || c == AtLeast }
 
-// Check returns the fault of the condition as it is written. It does not look at the results.
+// Check returns the fault of the condition as it is written. It does not read the results.
 func (c Condition) Check() error {
 	n := 0
 	return c.check(1, &n)

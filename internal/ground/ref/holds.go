@@ -13,11 +13,11 @@ import (
 // Holds reports whether the results fulfil the condition. A reference without a value is absent, and not_equal to
 // every value; all other comparisons with it are false. A step without a result is an error, and so is a condition
 // that Check refuses.
-func (c Condition) Holds(look Lookup) (bool, error) {
+func (c Condition) Holds(lookup Lookup) (bool, error) {
 	if err := c.Check(); err != nil {
 		return false, err
 	}
-	return c.holds(newResults(look))
+	return c.holds(newResults(lookup))
 }
 
 func (c Condition) holds(rs results) (bool, error) {
@@ -45,9 +45,9 @@ func (c Condition) holds(rs results) (bool, error) {
 }
 
 // Fits reports whether the results have the form that the condition expects: each header that it names is there, and each body,
-// with every member on the way to what it names. Only null and the end of a list end a way, because they say themselves that
-// there is no more. Another form is another thing's answer: whether the condition holds for it says nothing.
-func (c Condition) Fits(look Lookup) bool { return c.fits(newResults(look)) }
+// with every member on the path to the named one. Only null and the end of a list end a path, because they say themselves that
+// there is no more. Another form is another thing's answer: whether the condition holds for it proves nothing.
+func (c Condition) Fits(lookup Lookup) bool { return c.fits(newResults(lookup)) }
 
 func (c Condition) fits(rs results) bool {
 	if parts := c.parts(); len(parts) > 0 {
@@ -72,11 +72,11 @@ func (rs results) leads(r Reference) bool {
 	return err == nil
 }
 
-// Proven reports whether the condition holds because of what the results have, and would not only because something is not
-// there: not_equal, and the opposite of a comparison, hold for every value that is missing. The end of a list and null prove
-// that there is nothing; null is otherwise no value.
-func (c Condition) Proven(look Lookup) bool {
-	return c.Check() == nil && c.proven(newResults(look), true)
+// Proven reports whether the condition holds because of values of the results, and not only because a value is missing:
+// not_equal, and the opposite of a comparison, hold for every missing value. The end of a list and null prove that there is
+// nothing; null is otherwise no value.
+func (c Condition) Proven(lookup Lookup) bool {
+	return c.Check() == nil && c.proven(newResults(lookup), true)
 }
 
 // proven reports whether the results prove that the condition holds, or that it does not.

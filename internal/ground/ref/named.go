@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// Named is a member of a request or of an answer, and what the document of its service calls it; Label is "" when that says
-// nothing short.
+// Named is a member of a request or of an answer, with its label in the document of the service; Label is "" when the document
+// has no short one.
 type Named struct {
 	Name  string `json:"name"`
 	Label string `json:"label,omitempty"`
 }
 
-// Called returns what a member is called, of a name such as "address city" when it is inside another: the labels that the
-// document has, and the words of each part that it has no label for. has reports whether it has one.
+// Called returns the text for the name of a member, such as "address city" for one inside another: the labels that the
+// document has, and the words of each part without a label. has reports whether there is a label.
 func Called(names []Named, name string, words func(part string) string) (called string, has bool) {
 	var parts []string
 	for name = strings.TrimSpace(name); name != ""; name = strings.TrimSpace(name) {

@@ -1,12 +1,12 @@
 // Package ref implements references from one step of a plan to the result of an earlier one, such as
-// ${s1.body.items[0].id}: their grammar, their places, and their values.
+// ${s1.body.items[0].id}: their grammar, their positions, and their values.
 //
 // A reference is ${STEP.body…}, ${STEP.status} or ${STEP.headers.NAME}. Below body, members are .name or ["any
 // name"], elements [0]. A JSON string that is exactly one reference becomes the referenced value with its type and
 // digits. A reference inside longer text becomes the text of the value. "$${" is a literal "${".
 //
 // In a step that runs once for each element of a list, ${item}, ${item.name} and ${item[0].x} refer to the element:
-// it is looked up under the name "item", as the body of a result. A Condition compares the values of references.
+// the lookup finds it under the name "item", as the body of a result. A Condition compares the values of references.
 package ref
 
 import (
@@ -33,7 +33,7 @@ type Reference struct {
 	Path []Segment
 }
 
-// item is the name under which a reference looks up the current element of a list.
+// item is the name under which a reference finds the current element of a list.
 const item = "item"
 
 // Segment is one part of a path: a member name, or an element index.

@@ -53,14 +53,14 @@ func noResult(r Reference) error {
 // ResolveText replaces every reference in a text by its value as text. literal, when given, is applied to the text
 // between references, and escape to each replacement. Objects and arrays cannot stand inside text. The error is one of the
 // faults of a reference, or that of a text with a malformed one.
-func ResolveText(text string, look Lookup, literal, escape func(string) string) (string, error) {
-	return newResults(look).text(text, literal, escape)
+func ResolveText(text string, lookup Lookup, literal, escape func(string) string) (string, error) {
+	return newResults(lookup).text(text, literal, escape)
 }
 
-// ResolveKnownText does the same as ResolveText for the references to results that there are. The others stay, and what looks
-// like a reference in a value is literal.
-func ResolveKnownText(text string, look Lookup, literal, escape func(string) string) (string, error) {
-	return newKnown(look).text(text, literal, escape)
+// ResolveKnownText does the same as ResolveText for the references to results that there are. The others stay, and a reference
+// inside a value is literal.
+func ResolveKnownText(text string, lookup Lookup, literal, escape func(string) string) (string, error) {
+	return newKnown(lookup).text(text, literal, escape)
 }
 
 func (rs results) text(text string, literal, escape func(string) string) (string, error) {
@@ -113,14 +113,14 @@ func (rs results) scalar(r Reference) (string, error) {
 }
 
 // ResolveJSON replaces every reference in the string values of a JSON text. An empty text stays empty.
-func ResolveJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
-	return newResults(look).json(raw)
+func ResolveJSON(raw json.RawMessage, lookup Lookup) (json.RawMessage, error) {
+	return newResults(lookup).json(raw)
 }
 
-// ResolveKnownJSON does the same as ResolveJSON for the references to results that there are. The others stay, and what looks
-// like a reference in a value is literal.
-func ResolveKnownJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
-	return newKnown(look).json(raw)
+// ResolveKnownJSON does the same as ResolveJSON for the references to results that there are. The others stay, and a reference
+// inside a value is literal.
+func ResolveKnownJSON(raw json.RawMessage, lookup Lookup) (json.RawMessage, error) {
+	return newKnown(lookup).json(raw)
 }
 
 func (rs results) json(raw json.RawMessage) (json.RawMessage, error) {
@@ -152,7 +152,7 @@ func Literal(raw json.RawMessage) (json.RawMessage, error) {
 	return mapStrings(raw, func(s string) (json.RawMessage, error) { return marshal(strings.ReplaceAll(s, "${", "$${")) })
 }
 
-// Replace replaces every reference in the string values of a JSON text by what by returns for it, a number, true or false.
+// Replace replaces every reference in the string values of a JSON text by the result of by: a number, true or false.
 func Replace(raw json.RawMessage, by func(Reference) json.RawMessage) (json.RawMessage, error) {
 	return mapStrings(raw, func(s string) (json.RawMessage, error) {
 		parts, err := split(s)
@@ -201,14 +201,16 @@ func (rs results) value(s string) (json.RawMessage, error) {
 type results struct {
 	lookUp Lookup
 	opened map[string]container // by the reference that names it
-	by     Values               // instead of look, where the values are known by their references
-	known  bool                 // references to what has no result stay
+	by     Values               // instead of lookUp, where the values are known by their references
+	known  bool                 // references without a result stay
 }
 
-func newResults(look Lookup) results { return results{lookUp: look, opened: map[string]container{}} }
+func newResults(lookup Lookup) results {
+	return results{lookUp: lookup, opened: map[string]container{}}
+}
 
-func newKnown(look Lookup) results {
-	rs := newResults(look)
+func newKnown(lookup Lookup) results {
+	rs := newResults(lookup)
 	rs.known = true
 	return rs
 }

@@ -68,7 +68,7 @@ func withoutTags(text string) string {
 // written are the entities that this program writes, and their characters.
 var written = strings.NewReplacer("&#34;", `"`, "&amp;", "&", "&#39;", "'", "&#43;", "+", "&lt;", "<", "&gt;", ">")
 
-// Text returns the text of HTML, for a place that has none: a file, a title.
+// Text returns the text of HTML, for an output without HTML: a file, a title.
 func (h HTML) Text() string { return written.Replace(withoutTags(string(h))) }
 
 // escapeRCDATA escapes the content of titles and text areas, which contain no tags.

@@ -131,8 +131,8 @@ func (e *execution) template(name string, dot reflect.Value) error {
 	return inner.list(dot, tree.Root)
 }
 
-// at adds the place in the template to an error.
+// at adds the position in the template to an error.
 func (e *execution) at(n parse.Node, format string, args ...any) error {
-	place, context := e.tmpl.ErrorContext(n)
-	return fmt.Errorf("render: %s: %s: %w", place, context, fmt.Errorf(format, args...))
+	location, context := e.tmpl.ErrorContext(n)
+	return fmt.Errorf("render: %s: %s: %w", location, context, fmt.Errorf(format, args...))
 }

@@ -30,8 +30,8 @@ func Do(ctx context.Context, f func() error) error {
 	return GaveUp{err}
 }
 
-// GaveUp is the error of a loop that used up its attempts. It is told as its cause (fault.Of), and is not fault.ErrMoved:
-// whoever gets it does not try again.
+// GaveUp is the error of a loop that used up its attempts. It is reported as its cause (fault.Of), and is not
+// fault.ErrMoved: a caller does not try again.
 type GaveUp struct{ Cause error }
 
 // Error implements error.

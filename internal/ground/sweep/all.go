@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Counted is a sweep with a name, which counts what it did.
+// Counted is a sweep with a name, which counts its work.
 type Counted struct {
 	Name string
 	run  func(context.Context) (counts any, some bool, err error)

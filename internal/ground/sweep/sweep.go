@@ -1,8 +1,8 @@
-// Package sweep owns the loop that works through a list of what is due: it lists, does, puts off what fails, recovers from
+// Package sweep owns the loop that works through a list of due rows: it lists, works, puts off failed rows, recovers from
 // panics, counts, and is bounded. No row can keep those behind it from being reached: one that fails, whose key cannot be
 // read, whose work panics or hangs, or whose work leaves it where it is, goes behind them in its list.
 //
-// It knows nothing of what is due. The rooms say what to do with a key, and the stores list rows that can be put off
+// It knows nothing of the rows themselves. The rooms do the work of a key, and the stores list rows that can be put off
 // without being read.
 package sweep
 
@@ -30,10 +30,10 @@ type Row[K any] struct {
 	PutOff func(ctx context.Context, until time.Time) (moved bool, err error)
 }
 
-// ErrLater is returned by the work of a row that was not begun. The row keeps its place, because it waited for nothing else.
+// ErrLater is returned by the work of a row that was not begun. The row keeps its queue key, because it waited for nothing else.
 var ErrLater = errors.New("sweep: the row waits for the next sweep")
 
-// List is a list of what is due, and what is done about it.
+// List is a list of due rows, and their work.
 type List[K any] struct {
 	Name string // in logs, such as "runs"
 	// Due lists at most limit rows that are due by a time, the oldest first. Rows beside an error are worked on.
@@ -212,8 +212,8 @@ func (s *pass[K]) do(ctx context.Context, key K) error {
 	return Guard(func() error { return s.Do(ctx, key) })
 }
 
-// next returns when a row that failed again is due: at once, in the first sweeps, behind what is due now, and then after a
-// delay that grows from a minute by doubling.
+// next returns when a row that failed again is due: at once, in the first sweeps, behind the rows that are due now, and then
+// after a back-off that doubles from a minute.
 func (s *pass[K]) next(tries int) time.Time {
 	at := s.Now()
 	more := tries + 1 - soonTries
@@ -230,7 +230,7 @@ func orElse(d, usual time.Duration) time.Duration {
 	return usual
 }
 
-// Guard calls do and returns its panic as an error, with the place of it.
+// Guard calls do and returns its panic as an error, with the stack.
 func Guard(do func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

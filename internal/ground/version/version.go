@@ -17,7 +17,7 @@ func String() string {
 	return of(info.Settings)
 }
 
-// shortCommit is the number of characters of a commit that are told.
+// shortCommit is the number of characters of a commit that are shown.
 const shortCommit = 12
 
 func of(settings []debug.BuildSetting) string {

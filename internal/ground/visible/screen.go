@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Screen returns a text as it may go to a terminal: line breaks (CR LF as LF), tabs and the joiners of emoji stay, and everything else that
-// shows nothing, or could change what is shown, is named. It marks no letter that imitates another one, so a text of Line or
-// Lines stays as it is.
+// Screen returns a text as it may go to a terminal: line breaks (CR LF as LF), tabs and the joiners of emoji stay, and every
+// other character that shows nothing, or could change the text around it, is named. It marks no letter that imitates another
+// one, so a text of Line or Lines stays as it is.
 func Screen(s string) string { return screen(s, true) }
 
 // ScreenLine does the same with a value that stands in a line: its own line breaks and tabs are named, too.
@@ -52,8 +52,8 @@ func isPlain(s string) bool {
 	return true
 }
 
-// Escaped returns the text of a JSON value, with whatever of its strings is invisible as \u and four digits: the same value, whose
-// every character is visible. Bytes that are no character become U+FFFD.
+// Escaped returns the text of a JSON value, with the invisible characters of its strings as \u and four digits: the same
+// value, whose every character is visible. Bytes that are no character become U+FFFD.
 func Escaped(json string) string {
 	if isPlain(json) {
 		return json

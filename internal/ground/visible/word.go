@@ -9,8 +9,8 @@ import (
 // plainWord is a word in which no character has a meaning for a shell.
 var plainWord = regexp.MustCompile(`^[\p{L}\p{N}_@%+:,./-][\p{L}\p{N}_@%+:,./=-]*$`)
 
-// Word returns a text as one word of a line for bash or zsh, which read it as it is. What Line makes visible is written as the
-// codes of its bytes, so that the line shows what it says.
+// Word returns a text as one word of a line for bash or zsh, which read it as it is. Characters that Line makes visible are
+// written as the codes of their bytes, so that the line shows its meaning.
 func Word(text string) string {
 	switch seen := Line(text) == text; {
 	case seen && plainWord.MatchString(text):
