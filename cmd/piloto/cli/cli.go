@@ -107,7 +107,7 @@ func (a *app) run(args []string) ending.Code {
 		err, code = ending.Refusal("cli.wrong.not_written").Because(lost), ending.Failed
 	}
 	if err != nil {
-		_ = a.config.Settle() // arguments are refused before the language is known
+		_ = a.config.Apply() // arguments are refused before the language is known
 		a.con.Tell(ctx, err)
 	}
 	if code == ending.Unauthenticated && err.Error() != "" {

@@ -87,7 +87,7 @@ func (g *doctor) doctorCommand() *cobra.Command {
 	}
 }
 
-// examine looks at everything.
+// examine makes all checks.
 func (g *doctor) examine(ctx context.Context) []finding {
 	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	data, err := g.folders.DataFolder()
@@ -110,7 +110,7 @@ func (g *doctor) examine(ctx context.Context) []finding {
 	return list
 }
 
-// examineProcess looks at the process that has the data folder, and reports whether there is one.
+// examineProcess checks the process that has the data folder, and reports whether there is one.
 func (g *doctor) examineProcess(ctx context.Context, data string) (list []finding, running bool) {
 	at, err := process.Find(ctx, data)
 	switch {
@@ -141,7 +141,7 @@ func (g *doctor) examineStatus(ctx context.Context, c *client.Client) finding {
 	return finding{What: "provider", OK: true, Text: g.con.Text("cli.doctor.model", "provider", got.Provider, "model", got.Model)}
 }
 
-// examineFolder looks at the data folder: its owner, its mode, and whether it can be written.
+// examineFolder checks the data folder: its owner, its mode, and whether it can be written.
 func (g *doctor) examineFolder() finding {
 	f := finding{What: "data"}
 	info, err := os.Stat(g.folders.Data)
@@ -178,7 +178,7 @@ func (g *doctor) examineFolder() finding {
 	return f
 }
 
-// examinePort looks whether the usual address is free.
+// examinePort checks whether the usual address is free.
 func (g *doctor) examinePort(ctx context.Context) finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", reach.UsualAddress)
 	if err != nil {

@@ -46,7 +46,7 @@ const (
 func (a *app) addHelp(root *cobra.Command) {
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about any command", GroupID: "machine",
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.config.Settle() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.config.Apply() },
 		RunE: func(_ *cobra.Command, args []string) error {
 			of, left, err := root.Find(args)
 			if err != nil || len(left) > 0 {
@@ -70,7 +70,7 @@ func (a *app) addHelp(root *cobra.Command) {
 	}
 	english := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if _ = a.config.Settle(); a.con.Tag != locale.Spanish { // a language that is none is told elsewhere
+		if _ = a.config.Apply(); a.con.Tag != locale.Spanish { // the command itself reports an unknown language
 			english(cmd, args)
 			return
 		}

@@ -193,7 +193,7 @@ func (g *machineGroup) enginesCommand() *cobra.Command {
 func (g *machineGroup) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: usage.Between(0, "FILE"),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return g.config.Settle() }, // the checked file is not in force
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.config.Apply() }, // the checked file is not in force
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := settings.DefaultFile
 			if len(args) == 1 {

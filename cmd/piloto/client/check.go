@@ -12,7 +12,7 @@ import (
 )
 
 // anID is the form of an identifier of a deployment: of a run ("01M8…"), of an element ("s2[3]"), an undo ("undo:s2"), a message
-// ("01M8…#conclusion"). None has a character with a meaning for a shell, and none looks like a flag, because people paste the
+// ("01M8…#conclusion"). None has a character with a meaning for a shell, and none begins like a flag, because people paste the
 // commands that name them.
 var anID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/#\[\]-]{0,127}$`)
 

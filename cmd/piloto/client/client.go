@@ -138,7 +138,7 @@ func (p *Problem) Is(target error) bool {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
 
-// A DoubtError means that a request with an effect may have been done: its last answer does not tell, or it refuses a
+// A DoubtError means that a request with an effect may have been done: its last answer is ambiguous, or it refuses a
 // repetition, and the answer before it was lost.
 type DoubtError struct {
 	Path  string // of the request
@@ -157,7 +157,7 @@ type Call struct {
 	Path   string // with escaped segments: see Path
 	Query  url.Values
 	Body   any    // sent as JSON; nil: none
-	Bytes  []byte // sent as they are, in place of Body
+	Bytes  []byte // sent as they are, instead of Body
 	Header http.Header
 	Key    string // Idempotency-Key: with it, a request that was lost is sent again
 	Repeat bool   // it is sent again without a key: it has a condition, and Problem.Sent counts
@@ -284,7 +284,7 @@ func (call Call) doubted(err error, acted bool) error {
 }
 
 // mayHaveActed reports whether a request that got this answer, or none, may have been done. A redirect is never the
-// deployment's: whoever gave it may have passed the request on.
+// deployment's: another server may have passed the request on.
 func mayHaveActed(a *answer, err error) bool {
 	if err != nil {
 		e, ok := errors.AsType[*UnreachableError](err)
@@ -296,7 +296,7 @@ func mayHaveActed(a *answer, err error) bool {
 }
 
 // isOfTurn reports whether the refusal that was polled for is the turn's own: nothing was done. A refusal of the poll,
-// for its key or its address, does not tell how the turn ended.
+// for its key or its address, says nothing about the end of the turn.
 func isOfTurn(err error) bool {
 	p, ok := errors.AsType[*Problem](err)
 	return ok && meaning.Of(p.Status, true) == meaning.Refused && !meaning.WantsKey(p.Status) && !meaning.Missing(p.Status)
@@ -373,7 +373,7 @@ func (c *Client) lost(ctx context.Context, err error, sent bool) error {
 	return &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err, sent: sent}
 }
 
-// Health asks a deployment how it is. The time is that of its clock; zero when it tells none.
+// Health returns the health of a deployment. The time is that of its clock; zero when the answer has none.
 func (c *Client) Health(ctx context.Context) (h httpapi.Health, at time.Time, err error) {
 	answer, err := c.once(ctx, Call{Method: http.MethodGet, Path: "/health"}, nil, "application/json")
 	if err != nil {

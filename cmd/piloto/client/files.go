@@ -23,7 +23,7 @@ const pieceSize = 4 << 20
 // Files are the files of a project, or of a chat, at a deployment. A refusal is a Problem, which equals the fault of a
 // workspace.Store with its code.
 type Files struct {
-	// OnRemoved is called with the versions that made room for a write; nil: nobody is told.
+	// OnRemoved is called with the versions that were removed to make room for a write; it may be nil.
 	OnRemoved func([]files.Removed)
 
 	client *Client

@@ -106,13 +106,13 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	for _, name := range got.Masks.Left {
 		all = append(all, job.Deed{Kind: job.DeedChange, Name: name, Failed: true})
 	}
-	told := slices.Concat([]string{head}, moved, got.Masks.Tell(locale.English), got.Masks.Explain(locale.English), []string{cut(got.Output)})
-	return result{output: strings.Join(told, "\n"), did: m.lookAgain(ctx, all)}
+	parts := slices.Concat([]string{head}, moved, got.Masks.Tell(locale.English), got.Masks.Explain(locale.English), []string{cut(got.Output)})
+	return result{output: strings.Join(parts, "\n"), did: m.recheck(ctx, all)}
 }
 
 // guarded runs do with the settings that all commands of the machine share. It moves away control files of git that do
 // left, and returns the sentences about them for the model.
-func (m *Machine) guarded(do func(base sandbox.Command) error) (told []string, err error) {
+func (m *Machine) guarded(do func(base sandbox.Command) error) (sentences []string, err error) {
 	if m.During != nil {
 		defer m.During()()
 	}
@@ -122,8 +122,8 @@ func (m *Machine) guarded(do func(base sandbox.Command) error) (told []string, e
 	}
 	if m.Tell != nil {
 		c.Tell = func(masks sandbox.Masks) {
-			for _, told := range masks.Tell(m.Tag) {
-				m.Tell(told)
+			for _, sentence := range masks.Tell(m.Tag) {
+				m.Tell(sentence)
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (m *Machine) guarded(do func(base sandbox.Command) error) (told []string, e
 	if err != nil {
 		return nil, err
 	}
-	defer func() { told = m.clear(guard) }()
+	defer func() { sentences = m.clear(guard) }()
 	return nil, do(c)
 }
 
@@ -145,7 +145,7 @@ func (m *Machine) underWay() string { return filepath.Join(m.own, "underway") }
 // clear moves control files of git that a command left into the data folder. It tells the person, and returns the
 // sentences for the model.
 func (m *Machine) clear(guard *sandbox.Guard) []string {
-	var told []string
+	var sentences []string
 	for _, moved := range guard.Clear(filepath.Join(m.own, "aside"), m.Now()) {
 		id := "moved"
 		switch {
@@ -157,7 +157,7 @@ func (m *Machine) clear(guard *sandbox.Guard) []string {
 		say := func(tag locale.Tag) string {
 			return locale.Text(tag, "sandbox.git."+id, "name", visible.Line(moved.Name), "back", moved.Back)
 		}
-		told = append(told, say(locale.English))
+		sentences = append(sentences, say(locale.English))
 		if m.Tell != nil {
 			m.Tell(say(m.Tag))
 		}
@@ -165,7 +165,7 @@ func (m *Machine) clear(guard *sandbox.Guard) []string {
 	if err := os.Remove(m.underWay()); err != nil {
 		_, _ = fmt.Fprintln(m.Log, err)
 	}
-	return told
+	return sentences
 }
 
 // describe shows a command to a person, and why it is not safe.

@@ -56,7 +56,7 @@ func (m *Machine) kindOf(c job.OpenCall) job.DeedKind {
 	if c.Name == runCommand.Name {
 		return job.DeedCommand
 	}
-	for _, t := range m.look.Tools() {
+	for _, t := range m.direct.Tools() {
 		if t.Name == c.Name && t.Class == filespec.Write {
 			return job.DeedChange
 		}
@@ -183,12 +183,12 @@ func (m *Machine) became(ctx context.Context, name, now string) job.Deed {
 	return d
 }
 
-// mostAgain is the most that lookAgain adds to the deeds of a round, in bytes; a job takes 64 KB of all deeds.
+// mostAgain is the most that recheck adds to the deeds of a round, in bytes; a job takes 64 KB of all deeds.
 const mostAgain = 24 << 10
 
-// lookAgain adds to the deeds of a call the files that a tool changed before, and that a command or a hook changed since, as far as there
-// is room. The others are told with the next call that runs something.
-func (m *Machine) lookAgain(ctx context.Context, did []job.Deed) []job.Deed {
+// recheck adds to the deeds of a call the files that a tool changed before, and that a command or a hook changed since, if they
+// fit. The others are reported with the next call that runs something.
+func (m *Machine) recheck(ctx context.Context, did []job.Deed) []job.Deed {
 	for _, name := range slices.Sorted(maps.Keys(m.edited)) {
 		last := m.edited[name].last
 		is, err := m.files.Stat(ctx, name)

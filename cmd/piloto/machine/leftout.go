@@ -40,7 +40,7 @@ func (m *Machine) LeftOut(ctx context.Context) ([]LeftOut, error) {
 	return s.out, errors.Join(err, root.Close())
 }
 
-// search looks for entries that are left out.
+// search finds entries that are left out.
 type search struct {
 	m      *Machine
 	ctx    context.Context

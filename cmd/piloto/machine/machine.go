@@ -60,7 +60,7 @@ type Options struct {
 
 	// Ask shows a text to the user and prompts with a question; nil: non-interactive.
 	Ask func(shown, question string) (bool, error)
-	// Tell tells the person about other changes of their files than the requested ones; nil: nobody is told.
+	// Tell tells the person about changes of their files that were not requested; it may be nil.
 	Tell func(text string)
 	// During is called before a command, or a change that nobody is asked about. Its result is called when the control
 	// files of git that were left are moved away; nil: nothing is called.
@@ -81,11 +81,11 @@ type Machine struct {
 	Options
 	files    *folder.Folder
 	shown    workspace.Shown
-	look     *filetool.Files
+	direct   *filetool.Files    // on the files themselves, not on an overlay
 	withheld refusal            // why the model may not read a file that the call under way asks for
 	seen     map[string]bool    // files that the person let the model read with their secrets
 	edited   map[string]*edited // the files that its tools changed
-	room     int                // bytes that lookAgain may still tell in this round
+	room     int                // bytes that recheck may still add in this round
 	own      string             // the folder of its history
 	known    sandbox.Known      // secrets of its files
 	copied   *mask.Known        // the same, as they are at the call under way
@@ -124,11 +124,11 @@ func Open(o Options) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	looks := m.tools()
+	options := m.tools()
 	if o.Mode != agent.Yolo {
-		looks.AskSecrets = m.askSecrets
+		options.AskSecrets = m.askSecrets
 	}
-	m.look = filetool.New(m.files, looks)
+	m.direct = filetool.New(m.files, options)
 	return m, nil
 }
 
@@ -142,7 +142,7 @@ func (m *Machine) tools() filetool.Options {
 }
 
 // Claim makes this the only job that works on the folder, until Close. It moves away control files of git that a command
-// left when the program that ran it was killed, and tells that. An unreadable record of them is sandbox.ErrRecord.
+// left when the program that ran it was killed, and tells the person. An unreadable record of them is sandbox.ErrRecord.
 func (m *Machine) Claim() error {
 	if err := m.files.Claim(); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (m *Machine) Close() error { return m.files.Close() }
 // Tools returns the tools as a job is given them.
 func (m *Machine) Tools() []httpapi.ClientTool {
 	var list []httpapi.ClientTool
-	for _, t := range m.look.Tools() {
+	for _, t := range m.direct.Tools() {
 		list = append(list, httpapi.ClientTool{Name: t.Name, Description: t.Description, Schema: t.Schema, Writes: t.Class == filespec.Write})
 	}
 	if m.Commands {
@@ -183,7 +183,7 @@ func (m *Machine) Tools() []httpapi.ClientTool {
 
 // Context returns the first text about the workspace for the model: a tree of its files.
 func (m *Machine) Context(ctx context.Context) (string, error) {
-	tree, err := m.look.Tree(ctx)
+	tree, err := m.direct.Tree(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -197,7 +197,7 @@ func (m *Machine) Context(ctx context.Context) (string, error) {
 // its answer is asked for.
 func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) iter.Seq[job.ToolResult] {
 	return func(yield func(job.ToolResult) bool) {
-		left := mostTold
+		left := mostAnswered
 		m.room = mostAgain
 		for _, c := range calls {
 			r := m.answer(ctx, c)
@@ -218,8 +218,8 @@ func sendable(text string) string {
 	return cut(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\u2400"))
 }
 
-// mostTold is the most that the answers of a round have together, in bytes; a job takes a little more.
-const mostTold = 60 << 10
+// mostAnswered is the most that the answers of a round have together, in bytes; a job takes a little more.
+const mostAnswered = 60 << 10
 
 // result is the answer to a call: an output or an error. did has its deeds; nil: as the call says, and none for an error.
 type result struct {
@@ -248,7 +248,7 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 		return m.run(ctx, c.Arguments)
 	}
 	m.copied = m.known.In(m.Root, m.shown)
-	for _, t := range m.look.Tools() {
+	for _, t := range m.direct.Tools() {
 		switch {
 		case t.Name != c.Name:
 		case t.Class == filespec.Write:
@@ -258,8 +258,8 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 				return result{wrong: no.text(), did: []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(no)}}}
 			}
 			m.withheld = ""
-			told := t.Do(ctx, json.RawMessage(c.Arguments))
-			r := result{output: told.Output, wrong: told.Error, masked: told.Masked, did: m.unread(c, told)}
+			got := t.Do(ctx, json.RawMessage(c.Arguments))
+			r := result{output: got.Output, wrong: got.Error, masked: got.Masked, did: m.unread(c, got)}
 			if m.withheld != "" && r.wrong != "" {
 				r.did = []job.Deed{{Kind: job.DeedRead, Name: objectOf(c), Refused: job.Refused(m.withheld)}}
 			}
@@ -331,7 +331,7 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		return result{wrong: made.Error, did: m.unmade(c, made)}
 	}
 	set := pending.Changes()
-	if len(set.Changes) == 0 && m.Mode != agent.Yolo && m.Ask == nil { // that a file is as the model guesses is not told
+	if len(set.Changes) == 0 && m.Mode != agent.Yolo && m.Ask == nil { // an answer would confirm the model's guess of a file
 		no := refusal(job.RefusedNobody)
 		name := path.Clean(objectOf(c))
 		return result{wrong: name + ": " + no.text(), did: []job.Deed{{Kind: job.DeedChange, Name: name, Refused: job.Refused(no)}}}
@@ -374,7 +374,7 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 			made.Output += "\n" + outcome
 		}
 	}
-	did = m.lookAgain(ctx, did)
+	did = m.recheck(ctx, did)
 	if len(refused) == 0 {
 		return result{output: made.Output, did: did}
 	}

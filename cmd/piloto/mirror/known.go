@@ -13,10 +13,10 @@ import (
 	"piloto/cmd/piloto/private"
 )
 
-// Kept is the file that keeps the common state of a folder and a place.
+// Kept is the file that keeps the common state of a folder and a workspace of a deployment.
 type Kept string
 
-// A Pair is a folder of this machine, and a place at a deployment that it is copied from or to.
+// A Pair is a folder of this machine, and the workspace at a deployment that it is copied from or to.
 type Pair struct{ Folder, Origin, Place string }
 
 // KeptFor returns the file of a pair, in a folder of the person.

@@ -19,7 +19,7 @@ import (
 type Moved struct {
 	Name string // slashed: below the workspace, or a whole path
 	Back string // a line for a shell that brings it back
-	Put  bool   // the former file was put back in its place
+	Put  bool   // the former file was restored
 	Err  error  // it could not be moved, and is still there
 }
 
@@ -35,7 +35,7 @@ func (g *Guard) Clear(to string, at time.Time) []Moved {
 	for moved := -1; moved < len(c.moved) && moved < maxLeads; {
 		moved = len(c.moved)
 		c.after = g.before.empty()
-		c.after.look()
+		c.after.collect()
 		c.clear(true)
 	}
 	c.clear(false)

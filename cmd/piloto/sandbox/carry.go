@@ -13,8 +13,8 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// A command may write the masked copy of a file. Its content is carried over to the file, with the secrets in the place
-// of their masks. The copy is a mount, so that it cannot be replaced, renamed or removed.
+// A command may write the masked copy of a file. Its content is carried over to the file, with the secrets instead of their
+// masks. The copy is a mount, so that it cannot be replaced, renamed or removed.
 
 // carries reports whether the copy of a file is carried over.
 func (c *Command) carries(name string) bool {
@@ -22,7 +22,7 @@ func (c *Command) carries(name string) bool {
 	return masked && c.carrying.writes && !slices.ContainsFunc(c.held, func(folder string) bool { return isWithin(name, folder) })
 }
 
-// A carrying tells of which files the copies were written, by slashed names, and of which of them that was not carried over.
+// A carrying lists the files whose copies were written, by slashed names, and those of them that were not carried over.
 type carrying struct {
 	writes     bool // the command may write
 	done, left []string

@@ -55,18 +55,18 @@ type Command struct {
 	Write     []string      // writable paths beside Workspace. Others may run the files that a command leaves there: name no shared cache
 	Hidden    []string      // files and folders below Workspace, by slashed names, that are empty for the line: see Protect
 
-	// Masked has masked contents of files below Workspace, by slashed names, which a line reads in their place. A changed
-	// copy is carried over to the file, unless a mask is lost. Without a sandbox the line reads the files.
+	// Masked has masked contents of files below Workspace, by slashed names, which a line reads instead of the files. A
+	// changed copy is carried over to the file, unless a mask is lost. Without a sandbox the line reads the files.
 	Masked map[string][]byte
 
-	Known   *Known      // of the workspace; Protect fills it. Nil: its files are read anew
-	known   *mask.Known // secrets that an output is searched for
-	telling []string    // files that may tell a secret
-	shown   workspace.Shown
-	held    []string            // control files of git in the workspace, by slashed names
-	stages  []string            // git folders and files that it can write
-	indexes map[string][]string // of git, as in obeyed
-	git     *gitSight
+	Known     *Known      // of the workspace; Protect fills it. Nil: its files are read anew
+	known     *mask.Known // secrets that an output is searched for
+	revealing []string    // files that may reveal a secret
+	shown     workspace.Shown
+	held      []string            // control files of git in the workspace, by slashed names
+	stages    []string            // git folders and files that it can write
+	indexes   map[string][]string // of git, as in obeyed
+	git       *gitSight
 
 	carrying *carrying
 
@@ -76,7 +76,7 @@ type Command struct {
 	Language   locale.Tag // of the sentence in Output; "" is Spanish
 }
 
-// A Result tells how a command ended.
+// A Result is the end of a command.
 type Result struct {
 	Code     int    // exit code; 128 + the signal when a signal ended it
 	Output   string // standard output and error, at most 200 lines of 1,000 bytes, without control characters and secrets
@@ -234,7 +234,7 @@ func (c *Command) Protect(shown workspace.Shown) (*Guard, error) {
 	c.maskSettings(shown, o)
 	c.shown, c.stages, c.indexes = shown, o.written, o.indexes
 	k := cmp.Or(c.Known, &Known{})
-	known, copies, opaque := k.of(c.Workspace, shown, c.telling)
+	known, copies, opaque := k.of(c.Workspace, shown, c.revealing)
 	c.known = known
 	for _, name := range opaque {
 		c.hide(name)

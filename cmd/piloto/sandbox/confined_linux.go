@@ -64,7 +64,7 @@ func runConfined(ctx context.Context, c Command, sh shell, out *output) (Result,
 	case err != nil:
 		return Result{}, explain(report{Step: "namespaces", Errno: errnoOf(err), Text: err.Error()}, readFacts())
 	}
-	sent := gob.NewEncoder(orderOut).Encode(newOrder(c, sh, copies)) // fails when the process died: the report tells why
+	sent := gob.NewEncoder(orderOut).Encode(newOrder(c, sh, copies)) // fails when the process died: the report says why
 	_ = first.Wait()
 	c.carry(copies)
 	var r report

@@ -5,7 +5,7 @@
 // A command runs in namespaces of its own (user, mount, process, network, IPC, host name) below a new root:
 //
 //   - The folder of the workspace can be written, except its .git. Command.Protect hides its secrets, has masked copies
-//     read in place of the files that usually have some, closes the control files of git in it, and returns a Guard, which
+//     read instead of the files that usually have some, closes the control files of git in it, and returns a Guard, which
 //     moves away new ones that the command left. The folders above closed files cannot be renamed or removed. The same
 //     holds for the control files of git in the folders of Command.Write. Git takes a file that has a copy as unchanged,
 //     and a changed copy is carried over to the file.
@@ -26,7 +26,7 @@
 // The first process of the process namespace is this program, started again: Main does its work. It dies at the
 // deadline, when the context ends, and when Piloto dies. The kernel then kills every process of the namespace.
 //
-// Check tells whether the kernel of this machine allows all that. Run refuses where it does not, unless
+// Check reports whether the kernel of this machine allows all that. Run refuses where it does not, unless
 // Command.Unconfined is set. An unconfined command still has a deadline, the same environment, an empty standard
 // input and a bounded output; its process group is killed. It can read and write the files of the person, dial out, and
 // leave a process of another session behind.

@@ -48,13 +48,13 @@ const (
 	noRight  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 )
 
-// Places in seccomp_data.
+// Offsets in seccomp_data.
 const (
 	number, architecture = 0, 4
 	x32                  = 0x40000000
 )
 
-// argument returns the place of the lower half of an argument: the kernel reads no more of flags and rights.
+// argument returns the offset of the lower half of an argument: the kernel reads no more of flags and rights.
 func argument(n uint32) uint32 { return 16 + 8*n }
 
 // filter refuses system calls that no namespace confines. It holds for this thread and its children.
@@ -94,8 +94,8 @@ func (o *order) filter() error {
 	return nil
 }
 
-// check refuses the bits with which a program has the rights of its owner or its group, whoever starts it: outside of the
-// sandbox that would be the person. Any other call goes on behind these instructions, with its number loaded.
+// check refuses the setuid and setgid bits, because outside of the sandbox the program would run with the rights of the
+// person. Any other call goes on behind these instructions, with its number loaded.
 func (c modeCall) check() []unix.SockFilter {
 	var body []unix.SockFilter
 	if c.flags != 0 { // without a new file, nothing reads the rights

@@ -94,8 +94,8 @@ func (h Hook) Run(ctx context.Context, base Command, file string) (outcome strin
 	default:
 		head = locale.Text(tag, "sandbox.hook.passed", "name", h.Name)
 	}
-	told := append([]string{strings.TrimRight(head+"\n"+r.Output, "\n") + maskedNote(r.Secrets)}, append(r.Masks.Tell(tag), r.Masks.Explain(tag)...)...)
-	return strings.Join(told, "\n")
+	parts := append([]string{strings.TrimRight(head+"\n"+r.Output, "\n") + maskedNote(r.Secrets)}, append(r.Masks.Tell(tag), r.Masks.Explain(tag)...)...)
+	return strings.Join(parts, "\n")
 }
 
 func (h Hook) notRun(tag locale.Tag, why string) string {

@@ -187,7 +187,7 @@ func (x *index) blob(content io.Reader, size int64) []byte {
 	return h.Sum(nil)
 }
 
-// take marks an entry as unchanged. The times are those of the copy in its place; nil for none.
+// take marks an entry as unchanged. The times are those of its copy; nil for none.
 func (e entry) take(times []byte) {
 	e.flags[0] |= entryTaken >> 8
 	if times != nil {

@@ -164,8 +164,8 @@ var archive = lazy.Pattern(`(?i)\.(?:zip|tar|t[gbx]z|tar\.\w+|7z|cpio|rar)$`)
 // tick is that of the clock of a file system.
 const tick = 10 * time.Millisecond
 
-// written looks at the files of the workspace that were changed since a time. A secret that was known and has a mask now is put
-// back, if it is plain where.
+// written checks the files of the workspace that were changed since a time. A known secret that has a mask now is restored, if
+// its position is unambiguous.
 func (c *Command) written(since time.Time) (m Masks) {
 	if c.known == nil || c.onlyReads() {
 		return m
@@ -190,8 +190,8 @@ func (c *Command) written(since time.Time) (m Masks) {
 		if _, masked := c.Masked[name]; masked && !c.Unconfined || info.Size() > maxKnownFile && c.secretsOf(name) == nil {
 			return nil
 		}
-		if what := c.look(name, masks); what != "" {
-			m.told = append(m.told, about{what, name})
+		if sentence := c.restore(name, masks); sentence != "" {
+			m.told = append(m.told, about{sentence, name})
 		}
 		if len(m.told) >= mostMasked {
 			return filepath.SkipAll
@@ -201,8 +201,8 @@ func (c *Command) written(since time.Time) (m Masks) {
 	return m
 }
 
-// look returns the sentence about a changed file: "" if it has no mask.
-func (c *Command) look(name string, masks map[string]bool) (sentence string) {
+// restore puts lost secrets back into a changed file, and returns the sentence about it: "" if it has no mask.
+func (c *Command) restore(name string, masks map[string]bool) (sentence string) {
 	root, err := os.OpenRoot(c.Workspace) // a process that a command leaves behind may exchange folders meanwhile
 	if err != nil {
 		return ""

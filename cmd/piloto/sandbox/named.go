@@ -15,7 +15,7 @@ import (
 	"piloto/internal/workspace/mask"
 )
 
-// The most files of a workspace that a line is taken to name, and folders in which its words are looked up.
+// The most files of a workspace that a line is taken to name, and folders in which its words are searched.
 const (
 	mostNamed   = 1_000
 	mostFolders = 20
@@ -141,7 +141,7 @@ func (c *Command) namedPaths() (paths []string) {
 	return paths
 }
 
-// words returns the words of the line, as far as they can be told apart.
+// words returns the words of the line, as far as they can be separated.
 func (c *Command) words() (all []string) {
 	list, _ := command.Plains(c.Line)
 	for _, one := range list {

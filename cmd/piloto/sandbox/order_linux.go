@@ -27,7 +27,7 @@ type held struct {
 	Folders []string
 }
 
-// A kind of mount tells where its content is from, and who may write it.
+// A kind of mount says where its content is from, and who may write it.
 type kind int
 
 const (
@@ -130,7 +130,7 @@ func newOrder(c Command, sh shell, copies map[string]string) order {
 }
 
 // listHeld lists the folders above each mount in a folder that can be written. A mount goes along when a folder above it gets
-// another name, and its place is free then.
+// another name, and its path is free then.
 func (o *order) listHeld() {
 	for _, m := range o.Mounts { // a folder precedes its content
 		info, err := os.Stat(m.Path)

@@ -15,7 +15,7 @@ type record struct {
 	Files                   map[string]content
 }
 
-// Keep writes the guard into a file, so that Kept can look for control files that a command left after this process was
+// Keep writes the guard into a file, so that Kept can find control files that a command left after this process was
 // killed. The folder of the file is made when there is none.
 func (g *Guard) Keep(path string) error {
 	r := record{Roots: g.before.roots, Written: g.before.written, Files: g.before.files}

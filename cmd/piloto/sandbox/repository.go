@@ -18,7 +18,7 @@ import (
 const gitFolder = ".git"
 
 func isGitName(name string) bool {
-	if len(name) == len(gitFolder) { // nearly all other names are told apart without a fold
+	if len(name) == len(gitFolder) { // the length decides nearly all other names without a fold
 		return strings.EqualFold(name, gitFolder)
 	}
 	return strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) && fold.Text(name) == gitFolder
@@ -50,7 +50,7 @@ type content struct {
 	Kind  part
 }
 
-// A part tells how git takes a file.
+// A part is the role of a file for git.
 type part int
 
 const (
@@ -229,7 +229,7 @@ func (o *obeyed) file(path string, kind part) string {
 	return real
 }
 
-// maxSummed is the largest file whose content is compared, in bytes. A larger one is told by its time.
+// maxSummed is the largest file whose content is compared, in bytes. A larger one is compared by its time.
 const maxSummed = 256 << 20
 
 // sumOf returns a text that another content of a file does not have.
@@ -313,8 +313,8 @@ func readSmall(path string) string {
 	return string(raw)
 }
 
-// look notes all that git obeys.
-func (o *obeyed) look() {
+// collect notes all that git obeys.
+func (o *obeyed) collect() {
 	o.around()
 	for _, root := range o.roots {
 		o.into(root)

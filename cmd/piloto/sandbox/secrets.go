@@ -23,7 +23,7 @@ func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
 	switch {
 	case !entry.Type().IsRegular() || !mask.Mentions(shown, name):
 	case shown.Secrets(name) != workspace.NoSecrets && !shown.Hidden(name):
-		c.telling = append(c.telling, name)
+		c.revealing = append(c.revealing, name)
 		switch f := cmp.Or(c.Known, &Known{}).read(c.Workspace, name, shown, maxNamedFile, true); {
 		case f.safe != nil:
 			c.copyOf(name, f.safe)
@@ -31,7 +31,7 @@ func (c *Command) mask(shown workspace.Shown, name string, entry fs.DirEntry) {
 			c.hide(name)
 		}
 	default:
-		c.telling = append(c.telling, name)
+		c.revealing = append(c.revealing, name)
 	}
 }
 
@@ -48,7 +48,7 @@ func (c *Command) maskSettings(shown workspace.Shown, o *obeyed) {
 
 // maskConfig adds a configuration of git to Masked.
 func (c *Command) maskConfig(shown workspace.Shown, name string) {
-	c.telling = append(c.telling, name)
+	c.revealing = append(c.revealing, name)
 	at := filepath.Join(c.Workspace, filepath.FromSlash(name))
 	if info, err := os.Lstat(at); err != nil || !info.Mode().IsRegular() {
 		return // a link leads to a file that has its own name
@@ -66,14 +66,14 @@ func (c *Command) maskConfig(shown workspace.Shown, name string) {
 	}
 }
 
-// hide makes a line read nothing in place of a file.
+// hide makes a line read nothing instead of a file.
 func (c *Command) hide(name string) {
 	if !slices.Contains(c.Hidden, name) && !c.shown.Names(name) {
 		c.Hidden = append(slices.Clip(c.Hidden), name)
 	}
 }
 
-// copyOf makes a line read a content in place of a file.
+// copyOf makes a line read a content instead of a file.
 func (c *Command) copyOf(name string, content []byte) {
 	if c.Masked == nil {
 		c.Masked = map[string][]byte{}

@@ -82,9 +82,9 @@ func (o *obeyed) configuration(folder, path, work string) {
 	}
 }
 
-// programs notes the files that a line of a shell in a setting may run. Each word of the line, of the code in it too, is looked
-// for in the folder in which git runs it, and in each folder that the line names, because it may change to that or have it in
-// its PATH. Of a line that runs only when it is asked for, scripts and programs count, and nothing else that it names.
+// programs notes the files that a line of a shell in a setting may run. Each word of the line, of the code in it too, is
+// searched in the folder in which git runs it, and in each folder that the line names, because it may change to that or have
+// it in its PATH. Of a line that runs only when it is asked for, scripts and programs count, and nothing else that it names.
 func (o *obeyed) programs(line, work string, asked bool) {
 	line = strings.NewReplacer("${HOME}", homeOf(), "$HOME", homeOf(), "~/", homeOf()+"/").Replace(line)
 	words := namesIn(line)

@@ -44,7 +44,7 @@ func (c *Command) marked(folder string, copies map[string]string) error {
 			continue
 		}
 		for _, work := range works {
-			wanted, hidden := c.inPlace(work, copies)
+			wanted, hidden := c.inTree(work, copies)
 			if len(wanted) == 0 && len(hidden) == 0 {
 				continue
 			}
@@ -104,7 +104,7 @@ func commonOf(index string) string {
 }
 
 // exclude adds to copies an exclude list of git, with the copies of files that it does not know. It could stage them. A
-// repository without the list gets one, because a copy needs its place.
+// repository without the list gets one, because a copy is mounted on it.
 func (c *Command) exclude(common, folder string, copies, wanted map[string]string) error {
 	path := filepath.Join(common, "info", "exclude")
 	if root, err := os.OpenRoot(common); err == nil && hasWithin(c.stages, common) {
@@ -116,7 +116,7 @@ func (c *Command) exclude(common, folder string, copies, wanted map[string]strin
 	}
 	text, err := os.ReadFile(cmp.Or(copies[path], path)) //nolint:gosec // of the repository
 	if err != nil {
-		return nil //nolint:nilerr // without the file there is no place for a copy
+		return nil //nolint:nilerr // without the file a copy has no mount point
 	}
 	text = append(text, '\n')
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
@@ -150,9 +150,9 @@ func isIgnored(work, index, name string) bool {
 	return rules.Ignored(name)
 }
 
-// inPlace returns the copies that stand in place of files of a work tree, by slashed names below it, and its folders that are
-// hidden.
-func (c *Command) inPlace(work string, copies map[string]string) (wanted map[string]string, hidden []string) {
+// inTree returns the copies that a line reads instead of files of a work tree, by slashed names below it, and its folders that
+// are hidden.
+func (c *Command) inTree(work string, copies map[string]string) (wanted map[string]string, hidden []string) {
 	wanted = map[string]string{}
 	below := func(name string) string {
 		rel, err := filepath.Rel(work, filepath.Join(c.Workspace, filepath.FromSlash(name)))
@@ -215,8 +215,8 @@ func (c *Command) mark(x *index, work string, wanted map[string]string, hidden [
 	return ok && marked
 }
 
-// stagedOf returns the files of which a repository that the command can write has the copy now: in its index, or as an object that
-// is there since a time. Which index or branch has that one, nobody looks for.
+// stagedOf returns the files of which a repository that the command can write has the copy now: in its index, or as an object
+// that is there since a time. It does not find the index or the branch of that object.
 func (c *Command) stagedOf(since time.Time) (names []string) {
 	contents := maps.Clone(c.Masked)
 	if contents == nil {
@@ -285,7 +285,7 @@ func (c *Command) explainGit(output string, add, tell func(sentence string, name
 	}
 }
 
-// stages finds that a line stages or commits files. What it leaves out is told to the person.
+// stages finds that a line stages or commits files. The person is told which files it leaves out.
 var stages = lazy.Pattern(`\bgit\b.*\b(?:add|stage|commit|stash)\b`)
 
 // counts finds where an output of git has numbers of changed lines, or a mask in a line that is not shown as unchanged.

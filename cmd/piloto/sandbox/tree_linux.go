@@ -39,7 +39,7 @@ func (o *order) enterTree() error {
 		return fmt.Errorf("root: %w", err)
 	}
 	for i, m := range o.Mounts {
-		if err := m.place(opened[i]); err != nil {
+		if err := m.attach(opened[i]); err != nil {
 			return fmt.Errorf("%s: %w", m.Path, err)
 		}
 	}
@@ -151,8 +151,8 @@ func (m mount) open() (int, error) {
 	return openPath(m.Path, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV)
 }
 
-// place puts an opened mount into the new tree.
-func (m mount) place(fd int) error {
+// attach moves an opened mount into the new tree.
+func (m mount) attach(fd int) error {
 	var info unix.Stat_t
 	if err := unix.Fstat(fd, &info); err != nil {
 		return err

@@ -52,7 +52,7 @@ func runUnconfined(ctx context.Context, c Command, sh shell, out *output) (Resul
 // A shell reads the lines of commands.
 type shell struct {
 	path string // without symbolic links
-	name string // bash or sh: a program with many names looks at it
+	name string // bash or sh: a program with many names reads it
 }
 
 // findShell returns bash, or sh where there is no bash. Commands are classified as bash reads them. A shell of the
@@ -60,8 +60,8 @@ type shell struct {
 func findShell() (shell, error) {
 	var failures []error
 	for _, name := range []string{"bash", "sh"} {
-		for _, place := range []string{"/bin/" + name, "/usr/bin/" + name, name} {
-			path, err := exec.LookPath(place)
+		for _, candidate := range []string{"/bin/" + name, "/usr/bin/" + name, name} {
+			path, err := exec.LookPath(candidate)
 			if err == nil {
 				path, err = filepath.EvalSymlinks(path)
 			}

@@ -128,7 +128,7 @@ It exits with 0 when all checks pass and the signature is proved, with 1 when a 
 // sentence returns an error with a sentence of the terminal; {why} is its cause.
 func sentence(key string) *fault.Error { return fault.New(fault.Invalid, key) }
 
-// wrong returns the error of a file with another content. One that cannot be read is told as such.
+// wrong returns the error of a file with another content. One that cannot be read is reported as such.
 func wrong(key, file string, err error) error {
 	if errors.As(err, new(*fs.PathError)) {
 		return err

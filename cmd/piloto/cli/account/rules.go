@@ -54,7 +54,7 @@ func (g *Rules) command() *cobra.Command {
 	}, get, set, g.testCommand())
 }
 
-// ruleFile reads rules. Unknown members are refused by the deployment, so they are told here too.
+// ruleFile reads rules. The deployment refuses unknown members, so this reports them, too.
 func (g *Rules) ruleFile(name string) (httpapi.RulesRequest, error) {
 	var body httpapi.RulesRequest
 	raw, err := g.Con.JSONFile(name)

@@ -251,7 +251,7 @@ func (g *Services) keyCommand() *cobra.Command {
 	return cmd
 }
 
-// listKeys lists the places of a service's keys.
+// listKeys lists the keys that a service takes, and whether each is stored.
 func (g *Services) listKeys(ctx context.Context, c *client.Client, path string) error {
 	got, err := client.Get[httpapi.ServerKeys](ctx, c, path, nil)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func (con *Console) lost(e *client.UnreachableError) string {
 	said := []string{con.Text("cli.lost."+string(e.Came), "url", e.Origin, "status", fmt.Sprint(e.Status), "why", con.whyLost(e))}
 	switch {
-	case e.Wait > mostTold:
+	case e.Wait > mostMinutes:
 		said = append(said, con.Text("cli.lost.wait_long"))
 	case e.Wait > 0:
 		said = append(said, con.Text("cli.lost.wait", "n", fmt.Sprint(int64((e.Wait+time.Minute-1)/time.Minute))))
@@ -23,8 +23,8 @@ func (con *Console) lost(e *client.UnreachableError) string {
 	return strings.Join(said, "\n")
 }
 
-// mostTold is the longest pause that is told in minutes.
-const mostTold = 24 * time.Hour
+// mostMinutes is the longest pause that is written in minutes.
+const mostMinutes = 24 * time.Hour
 
 // whyLost says why there was no answer.
 func (con *Console) whyLost(e *client.UnreachableError) string {
@@ -34,7 +34,7 @@ func (con *Console) whyLost(e *client.UnreachableError) string {
 	return con.Text("cli.lost.why." + neterr.Reason(e.Cause))
 }
 
-// mayBeDone names the possible effect of a request whose last answer does not tell, by its path, and the command that
+// mayBeDone names the possible effect of a request whose last answer is ambiguous, by its path, and the command that
 // shows it before the request is sent once more.
 func (con *Console) mayBeDone(path string) string {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")

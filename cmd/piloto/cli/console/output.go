@@ -97,7 +97,7 @@ func Moment(at time.Time) string {
 // Money returns millionths of a US dollar.
 func Money(micros int64) string { return fmt.Sprintf("$%.6f", float64(micros)/1e6) }
 
-// Cut shortens a text of a list. Whoever decides is shown it whole.
+// Cut shortens a text of a list. A person who decides reads it whole.
 func Cut(text string, most int) string {
 	return clip.Runes(clip.Line(text), most)
 }

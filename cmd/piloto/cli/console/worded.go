@@ -130,7 +130,7 @@ func (con *Console) ofFault(f *fault.Error) string {
 	for pair := range slices.Chunk(con.itself(), 2) {
 		s.Args[pair[0]] = pair[1]
 	}
-	if _, given := s.Args["why"]; !given && f.Cause != nil { // a sentence that tells its cause
+	if _, given := s.Args["why"]; !given && f.Cause != nil { // a sentence that has its cause
 		s.Args["why"] = visible.Lines(con.Worded(f.Cause).Error())
 	}
 	return s.In(con.Tag)
@@ -150,7 +150,7 @@ func valueIn(sentence, name, value string) string {
 // commands are the parts of a sentence that a person pastes into a shell.
 var commands = regexp.MustCompile(`(\{(?:piloto|program)\} |piloto |--)[^.:;(\n]*`)
 
-// reworded returns an error with a sentence in place of the text of one part.
+// reworded returns an error with a sentence instead of the text of one part.
 func reworded(err, part error, sentence string) error {
 	if whole := err.Error(); strings.Contains(whole, part.Error()) {
 		sentence = strings.Replace(whole, part.Error(), sentence, 1)

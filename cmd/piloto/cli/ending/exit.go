@@ -33,7 +33,7 @@ const (
 	Interrupted     Code = 130 // by the first SIGINT
 )
 
-// Error ends the command with a code. Its text is told on stderr; an empty one is not.
+// Error ends the command with a code. Its text is written to stderr, if it has one.
 type Error struct {
 	Code  Code
 	Text  string

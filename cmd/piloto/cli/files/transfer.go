@@ -161,7 +161,7 @@ func (g *Group) transfer(ctx context.Context, t *transfer) error {
 			err = errors.Join(err, kept.Write(m.Known))
 		}
 		if err != nil && len(result.Written)+len(result.Deleted)+len(result.Conflicts) == 0 {
-			return errors.Join(err, here.Close()) // nothing was done, and nothing is told
+			return errors.Join(err, here.Close()) // nothing was done, and nothing is reported
 		}
 		told := g.tellTransfer(t.folder, result, out, t.options.DryRun)
 		if err = errors.Join(err, here.Close()); err != nil && told != nil {
@@ -185,7 +185,7 @@ func (g *Group) makeFolder(ctx context.Context, t *transfer, there client.Files)
 	return g.Folders.KeepDataApart(t.folder)
 }
 
-// keptFor returns the file that keeps the common state of a folder and a place.
+// keptFor returns the file that keeps the common state of a folder and a workspace of a deployment.
 func keptFor(root string, there client.Files) (mirror.Kept, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -120,7 +120,7 @@ func (t *jobTale) known(j httpapi.Job) httpapi.Job {
 	j.Changes, j.Commands, j.Unlisted, j.Refused, j.Acted = own.Changes, own.Commands, own.More, nil, j.Acted || own.Acted()
 	j.Unknown = slices.DeleteFunc(slices.Clone(j.Unknown), func(what string) bool {
 		return slices.ContainsFunc(t.own.Open, func(o job.OpenCall) bool {
-			return o.Object() == what && slices.ContainsFunc(t.untold, func(u job.ToolResult) bool { return u.ID == o.ID })
+			return o.Object() == what && slices.ContainsFunc(t.unsent, func(u job.ToolResult) bool { return u.ID == o.ID })
 		})
 	})
 	for _, f := range read {
@@ -154,7 +154,7 @@ func (g *Group) leaveJob(ctx context.Context, c *client.Client, t *jobTale, caus
 	if unread {
 		j = t.seen
 	}
-	if unread || len(t.untold) > 0 {
+	if unread || len(t.unsent) > 0 {
 		j = t.known(j)
 	}
 	isThere := !errors.Is(cause, job.ErrNotFound)
@@ -177,13 +177,13 @@ func (g *Group) leaveJob(ctx context.Context, c *client.Client, t *jobTale, caus
 
 // tellAgain sends what the deployment did not take before. A job that ended hears it, too.
 func (t *jobTale) tellAgain(ctx context.Context, c *client.Client) {
-	if len(t.untold) == 0 {
+	if len(t.unsent) == 0 {
 		return
 	}
 	within, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	_, err := spaced(within, func() (httpapi.Job, error) { return t.send(within, c, t.untold) })
+	_, err := spaced(within, func() (httpapi.Job, error) { return t.send(within, c, t.unsent) })
 	if err == nil || errors.Is(err, job.ErrEnded) || errors.Is(err, job.ErrNoCalls) { // the answer to the first one was lost
-		t.untold = nil
+		t.unsent = nil
 	}
 }

@@ -19,7 +19,7 @@ import (
 // the deployment, if that is elsewhere, and from there to the provider and the model that work, and to those that stand in for it.
 func (g *Group) tellWhere(ctx context.Context, c *client.Client, w *work, chosen *agent.Assistant) error {
 	who, providers, err := g.models(ctx, c, w, chosen)
-	if refused, ok := errors.AsType[*client.Problem](err); ok && refused != nil { // the error of the job tells it
+	if refused, ok := errors.AsType[*client.Problem](err); ok && refused != nil { // the error of the job says so
 		err = nil
 	}
 	if err != nil {

@@ -199,15 +199,15 @@ func (g *Group) work(ctx context.Context, c *client.Client, w work, prompt strin
 	g.Con.Report("cli.job_started", "id", j.JobID, "agent", w.agent)
 	t := &jobTale{con: g.Con, machine: m, shown: w.workspace.showed, id: j.JobID, seen: j}
 	t.stop = sync.OnceValue(func() error { return stopJob(context.WithoutCancel(ctx), c, t.id) })
-	defer context.AfterFunc(ctx, func() { _ = t.stop() })() // finish tells the error
+	defer context.AfterFunc(ctx, func() { _ = t.stop() })() // finish returns the error
 	if m != nil {
 		defer t.stay(ctx, c)()
 	}
 	return g.finish(ctx, c, t, began, w.showCost)
 }
 
-// finish follows the job of this command. A signal stops the job too, and so does an error: nobody else carries out its calls, or asks
-// about its plans.
+// finish follows the job of this command. A signal stops the job too, and so does an error: nobody else carries out its calls,
+// or asks about its plans.
 func (g *Group) finish(ctx context.Context, c *client.Client, t *jobTale, began time.Time, showCost bool) error {
 	j, err := g.followJob(ctx, c, t)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -295,7 +295,7 @@ func untilEnded(ctx context.Context, c *client.Client, id string) (last httpapi.
 	}
 }
 
-// newOutcome returns the result of a job, as far as the job itself tells it.
+// newOutcome returns the part of a job's result that the job itself has.
 func (g *Group) newOutcome(j httpapi.Job, t *jobTale, took time.Duration) outcome {
 	o := outcome{
 		Status: j.Status, StopReason: j.StopReason, Output: j.Output, Notes: j.Notes, Steps: j.Rounds, ToolsUsed: t.tools, Model: t.model, Duration: took.Seconds(), JobID: j.JobID, ChatID: j.ChatID,
@@ -308,7 +308,7 @@ func (g *Group) newOutcome(j httpapi.Job, t *jobTale, took time.Duration) outcom
 	return o
 }
 
-// outcomeOf reads the result of a job. With an error it has the part that the job itself tells.
+// outcomeOf reads the result of a job. With an error it has the part of newOutcome.
 func (g *Group) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) (outcome, error) {
 	o := g.newOutcome(j, t, took)
 	if j.Status == job.Waiting {
@@ -338,7 +338,7 @@ func (g *Group) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, 
 // followJob follows a job until it ended, or waits for a person who is not here.
 func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
 	decided := map[string]bool{}
-	var looks runs.Pace
+	var pace runs.Pace
 	thinks := g.Con.Thinking()
 	t.thinks = thinks
 	defer thinks.Hide()
@@ -359,8 +359,8 @@ func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (ht
 			thinks.Hide()
 		}
 		for _, e := range events.Events {
-			t.tell(e)
-			looks.Moved()
+			t.print(e)
+			pace.Moved()
 		}
 		switch {
 		case len(events.Events) == eventsPage: // there are more
@@ -375,7 +375,7 @@ func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (ht
 			if err := t.answerCalls(ctx, c, j); err != nil {
 				return j, err
 			}
-			looks.Moved()
+			pace.Moved()
 		case j.Status == job.Waiting && j.Question != "":
 			if answered, err := g.answerJob(ctx, c, j); !isAway(err) && (err != nil || !answered) { // if it is away, they are asked again
 				return j, err
@@ -386,9 +386,9 @@ func (g *Group) followJob(ctx context.Context, c *client.Client, t *jobTale) (ht
 				return j, err
 			}
 			decided[j.WaitsFor] = err == nil
-			looks.Moved()
+			pace.Moved()
 		}
-		if err := looks.Wait(ctx); err != nil {
+		if err := pace.Wait(ctx); err != nil {
 			return j, err
 		}
 	}

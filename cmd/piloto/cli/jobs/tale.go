@@ -20,7 +20,7 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// jobTale tells the progress of a job, and remembers its tools.
+// jobTale prints the progress of a job, and collects the tools that it used.
 type jobTale struct {
 	con     *console.Console
 	machine *machine.Machine // of this command; nil: it has no workspace
@@ -39,14 +39,14 @@ type jobTale struct {
 	own      job.Job          // the record of this command's own calls
 	patience time.Duration    // for which the deployment may be away; 0: as long as a client may be
 	gaveUp   bool             // it was away for longer
-	untold   []job.ToolResult // answers that the deployment did not take
+	unsent   []job.ToolResult // answers that the deployment did not take
 }
 
 // eventsPage is how many events a deployment gives at once.
 const eventsPage = 200
 
-// tell writes one event to stderr, each with its subject.
-func (t *jobTale) tell(e httpapi.JobEvent) {
+// print writes one event to stderr, each with its subject.
+func (t *jobTale) print(e httpapi.JobEvent) {
 	t.after = e.Seq
 	var data struct {
 		Round    int        `json:"round"`
@@ -61,7 +61,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 		Objects  []string   `json:"objects"`
 		Did      []job.Deed `json:"did"`
 	}
-	_ = json.Unmarshal(e.Data, &data) // an absent member is not told
+	_ = json.Unmarshal(e.Data, &data) // an absent member is not printed
 	for _, name := range data.Calls {
 		t.use(name)
 	}
@@ -152,7 +152,7 @@ func (t *jobTale) read(ctx context.Context, c *client.Client) (httpapi.Job, erro
 	return client.Get[httpapi.Job](ctx, c.Following(), client.Path("api", "jobs", t.id), nil)
 }
 
-// events reads the events after the last one that was told, if there are any.
+// events reads the events after the last printed one, if there are any.
 func (t *jobTale) events(ctx context.Context, c *client.Client, j httpapi.Job) (httpapi.JobEventList, error) {
 	if 0 < j.Events && j.Events <= t.after { // an older deployment does not count them
 		return httpapi.JobEventList{}, nil
@@ -168,21 +168,21 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 		now, err := patiently(ctx, t, c, func() (httpapi.Job, error) { return t.read(ctx, c) })
 		return err == nil && len(now.Calls) > 0 && !now.Stopping
 	}
-	var told []job.ToolResult
+	var answers []job.ToolResult
 	send := func() error {
-		if len(told) == 0 {
+		if len(answers) == 0 {
 			return nil
 		}
 		if ctx.Err() != nil {
-			_ = t.stop() // finish tells the error
+			_ = t.stop() // finish returns the error
 		}
 		sent := 0
 		_, err := patiently(ctx, t, c, func() (httpapi.Job, error) {
 			sent++
-			return t.send(context.WithoutCancel(ctx), c, told)
+			return t.send(context.WithoutCancel(ctx), c, answers)
 		})
-		if t.untold, told = told, nil; err == nil || errors.Is(err, job.ErrEnded) || sent > 1 && errors.Is(err, job.ErrNoCalls) { // the answer to the first one was lost
-			t.untold = nil
+		if t.unsent, answers = answers, nil; err == nil || errors.Is(err, job.ErrEnded) || sent > 1 && errors.Is(err, job.ErrNoCalls) { // the answer to the first one was lost
+			t.unsent = nil
 			return nil
 		}
 		return err
@@ -190,7 +190,7 @@ func (t *jobTale) answerCalls(ctx context.Context, c *client.Client, j httpapi.J
 	t.own.Open = j.Calls
 	for answer := range t.machine.Answer(ctx, j.Calls) {
 		t.own.Note(answer)
-		told = append(told, answer)
+		answers = append(answers, answer)
 		if slices.ContainsFunc(answer.Did, func(d job.Deed) bool { return d.Kind != job.DeedRead }) {
 			if err := send(); err != nil {
 				return err

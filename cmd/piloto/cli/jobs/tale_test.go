@@ -113,7 +113,7 @@ func TestWhatAJobDoesAfterItsCommand(t *testing.T) {
 func TestALookAtAFileIsToldInWords(t *testing.T) {
 	con, _, said := consoletest.New(nil, "")
 	con.Tag = locale.English
-	(&jobTale{con: con}).tell(httpapi.JobEvent{Seq: 1, Type: job.EventRead, Data: []byte(`{"url":"files:t.txt","tool":"read_file"}`)})
+	(&jobTale{con: con}).print(httpapi.JobEvent{Seq: 1, Type: job.EventRead, Data: []byte(`{"url":"files:t.txt","tool":"read_file"}`)})
 	if got := said.String(); !strings.Contains(got, "Read: files:t.txt read_file\n") {
 		t.Errorf("%q", got)
 	}

@@ -54,17 +54,17 @@ func (f *Folders) checkKeys(folder string) error {
 		return nil
 	}
 	key := "cli.wrong.strange_keys"
-	if slices.Contains(strange, process.TokenFile) != slices.Contains(strange, process.TokenNote) { // they do not agree, whoever wrote one of them
+	if slices.Contains(strange, process.TokenFile) != slices.Contains(strange, process.TokenNote) { // another program wrote one of the two
 		key = "cli.wrong.strange_token"
 	}
-	told, command := make([]string, len(strange)), f.Con.Again("--data", folder)
+	lines, command := make([]string, len(strange)), f.Con.Again("--data", folder)
 	remove := "rm --"
 	for i, name := range strange {
 		file := filepath.Join(folder, name)
-		told[i] = "  " + visible.ScreenLine(file) + ": " + f.Con.Text("cli.key."+strings.ReplaceAll(name, ".", "_"))
+		lines[i] = "  " + visible.ScreenLine(file) + ": " + f.Con.Text("cli.key."+strings.ReplaceAll(name, ".", "_"))
 		remove += " " + visible.Word(file)
 	}
-	return &ending.Error{Code: ending.Usage, Text: f.Con.Prose(key, "keys", strings.Join(told, "\n"), "remove", remove+" && "+command, "command", command)}
+	return &ending.Error{Code: ending.Usage, Text: f.Con.Prose(key, "keys", strings.Join(lines, "\n"), "remove", remove+" && "+command, "command", command)}
 }
 
 // MakeData returns the data folder for a command that opens it. A new one is made and noted first, before anything is in it,

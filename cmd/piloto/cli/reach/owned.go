@@ -22,7 +22,7 @@ import (
 // notes is the folder in which this person's command notes each data folder that it made or that the person named. It is
 // beside the logins and not in the data folder, so that nothing that came with a data folder is evidence. Each note is a file
 // named after the folder's identity: a line with its path, for a person to read, and one with the identity of its data file;
-// this is empty until there was one. "" is no place: nothing is noted, and a folder counts when it is named.
+// this is empty until there was one. With "" nothing is noted, and a folder counts when it is named.
 type notes string
 
 // notes returns the notes of this person.
@@ -131,7 +131,7 @@ func (n notes) placeOf(folder string) (string, error) {
 
 var errNoPlace = ending.Refusal("cli.wrong.no_place")
 
-// identity tells a file or a folder from every other that is, was or will be on this machine, also from a copy with the same
+// identity distinguishes a file or a folder from every other that is, was or will be on this machine, also a copy with the same
 // content, name, owner and times: by its number and the moment at which its system made it, which no program sets. One that
 // is moved keeps it. Where the system knows no such moment, and for a link, the path is part of it.
 func identity(path string) (string, error) {

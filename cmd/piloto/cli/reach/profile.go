@@ -55,7 +55,7 @@ func (d *Deployment) ReadProfiles() (p Profiles, err error) {
 	p.Known = map[string]Profile{}
 	file, err := d.profileFile()
 	if err != nil {
-		return p, nil //nolint:nilerr // without a place for them there are none
+		return p, nil //nolint:nilerr // without a folder for them there are none
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

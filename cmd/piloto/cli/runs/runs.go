@@ -114,11 +114,11 @@ func (g *Group) watchCommand() *cobra.Command {
 	})
 }
 
-// Follow tells the steps of a run as they end, prints how the run ended, and returns the exit code of that.
+// Follow prints the steps of a run as they end, and the end of the run, and returns the exit code for it.
 func (g *Group) Follow(ctx context.Context, c *client.Client, id string) error {
 	after := 0
 	titles := map[string]string{}
-	var looks Pace
+	var pace Pace
 	for {
 		r, err := client.Get[httpapi.Run](ctx, c, RunPath(id), url.Values{"wait": {"0"}})
 		if err != nil {
@@ -136,13 +136,13 @@ func (g *Group) Follow(ctx context.Context, c *client.Client, id string) error {
 			g.tellEvent(e, titles)
 		}
 		if len(events.Events) > 0 {
-			looks.Moved()
+			pace.Moved()
 			continue // there may be more, and the run moved
 		}
 		if !r.Status.Active() || r.Status == plan.Waiting {
 			return g.endOf(r)
 		}
-		if err := looks.Wait(ctx); err != nil {
+		if err := pace.Wait(ctx); err != nil {
 			return err
 		}
 	}

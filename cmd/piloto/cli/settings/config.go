@@ -125,7 +125,7 @@ func (cfg *Configuration) Configure(cmd *cobra.Command) error {
 		return ending.Miswritten(err)
 	}
 	cfg.Folders.Named = cmd.Flags().Changed("data")
-	err = cfg.Settle()
+	err = cfg.Apply()
 	cfg.TellIgnored(file, ignored)
 	return err
 }
@@ -133,8 +133,8 @@ func (cfg *Configuration) Configure(cmd *cobra.Command) error {
 // Origin returns where the value of a flag comes from, as a person finds it: the flag, unless nobody typed it.
 func (cfg *Configuration) Origin(flag string) string { return cmp.Or(cfg.origins[flag], "--"+flag) }
 
-// Settle applies the flags that every command has.
-func (cfg *Configuration) Settle() error {
+// Apply applies the flags that every command has.
+func (cfg *Configuration) Apply() error {
 	switch cfg.Lang {
 	case "":
 	case "es", "en":
@@ -174,7 +174,7 @@ func readHooks(s setting, file string) ([]sandbox.Hook, error) {
 	return hooks, nil
 }
 
-// read reads a configuration: a flat YAML mapping of the flags of every command, with _ in the place of -. An
+// read reads a configuration: a flat YAML mapping of the flags of every command, with _ instead of -. An
 // unknown key is an error with its line. A file that was not named need not exist.
 func read(root *cobra.Command, file string, named bool) (map[string]setting, error) {
 	text, err := console.ReadPlain(file, maxConfig)
@@ -237,7 +237,7 @@ func scalars(n *yaml.Node) (string, bool) {
 }
 
 // Keys returns the keys of a configuration: the flags that every command has, and those of run and up. A flag
-// that confirms, settles or forces is no key, because each call decides on its own.
+// that confirms, resolves or forces is no key, because each call decides on its own.
 func Keys(root *cobra.Command) map[string]bool {
 	keys := map[string]bool{}
 	for _, cmd := range root.Commands() {

@@ -8,7 +8,7 @@ import (
 	"piloto/cmd/piloto/cli/ending"
 )
 
-// FlagError returns the error of the flags of a command, with a sentence in place of the text of pflag.
+// FlagError returns the error of the flags of a command, with a sentence instead of the text of pflag.
 func FlagError(err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return ending.Refusal("cli.wrong.flag", "name", flagName(e.GetSpecifiedName(), e.GetSpecifiedShortnames()))

@@ -64,7 +64,7 @@ func (g *Group) stream(ctx context.Context, c *client.Client, message httpapi.Se
 	return got, g.printAnswer(got)
 }
 
-// pieces is a text that is being written. Each piece has its place in it, in bytes.
+// pieces is a text that is being written. Each piece has its offset, in bytes.
 type pieces struct {
 	out   io.Writer
 	begin func() // before the first piece

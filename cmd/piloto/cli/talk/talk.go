@@ -284,7 +284,7 @@ func (g *Group) converse(ctx context.Context, c *client.Client, first httpapi.Se
 		last, options = codeOfTurn(got), got.Message.Options
 		switch {
 		case got.Kind == turn.KindQueued && got.Run != nil:
-			last = ending.CodeOf(g.followTold(ctx, c, got.Run.RunID))
+			last = ending.CodeOf(g.followToConclusion(ctx, c, got.Run.RunID))
 		case waiting(got) != nil && g.Con.Asks && !got.Message.Asks: // the text typed now answers the question
 			r := *waiting(got)
 			if g.namePending(got); got.Pending != nil && r.Digest != shown {
@@ -323,7 +323,7 @@ func (g *Group) DecideHere(ctx context.Context, c *client.Client, r httpapi.Run)
 		case "y", "s", "yes", "sí", "si":
 			err := g.Runs.Confirm(ctx, c, r)
 			if err == nil {
-				err = g.followTold(ctx, c, r.RunID)
+				err = g.followToConclusion(ctx, c, r.RunID)
 			}
 			g.Con.Tell(ctx, err)
 			return ending.CodeOf(err), "", ctx.Err()

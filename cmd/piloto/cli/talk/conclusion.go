@@ -10,11 +10,11 @@ import (
 	"piloto/internal/edge/httpapi"
 )
 
-// toldWithin is how long a conversation waits for the model's text about the end of a run.
-const toldWithin = 30 * time.Second
+// conclusionWithin is how long a conversation waits for the conclusion of a run.
+const conclusionWithin = 30 * time.Second
 
-// followTold follows a run, and prints the model's text about its end. It returns the exit code of the run.
-func (g *Group) followTold(ctx context.Context, c *client.Client, id string) error {
+// followToConclusion follows a run, and prints the model's conclusion. It returns the exit code of the run.
+func (g *Group) followToConclusion(ctx context.Context, c *client.Client, id string) error {
 	ended := g.Runs.Follow(ctx, c, id)
 	if g.Con.JSON {
 		return ended
@@ -23,8 +23,8 @@ func (g *Group) followTold(ctx context.Context, c *client.Client, id string) err
 	if err != nil || !r.Concludes {
 		return ended
 	}
-	var looks runs.Pace
-	for until := time.Now().Add(toldWithin); time.Now().Before(until); {
+	var pace runs.Pace
+	for until := time.Now().Add(conclusionWithin); time.Now().Before(until); {
 		list, err := client.Get[httpapi.MessageList](ctx, c, client.Path("api", "chats", r.ChatID, "messages"), nil)
 		if err != nil {
 			return ended
@@ -38,7 +38,7 @@ func (g *Group) followTold(ctx context.Context, c *client.Client, id string) err
 			}
 			return ended
 		}
-		if looks.Wait(ctx) != nil {
+		if pace.Wait(ctx) != nil {
 			return ended
 		}
 	}
