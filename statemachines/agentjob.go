@@ -17,13 +17,13 @@ type JobInput struct {
 	AccountID string  `json:"account_id"`
 	Task      JobTask `json:"task,omitempty"`
 	Token     string  `json:"token,omitempty"` // of JobWait
-	Error     *Error  `json:"error,omitempty"` // of JobClose: what came before it
+	Error     *Error  `json:"error,omitempty"` // of JobClose: the error or the output before it
 }
 
 // Throttled reports whether a job is closed because Lambda had no room for it for too long.
 func (in JobInput) Throttled() bool { return in.Error != nil && in.Error.unserved() }
 
-// JobTask is what a task of a job does.
+// JobTask names a task of a job.
 type JobTask string
 
 // The tasks of a job.

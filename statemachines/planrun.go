@@ -12,8 +12,8 @@
 // A wave ends as a whole. When a step fails, the other steps of its wave finish their calls before
 // the undo or the end of the run begins, so that no call is in flight then.
 //
-// Conclude comes after the end, and only in a run that the model has to tell about, so that no other has a transition
-// more. Nothing waits for it, and its failure fails nothing.
+// Conclude comes after the end, and only in a run about which the model writes a message, so that no other run has a
+// transition more. Nothing waits for it, and its failure fails nothing.
 //
 // Step repeats, and the table ends each of its loops: an approval expires at most 24 hours after its
 // request; the model is asked about a failed command once, for a short time; the elements of a step
@@ -25,10 +25,10 @@
 // effects. Its longest payload is the list of the effects of a wave, 7 KB. An execution that uses up
 // all events fails. The event of its end then finishes its run, as for any other execution.
 //
-// Lambda itself may refuse a task (unserved) for hours: in a small account eight effects of a wave take most of its places.
+// Lambda itself may refuse a task (unserved) for hours: in a small account eight effects of a wave use most of its concurrency.
 // Each task then pauses up to 15 minutes, 30 times, six hours in all, which takes 99 events. A wave whose effects are all
 // refused until the execution's time is over takes about 21,600 (TestTheLongestThrottlingFitsIntoAHistory). The pauses have
-// no jitter, because with it no time could be promised. What is given up is not undone.
+// no jitter, because with it no time could be promised. A run that is given up is not undone.
 //
 // An execution has a timeout of seven days, because each wave may wait for an approval. A run that
 // ends after that time, with a message, is better than one that never ends.
@@ -112,11 +112,10 @@ type LifecycleInput struct {
 	Action    Action `json:"action"`
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	Error     *Error `json:"error,omitempty"` // of Settle: what came before it
+	Error     *Error `json:"error,omitempty"` // of Settle: the error or the output before it
 }
 
-// Cause returns the reason why an execution cannot go on; empty when it came to Settle because
-// everything that could be undone was.
+// Cause returns the reason why an execution cannot go on; empty when every reversible effect was undone before Settle.
 func (in LifecycleInput) Cause() string {
 	switch {
 	case in.Error == nil:
@@ -147,7 +146,7 @@ type LifecycleOutput struct {
 	Outcome Outcome `json:"outcome,omitempty"` // of Settle: OutcomeNext, OutcomeDone or OutcomeConclude
 }
 
-// Outcome tells the state machine how to continue.
+// Outcome decides how the state machine continues.
 type Outcome string
 
 // The outcomes that Route knows. Any other goes to Settle.
@@ -157,7 +156,7 @@ const (
 	OutcomeWave     Outcome = "wave"     // the effects in Items, side by side
 	OutcomeApproval Outcome = "approval" // AwaitApproval
 	OutcomeReason   Outcome = "reason"   // a command failed: Reason, with the step in Items
-	OutcomeConclude Outcome = "conclude" // the run ended, and the model tells what came of it: SealFirst, Conclude
+	OutcomeConclude Outcome = "conclude" // the run ended, and the model writes its conclusion: SealFirst, Conclude
 )
 
 // StepOutput is the output of Step and Effect.

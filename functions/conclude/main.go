@@ -1,5 +1,5 @@
-// Command conclude has the model tell what came of a run: the Conclude task of the state machine. On its schedule it finds
-// the runs whose execution died before that.
+// Command conclude has the model write the conclusion of a run: the Conclude task of the state machine. On its schedule it
+// finds the runs whose execution died before that.
 package main
 
 import "piloto/internal/boot"

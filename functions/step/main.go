@@ -1,5 +1,5 @@
-// Command step carries out what comes next in a run, and requests approvals: the Step, Effect and AwaitApproval
-// tasks of the state machine.
+// Command step carries out the next effects of a run, and requests approvals: the Step, Effect and AwaitApproval tasks of
+// the state machine.
 package main
 
 import "piloto/internal/boot/tools"
