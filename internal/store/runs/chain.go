@@ -18,8 +18,8 @@ type headRow struct {
 	Link   int    `dynamodbav:"link"`
 }
 
-// Ended returns the link of a run that ended: with its place alone when it has one, and without
-// a place when it has none. It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning.
+// Ended returns the link of a run that ended: only its number when it is in the chain, and without a number when it is not.
+// It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning.
 func Ended(ctx context.Context, table *kv.Table, account, runID string) (receipt.Link, error) {
 	var row headRow
 	if err := table.Get(ctx, runKey(account, runID), &row, plan.ErrRunNotFound); err != nil {
@@ -36,7 +36,7 @@ func Ended(ctx context.Context, table *kv.Table, account, runID string) (receipt
 	}, nil
 }
 
-// Placed returns the write that gives a run its place in the chain, if it is as the link says.
+// Placed returns the write that stores the number of a run's link, if the run is as the link says.
 func Placed(l receipt.Link) kv.Write {
 	w := kv.Update(runKey(l.Account, l.RunID)).Set("link", l.Seq).Remove("DuePK", "DueSK")
 	return w.If(kv.Is("event_seq", l.Events), kv.Missing("link")).Else(fault.ErrMoved)

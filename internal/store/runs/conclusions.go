@@ -43,7 +43,7 @@ func concludeLater(r plan.Run, at time.Time) kv.Write {
 	return kv.Insert(row).Else(fault.ErrMoved)
 }
 
-// TakeConclusion implements run.Concluder. It leaves the row in its place in the list.
+// TakeConclusion implements run.Concluder. It leaves the queue key of the row.
 func (s *Store) TakeConclusion(ctx context.Context, account, runID string, at, until time.Time) (run.Conclusion, error) {
 	if failpoint.On {
 		failpoint.At("runs", "conclusion.taken", "before")

@@ -41,7 +41,7 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 		raw, err := failures.Encode(*e.Error)
 		t.row = t.row.Set("error", raw).Unless(err)
 	}
-	if e.Tells && t.from.JobID != "" { // its agent hears of the end, and tells it itself
+	if e.Tells && t.from.JobID != "" { // its agent gets the outcome, and writes about it itself
 		agent, err := jobs.Awaits(ctx, s.table, t.from.Account, t.from.JobID, t.from.ID)
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (s *Store) closing(ctx context.Context, t *transition, closed []plan.StepSt
 	return parts[last], nil
 }
 
-// closings returns the writes of each of the last states: what the chat keeps of its request is written with it, because a
+// closings returns the writes of each of the last states. The chat's record of its request is written with it, because a
 // state that is written is not closed again.
 func (t *transition) closings(closed []plan.StepState) [][]kv.Write {
 	groups := make([][]kv.Write, len(closed))
@@ -85,7 +85,7 @@ func (t *transition) closings(closed []plan.StepState) [][]kv.Write {
 	return groups
 }
 
-// divide divides writes of states, each with what belongs to it, into parts that fit into a transaction.
+// divide divides groups of writes into parts that fit into a transaction. A group stays together.
 func divide(groups [][]kv.Write) [][]kv.Write {
 	var parts [][]kv.Write
 	size := 0

@@ -64,8 +64,8 @@ func statusText(list []plan.Status) string {
 	return strings.Join(text, ",")
 }
 
-// Waiting implements plan.Lister. An index may lag behind the table, so it only tells where to look: what a page shows
-// is read from the table.
+// Waiting implements plan.Lister. An index may lag behind the table, so only keys come from it: the rows of a page are read
+// from the table.
 func (s *Store) Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]plan.ListedWait, string, error) {
 	span := kv.Listed(kv.Waiting(account))
 	return kv.Pick(ctx, s.table, span.Of()+"\x00"+chatID, span, cursor, limit, func(part []kv.Place) ([]*plan.ListedWait, error) {
@@ -81,10 +81,10 @@ func (s *Store) Waiting(ctx context.Context, account, chatID string, at time.Tim
 	})
 }
 
-// lists reads what lists show.
+// lists reads the rows of lists.
 type lists struct{ table *kv.Table }
 
-// runWait reads the wait of a run that stands at a place; nil when it waits no longer.
+// runWait reads the wait of a list entry of a run; nil when it waits no longer.
 func (l lists) runWait(ctx context.Context, account string, p kv.Place, at time.Time) (*plan.ListedWait, error) {
 	h, err := l.headAt(ctx, account, p)
 	if h == nil || err != nil {
@@ -122,7 +122,7 @@ func keyOf(w plan.Wait) string {
 	return waitKey + w.Slot().String()
 }
 
-// readPlaces reads what the rows of places stand for, several at once.
+// readPlaces reads the subjects of list entries concurrently.
 func readPlaces[T any](places []kv.Place, read func(kv.Place) (*T, error)) ([]*T, error) {
 	found := make([]*T, len(places))
 	var reads errgroup.Group
@@ -136,7 +136,7 @@ func readPlaces[T any](places []kv.Place, read func(kv.Place) (*T, error)) ([]*T
 	return found, reads.Wait()
 }
 
-// headAt reads the run of a place, nil when it is gone or cannot be read.
+// headAt reads the run of a list entry; nil when it is gone or cannot be read.
 func (l lists) headAt(ctx context.Context, account string, p kv.Place) (*plan.Head, error) {
 	_, id, ok := kv.RunOf(p.PK)
 	if !ok {
@@ -149,7 +149,7 @@ func (l lists) headAt(ctx context.Context, account string, p kv.Place) (*plan.He
 	return &h, err
 }
 
-// head reads what lists show of a run, as the last write left it.
+// head reads the head of a run, as the last write left it.
 func (l lists) head(ctx context.Context, account, id string) (plan.Head, error) {
 	items, err := l.table.Read(ctx, kv.Rows(kv.Run(account, id), runSK, planKey, waitKey), 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// told returns what hooks of the account are told of a transition.
+// notifications returns the messages to the account's hooks about a transition.
 func (t *transition) notifications() ([]hook.Message, error) {
 	fresh := map[plan.WaitKind][]plan.Wait{}
 	was := t.from.Waits()

@@ -18,7 +18,7 @@ const (
 	maxHere   = 6 << 10   // bytes of a body that is kept in its step's own item, which each invocation of a run reads
 	maxNear   = 200 << 10 // of a body that is read with its run
 	maxPiece  = 350 << 10 // of an item with a piece of a body
-	maxBegins = 6 << 10   // of the beginning that stands in its place
+	maxBegins = 6 << 10   // of the beginning that is kept instead of a body stored apart
 )
 
 // resultRow is a piece of a body that is stored apart: of its JSON, gzipped as a whole

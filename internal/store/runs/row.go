@@ -103,7 +103,7 @@ func (row runRow) run() (plan.Run, error) {
 		at := kv.Time(row.UndoAt)
 		r.UndoAt = &at
 	}
-	if kv.IsDue(row.DuePK, dueRuns) && !r.Status.Terminal() { // one that ended waits for its place in the chain
+	if kv.IsDue(row.DuePK, dueRuns) && !r.Status.Terminal() { // one that ended waits for its link in the chain
 		var ms int64
 		if _, err := fmt.Sscanf(row.DueSK, "%d#", &ms); err == nil {
 			r.DueAt = kv.Time(ms)

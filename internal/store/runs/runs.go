@@ -17,10 +17,10 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// The lists of runs that the sweep looks at.
+// The queues of runs that the sweep reads.
 const (
 	dueRuns     = "DUE"      // by the time it is due
-	DueUnplaced = "UNPLACED" // that ended and have no place in the chain of receipts
+	DueUnplaced = "UNPLACED" // that ended and have no link in the chain of receipts
 )
 
 // Store is the runs of a table.
@@ -279,8 +279,8 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 // mostRefused is how many sets of requests of one draft are remembered as refused.
 const mostRefused = 20
 
-// refusals returns the writes that remember what a person refused with a draft: its plan, and those that it had before,
-// which somebody was shown first and did not want either.
+// refusals returns the writes that record the refused plans of a draft: the last one, and the earlier revisions, which the
+// person was shown first and did not want either.
 func (s *Store) refusals(ctx context.Context, r plan.Run, chatID string, at time.Time) ([]kv.Write, error) {
 	plans := []plan.Plan{r.Plan}
 	if r.Plan.Revision > 1 {
@@ -314,8 +314,7 @@ func (s *Store) refusals(ctx context.Context, r plan.Run, chatID string, at time
 	return writes, nil
 }
 
-// Due lists runs whose time to be looked at has come, the oldest first, at most
-// limit.
+// Due lists the runs that are due for the sweep, the oldest first, at most limit.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]sweep.Row[run.Key], error) {
 	return kv.DueRows(ctx, s.table, dueRuns, now, limit, runOf)
 }
@@ -329,17 +328,17 @@ func runOf(k kv.DueKey) (run.Key, error) {
 	return run.Key{Account: account, RunID: id}, nil
 }
 
-// Postpone sets when the sweep looks at a run again, if it is as it was read.
+// Postpone sets when the sweep checks a run again, if it is as it was read.
 func (s *Store) Postpone(ctx context.Context, r plan.Run, until time.Time) error {
 	return s.table.Do(ctx, dueAt(r, until))
 }
 
-// dueAt returns the update that has the sweep look at a run again, if it is as it was read.
+// dueAt returns the update that sets when the sweep checks a run again, if it is as it was read.
 func dueAt(r plan.Run, at time.Time) kv.Write {
 	return kv.Update(runKey(r.Account, r.ID)).Set("DueSK", kv.At(at, r.ID)).If(kv.Is("status", r.Status), kv.Exists("DuePK"))
 }
 
-// LeaveUnplaced puts a run that ended on the list of those that need a place in the chain of receipts.
+// LeaveUnplaced puts a run that ended into the queue of those that need a link in the chain of receipts.
 func (s *Store) LeaveUnplaced(ctx context.Context, r plan.Run, from time.Time) error {
 	return s.table.Do(ctx, dueAt(r, from).Set("DuePK", kv.DueList(DueUnplaced, r.Account)))
 }

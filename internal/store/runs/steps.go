@@ -161,7 +161,7 @@ func shorten(st plan.StepState) plan.StepState {
 var errHandedOut = errors.New("store: effects of the run are handed out")
 
 // MoveEffect implements run.EffectMover. Its write is no transaction: the row of the run stays as it is. The id of the
-// write tells whether one whose answer was lost, and which was therefore repeated, was made.
+// write shows whether a write whose answer was lost, and which was therefore repeated, was made.
 func (s *Store) MoveEffect(ctx context.Context, r plan.Run, m run.Move) (plan.Run, error) {
 	failpoint.At("runs", "handed."+m.Type, "before")
 	st, err := s.bodies.apart(ctx, r, *m.State)
@@ -268,7 +268,7 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 		t.end()
 	case !m.Due.IsZero():
 		t.due(m.Due)
-	case to != was && was != plan.Queued: // what begins is due as it was: most runs end before the sweep looks
+	case to != was && was != plan.Queued: // a run that begins stays due as it was: most runs end before the sweep
 		t.due(m.Record.At.Add(run.CheckEvery))
 	}
 	return nil

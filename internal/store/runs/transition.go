@@ -26,7 +26,7 @@ type transition struct {
 
 	noted []string // keys of the requests of which the chat notes whether they are answered
 
-	row             kv.Write // the update of the run's own row; update adds what every transition has
+	row             kv.Write // the update of the run's own row; update adds the fields of every transition
 	dueList, dueKey string   // empty: as they were
 	apart           bool     // the row is written in another way
 }
@@ -101,15 +101,14 @@ func (t *transition) post(rec run.Record) {
 	t.add(chats.Replaced(t.from.Account, t.from.ChatID, rec.Replaced, rec.Messages)...)
 }
 
-// due sets when the sweep looks at the run again.
+// due sets when the sweep checks the run again.
 func (t *transition) due(at time.Time) {
 	t.dueKey = kv.At(at, t.from.ID)
 	t.next.DueAt = at
 }
 
-// end has the sweep give the run a place in the chain of receipts, if nothing else does. A run that is due by then
-// stays due, because a place in another list costs as much as the row. Any other is put on the list of those that
-// need a place.
+// end has the sweep give the run a link in the chain of receipts, if nothing else does. A run that is due by then stays
+// due, because a key in another queue costs as much as the row. Any other is put into the queue of those that need a link.
 func (t *transition) end() {
 	if due := t.from.DueAt; !due.IsZero() && t.from.Status != plan.Draft && !due.After(t.at.Add(receipt.SealGrace)) {
 		t.dueList, t.dueKey = "", ""
@@ -152,18 +151,18 @@ func (t *transition) all() []kv.Write {
 	return slices.Concat(all, t.writes, chats.Append(t.from.Account, t.from.ChatID, t.said))
 }
 
-// commit makes the writes and those that tell the hooks of them, in one transaction. It returns the run that they left;
-// the run as it was read when they failed.
+// commit makes the writes and their outbox row in one transaction. It returns the run that they left; the run as it was
+// read when they failed.
 func (s *Store) commit(ctx context.Context, t *transition) (plan.Run, error) {
 	messages, err := t.notifications()
 	if err != nil {
 		return t.from, err
 	}
-	told, err := hooks.Tell(ctx, s.table, t.from.Account, t.from.ID+"#"+eventKey(t.next.EventSeq), t.at, messages...)
+	outbox, err := hooks.Tell(ctx, s.table, t.from.Account, t.from.ID+"#"+eventKey(t.next.EventSeq), t.at, messages...)
 	if err != nil {
 		return t.from, err
 	}
-	if err := s.table.Commit(ctx, append(t.all(), told...)...); err != nil {
+	if err := s.table.Commit(ctx, append(t.all(), outbox...)...); err != nil {
 		return t.from, err
 	}
 	return t.next, nil

@@ -11,7 +11,7 @@ import (
 // so that one query reads the row of the run, its plan and its waits, and not the states of its steps.
 const waitKey = "RUN#WAIT#"
 
-// waitRow is a step, or its undo, that waits for a person. When it waits no longer it has no place in a list.
+// waitRow is a step, or its undo, that waits for a person. When it waits no longer it has no list key.
 type waitRow struct {
 	kv.Key
 	ListPK string `dynamodbav:"GSI1PK,omitempty"`
@@ -36,8 +36,8 @@ func putWait(r plan.Run, w plan.Wait) kv.Write {
 	})
 }
 
-// mirror adds to a transition what it changes in the list of what waits. The row of a draft that is new has its place
-// from the beginning (rowOfRun).
+// mirror adds the changes of the list of waits to a transition. The row of a new draft has its list key from the beginning
+// (rowOfRun).
 func (t *transition) mirror() {
 	was, is := t.from.Waits(), t.next.Waits()
 	if draft := t.from.Status == plan.Draft; draft && t.next.Status != plan.Draft {
@@ -57,8 +57,8 @@ func (t *transition) mirror() {
 	}
 }
 
-// count adds to the update of the run's row what lists show of it: how many steps are done, and when it ended. The row does
-// not count yet what was done while it was handed out.
+// count adds the fields that lists show to the update of the run's row: how many steps are done, and when it ended. The row
+// does not yet count the steps that were done while it was handed out.
 func (t *transition) count() {
 	if done := t.next.DoneSteps(); done != t.from.DoneSteps() || t.from.HandedOut() {
 		t.row = t.row.Set("done", done)

@@ -9,7 +9,7 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// change is one update of the row of a wallet: what it changes, and the rules that must hold.
+// change is one update of the row of a wallet, with its conditions.
 type change struct{ write kv.Write }
 
 // newChange returns a change of a wallet that is there, of the present format.
@@ -82,7 +82,7 @@ func (c *change) charge(id string, back, used int) {
 	c.add(sessionPath(id).Of("used"), int64(used))
 }
 
-// due has the sweep look at the wallet at a time, or before.
+// due makes the wallet due for the sweep at a time, or before.
 func (c *change) due(account string, at time.Time) {
 	c.set("DuePK", kv.DueList(dueWallets, account))
 	c.set("DueSK", kv.Path("DueSK").IfMissing(kv.At(at, account)))

@@ -149,13 +149,13 @@ func (c *change) end(h credit.Hold, charge *credit.Turn) (micros int64) {
 const mostEnds = 64
 
 // end ends a hold, also one that was extended meanwhile. It returns credit.ErrSettled when the hold is gone. When a limit
-// of the turn is low after that, the same transaction tells the hooks, once.
+// of the turn is low after that, the same transaction has its notification, once.
 func (s *Store) end(ctx context.Context, h credit.Hold, charge *credit.Turn) error {
 	var seen *walletRow
 	for range mostEnds {
 		c := newChange(h.Account)
 		low := c.watch(seen, h.At, h, c.end(h, charge))
-		row, done, err := s.tell(ctx, h.Account, h.At, c, low)
+		row, done, err := s.notify(ctx, h.Account, h.At, c, low)
 		if err != nil || done {
 			return err
 		}

@@ -15,18 +15,18 @@ import (
 
 // A budget is low when less than a fifth of it is left: of the credits that an account had after its last grant, of the
 // limit of a day, and of that of a month. A limit is also low when less is left than a turn like the one that ended may
-// cost, because the next one is refused. Hooks are told once, in the write that makes it low. A limit counts what is
-// spent and what running turns hold. What was told of it stands in the wallet, so that it is told again for a higher
-// limit only.
+// cost, because the next one is refused. Hooks are notified once, by the write that makes it low. A limit counts the
+// charges and the holds of running turns. The wallet keeps the limit of the last notification, so that only a higher limit
+// has another one.
 
-// lowShare is the part of a budget of which less is low: one of so many.
+// lowShare: a balance below 1/lowShare of the budget is low.
 const lowShare = 5
 
 // mark names a period and its limit. Of two marks of one kind of period, the greater one is the later, or of the higher
 // limit.
 func mark(p period) string { return p.name + "#" + kv.Pad(p.most, 13) }
 
-// isToldOf reports whether it was told that a period is low, of this limit or of a higher one.
+// wasNotified reports whether a low period had its notification, for this limit or for a higher one.
 func (row walletRow) wasNotified(p period) bool {
 	if p.isDay() {
 		return row.LowDay >= mark(p)
@@ -45,13 +45,13 @@ func (p period) budgetOf(spent int64) hook.BudgetData {
 
 func (p period) isDay() bool { return strings.HasPrefix(p.name, "D") }
 
-// note has a change say that a period is low, unless it was said before.
+// note marks a period as low in a change, if it is not marked yet.
 func (c *change) note(p period) {
 	c.set(p.noted(), mark(p))
 	c.need(kv.Any(kv.Missing(p.noted()), kv.Less(p.noted(), mark(p))))
 }
 
-// noted returns the attribute in which it is said that a period is low.
+// noted returns the attribute of the mark of a low period.
 func (p period) noted() kv.Path {
 	if p.isDay() {
 		return "low_day"
@@ -109,7 +109,7 @@ func (c *change) watchBalance(row walletRow, e credit.Entry) []hook.BudgetData {
 	}
 }
 
-// messages returns the writes that have hooks told of low budgets.
+// messages returns the outbox row of low budgets.
 func (s *Store) messages(ctx context.Context, account string, at time.Time, low []hook.BudgetData) ([]kv.Write, error) {
 	key := "W"
 	var list []hook.Message
@@ -124,16 +124,16 @@ func (s *Store) messages(ctx context.Context, account string, at time.Time, low 
 	return hooks.Tell(ctx, s.table, account, key, at, list...)
 }
 
-// tell makes a change as try does, with what hooks are told of it.
-func (s *Store) tell(ctx context.Context, account string, at time.Time, c *change, low []hook.BudgetData) (walletRow, bool, error) {
-	told, err := s.messages(ctx, account, at, low)
+// notify makes a change as try does, with its notifications.
+func (s *Store) notify(ctx context.Context, account string, at time.Time, c *change, low []hook.BudgetData) (walletRow, bool, error) {
+	outbox, err := s.messages(ctx, account, at, low)
 	if err != nil {
 		return walletRow{}, false, err
 	}
-	if len(told) == 0 {
+	if len(outbox) == 0 {
 		return s.try(ctx, account, c)
 	}
-	err = s.table.Commit(ctx, append(told, c.write.Else(fault.ErrMoved))...)
+	err = s.table.Commit(ctx, append(outbox, c.write.Else(fault.ErrMoved))...)
 	if err == nil {
 		return walletRow{}, true, nil
 	}

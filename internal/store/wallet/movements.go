@@ -65,7 +65,7 @@ func (s *Store) BuySession(ctx context.Context, account string, bought credit.Se
 	})
 }
 
-// movement commits a ledger entry, the balance, and what more changes in the wallet. The entry's condition makes it
+// movement commits a ledger entry, the balance, and the changes of more in the wallet. The entry's condition makes it
 // happen once, and is checked first. It returns fault.ErrMoved when the wallet changed after it was read. A movement
 // that the wallet does not meet as it was read is no transaction, so that a thousand of them hold up nobody.
 func (s *Store) movement(ctx context.Context, account string, e credit.Entry, commit commit, more func(*change, walletRow)) error {
@@ -96,11 +96,11 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, co
 		guard := kv.Insert(onceRow{Key: kv.Key{PK: partition(account), SK: onceSK(e.Key)}, Entry: e.ID})
 		writes = append([]kv.Write{guard.Else(credit.ErrAlreadyWritten)}, writes...)
 	}
-	told, err := s.messages(ctx, account, e.At, low)
+	outbox, err := s.messages(ctx, account, e.At, low)
 	if err != nil {
 		return err
 	}
-	return commit(ctx, append(writes, told...)...)
+	return commit(ctx, append(writes, outbox...)...)
 }
 
 // short returns the error of a movement for which the balance is too low: one that was made before is no fault.
@@ -117,7 +117,7 @@ func (s *Store) short(ctx context.Context, account string, e credit.Entry) error
 	return credit.ErrInsufficient
 }
 
-// dueSoon has the sweep look at a wallet at a time, though it is due later.
+// dueSoon makes a wallet due for the sweep at a time, though it was due later.
 func (c *change) dueSoon(account string, row walletRow, at time.Time) {
 	if row.DueSK <= kv.At(at, account) {
 		c.due(account, at)

@@ -24,7 +24,7 @@ type walletRow struct {
 	Holds    map[string]hold    `dynamodbav:"holds"`    // by the id of the turn
 	Spent    map[string]int64   `dynamodbav:"spent"`    // micro-USD that were spent and are held, by period
 
-	// They say what was told of a budget of which little was left.
+	// They record the notifications of low budgets.
 	Full     int64  `dynamodbav:"full,omitempty"`      // the balance after the last grant or correction upwards
 	LowDay   string `dynamodbav:"low_day,omitempty"`   // the period and its limit, as mark writes them
 	LowMonth string `dynamodbav:"low_month,omitempty"` // as LowDay
@@ -152,7 +152,7 @@ func (row walletRow) isNamed(id string) bool {
 	return false
 }
 
-// standing returns what an account has at a time.
+// standing returns the balance, spending and sessions of an account at a time.
 func (row walletRow) standing(at time.Time) credit.Standing {
 	s := credit.Standing{
 		Balance: row.Balance, Entries: row.Entries, Last: row.Last, Day: row.Spent[dayOf(at)], Month: row.Spent[monthOf(at)],

@@ -111,8 +111,8 @@ func isReleased(nonce string) kv.Condition {
 	return kv.All(kv.Is("outcome", credit.OutcomeReleased), kv.Is("hold", nonce))
 }
 
-// Settle writes the record of a turn, and then ends its hold. A crash between the two leaves a hold whose record
-// says what to charge: the sweep ends it so.
+// Settle writes the record of a turn, and then ends its hold. A crash between the two leaves a hold whose record has the
+// charge: the sweep ends it so.
 func (s *Store) Settle(ctx context.Context, h credit.Hold, turn credit.Turn) error {
 	kept, mine, err := s.record(ctx, h.Account, h.Nonce, turn)
 	if err != nil {
@@ -164,11 +164,11 @@ func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn)
 			c.chargeLate(row, h, turn)
 			low = c.watch(&row, turn.At, h, turn.Micros)
 		}
-		told, err := s.messages(ctx, h.Account, turn.At, low)
+		outbox, err := s.messages(ctx, h.Account, turn.At, low)
 		if err != nil {
 			return err
 		}
-		writes := append([]kv.Write{record}, told...)
+		writes := append([]kv.Write{record}, outbox...)
 		if !c.write.IsEmpty() {
 			writes = append(writes, c.write.Else(fault.ErrMoved))
 		}

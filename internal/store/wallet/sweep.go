@@ -14,13 +14,13 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// dueWallets is the list of the wallets that the sweep looks at.
+// dueWallets is the queue of the wallets for the sweep.
 const dueWallets = "WALLET"
 
 // sessionsKept is how long a session stays after its end, so that a turn which is settled late is charged to it.
 const sessionsKept = 24 * time.Hour
 
-// DueWallets lists accounts whose wallet the sweep must look at, the most urgent first.
+// DueWallets lists accounts whose wallet is due for the sweep, the most urgent first.
 func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[string], error) {
 	return kv.DueRows(ctx, s.table, dueWallets, at, limit, func(k kv.DueKey) (string, error) { return kv.AccountOf(k.PK, "#W"), nil })
 }
@@ -44,7 +44,7 @@ func (s *Store) Visit(ctx context.Context, account string, at time.Time) (credit
 	return v, errors.Join(problems...)
 }
 
-// dueAt returns the time in a sort key of a list of what is due; the zero time for none.
+// dueAt returns the time in a queue key; the zero time for none.
 func dueAt(sk string) time.Time {
 	digits, _, _ := strings.Cut(sk, "#")
 	ms, err := strconv.ParseInt(digits, 10, 64)
@@ -102,8 +102,8 @@ func (s *Store) Leave(ctx context.Context, account string, audited int64, at tim
 	return err
 }
 
-// next sets when the sweep looks at the wallet again: at the earliest deadline of its holds. A hold that should have
-// ended keeps the wallet due.
+// next sets when the sweep checks the wallet again: at the earliest deadline of its holds. A hold that should have ended
+// keeps the wallet due.
 func (c *change) next(row walletRow, account string, broken bool, at time.Time) {
 	if len(row.Holds) == 0 && !broken {
 		c.remove("DuePK", "DueSK")
