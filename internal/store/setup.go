@@ -11,8 +11,8 @@ import (
 	"piloto/internal/conversation"
 )
 
-// SetupStore reads what accounts have set, and keeps it in the process. Each read asks the table for the version,
-// so nobody sees a value that was changed before the read.
+// SetupStore reads and caches the setups of accounts. Each read compares the version in the table, so nobody sees a value
+// that was changed before the read.
 type SetupStore struct {
 	stores Stores
 
@@ -29,7 +29,7 @@ type keptSetup struct {
 // mostSetups is how many are kept; then all are dropped.
 const mostSetups = 500
 
-// Setup returns what an account has set, as of a time that is not before the call.
+// Setup returns the setup of an account, as of a time that is not before the call.
 func (s *SetupStore) Setup(ctx context.Context, of setup.Of) (setup.Setup, error) {
 	set, err := s.stores.versions.Read(ctx, of.Account)
 	if err != nil {

@@ -98,7 +98,7 @@ func (s *Store) Renew(ctx context.Context, account, id string, at, until time.Ti
 	return s.renumber(ctx, kv.Update(connectionKey(account, id)).Set("pinged_at", at).Set("expires_at", until).Add("seq", skip))
 }
 
-// SetOpen notes which chat a connection has open.
+// SetOpen stores the chat that a connection has open.
 func (s *Store) SetOpen(ctx context.Context, account, id, chatID string) error {
 	return s.table.Do(ctx, kv.Update(connectionKey(account, id)).Set("says", true).Set("chat_id", chatID).If(kv.Exists("PK")).Else(realtime.ErrGone))
 }

@@ -1,6 +1,5 @@
-// Package announce owns that open clients hear of commits: its Chats, Runs and Jobs are the stores of
-// those names, and tell a realtime.Notifier about each commit that succeeded. A commit never
-// waits for a client, and never fails because of one.
+// Package announce notifies open clients of commits: its Chats, Runs and Jobs wrap the stores of those names, and call a
+// realtime.Notifier after each commit that succeeded. A commit never waits for a client, and never fails because of one.
 package announce
 
 import (
@@ -100,7 +99,7 @@ func (c Chats) Replace(ctx context.Context, account, chatID string, at time.Time
 	return say(ctx, c, account, chatID, withReplaced(replaced, list), c.Store.Replace(ctx, account, chatID, at, replaced, list...))
 }
 
-// withReplaced returns the messages of which clients hear: new ones, and before them those whose place the last one takes.
+// withReplaced returns the messages for clients: the messages that the last new one supersedes, then the new ones.
 func withReplaced(replaced, list []conversation.Message) []conversation.Message {
 	replaced = slices.Clone(replaced)
 	for i := range replaced {
@@ -256,7 +255,7 @@ type Jobs struct {
 	Notifier realtime.Notifier
 }
 
-// job announces what happened in a job.
+// job announces a job that has new events.
 func (s Jobs) job(ctx context.Context, j job.Job, events []job.Event, err error) (job.Job, error) {
 	if err == nil && len(events) > 0 {
 		s.Notifier.Notify(ctx, j.Account, realtime.Job(j.ChatID, j.ID, string(j.Status), j.Rounds))

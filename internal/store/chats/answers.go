@@ -33,9 +33,9 @@ func rowOfAnswer(a conversation.Answering) answerRow {
 	}
 }
 
-// TakeAnswer reserves the answer to a message for the caller, when nobody has it at a time; else it
-// returns conversation.ErrAnswering. The turn of the message itself takes the place of an earlier
-// attempt of the same request, which has died.
+// TakeAnswer leases the answer to a message to the caller, or returns conversation.ErrAnswering when somebody else has the
+// lease at that time. The turn of the message itself takes the lease of an earlier attempt of the same request, which has
+// died.
 func (s *Store) TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error {
 	row := rowOfAnswer(a)
 	row.DuePK, row.DueSK, row.TTL = kv.DueList(dueAnswers, a.Account), kv.At(a.Until, a.ChatID+"/"+a.MessageID), a.Until.Add(answerLife).Unix()
@@ -62,8 +62,8 @@ func (s *Store) EndAnswer(ctx context.Context, a conversation.Answering, at time
 // askedRow notes that an agent is called for a message, or was.
 type askedRow struct {
 	kv.Key
-	Told bool  `dynamodbav:"told"` // the client knows that the agent failed: it may be called again
-	TTL  int64 `dynamodbav:"ttl"`
+	Reported bool  `dynamodbav:"told"` // the client knows that the agent failed: it may be called again
+	TTL      int64 `dynamodbav:"ttl"`
 }
 
 const (
@@ -71,8 +71,8 @@ const (
 	askedLife = 25 * time.Hour // a request may come again for a day
 )
 
-func asked(account, chatID, messageID string, told bool, at time.Time) askedRow {
-	return askedRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: askedKind + messageID}, Told: told, TTL: at.Add(askedLife).Unix()}
+func asked(account, chatID, messageID string, reported bool, at time.Time) askedRow {
+	return askedRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: askedKind + messageID}, Reported: reported, TTL: at.Add(askedLife).Unix()}
 }
 
 // NoteAsked notes that an agent is about to be called for a message. It returns

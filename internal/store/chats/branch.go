@@ -16,7 +16,7 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// Bounds of a branch, and of the look for one message.
+// Bounds of a branch, and of the search for one message.
 const (
 	mostCopied   = 1000    // rows
 	mostCopiedOf = 2 << 20 // bytes of their texts
@@ -66,8 +66,8 @@ func (s *Store) ChatOfMessage(ctx context.Context, account, messageID string) (s
 	if !ok {
 		return "", conversation.ErrMessageNotFound
 	}
-	places, scope := []place{pinned, plain, archived}, "message\x00"+account
-	rows, _, err := s.rows.walk(ctx, account, scope, kv.Condition{}, places, "", mostAsked)
+	sections, scope := []section{pinned, plain, archived}, "message\x00"+account
+	rows, _, err := s.rows.walk(ctx, account, scope, kv.Condition{}, sections, "", mostAsked)
 	if err != nil {
 		return "", err
 	}

@@ -214,19 +214,19 @@ func (s *Store) updateChat(ctx context.Context, account, id string, change conve
 		if err != nil {
 			return there, err
 		}
-		to, moves := placeAfter(there, change)
+		to, moves := sectionAfter(there, change)
 		if !moves && !touched && change.Title == nil {
 			return there, nil
 		}
 		w = w.Set("GSI1PK", listOf(account, to))
-		for name, p := range map[kv.Path]place{"pinned": pinned, "archived": archived} {
+		for name, p := range map[kv.Path]section{"pinned": pinned, "archived": archived} {
 			if p == to {
 				w = w.Set(name, true)
 			} else {
 				w = w.Remove(name)
 			}
 		}
-		if !touched { // its place in the list stays, unless something happens in it at this moment
+		if !touched { // its position in the list stays, unless something happens in it at this moment
 			at, unchanged, otherwise = there.UpdatedAt, kv.Is("updated_at", there.UpdatedAt), fault.ErrMoved
 		}
 	}

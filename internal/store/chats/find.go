@@ -24,11 +24,11 @@ const (
 // FindChats returns chats of an account whose title, or a message, has every word of a search. It reads the chats in
 // the order of their lists, the archived ones last, until the page is full or enough was read.
 func (s *Store) FindChats(ctx context.Context, account string, search conversation.Search, cursor string, limit int) ([]conversation.Found, string, error) {
-	places, scope := []place{pinned, plain, archived}, "found\x00"+account+"\x00"+scopeOf(search.ProjectID, search.Sessions)+"\x00"+strings.Join(search.Words, " ")
+	sections, scope := []section{pinned, plain, archived}, "found\x00"+account+"\x00"+scopeOf(search.ProjectID, search.Sessions)+"\x00"+strings.Join(search.Words, " ")
 	if search.Archived {
-		places, scope = []place{archived}, scope+"\x00archived"
+		sections, scope = []section{archived}, scope+"\x00archived"
 	}
-	rows, more, err := s.rows.walk(ctx, account, scope, only(search.ProjectID, search.Sessions), places, cursor, mostSearched)
+	rows, more, err := s.rows.walk(ctx, account, scope, only(search.ProjectID, search.Sessions), sections, cursor, mostSearched)
 	if err != nil {
 		return nil, "", err
 	}

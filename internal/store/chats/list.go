@@ -7,22 +7,22 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// place is where a chat is listed. A chat has one place.
-type place string
+// section is the list in which a chat stands. A chat is in one list.
+type section string
 
-// The places of chats, in the order in which they are read. A place is part of a partition's name.
+// The lists of chats, in the order in which they are read. The value is part of a partition's name.
 const (
-	pinned   place = "#PINNED"
-	plain    place = ""
-	archived place = "#ARCHIVED"
+	pinned   section = "#PINNED"
+	plain    section = ""
+	archived section = "#ARCHIVED"
 )
 
-// listOf is the chats of an account in a place, by their last change.
-func listOf(account string, p place) string { return kv.Account(account) + "#CHATS" + string(p) }
+// listOf is the partition of a list of an account's chats, sorted by their last change.
+func listOf(account string, p section) string { return kv.Account(account) + "#CHATS" + string(p) }
 
-// placeAfter returns where a change brings a chat, and whether that is another place. "Not pinned" means nothing for an
-// archived chat, nor "not archived" for a pinned one.
-func placeAfter(c conversation.Chat, change conversation.ChatChange) (place, bool) {
+// sectionAfter returns the list of a chat after a change, and whether that is another list. "Not pinned" has no effect on an
+// archived chat, nor "not archived" on a pinned one.
+func sectionAfter(c conversation.Chat, change conversation.ChatChange) (section, bool) {
 	now := plain
 	switch {
 	case c.Archived:
@@ -45,11 +45,11 @@ func placeAfter(c conversation.Chat, change conversation.ChatChange) (place, boo
 // Chats returns chats of an account, the pinned ones first, each part by its last change, and a cursor when there are
 // more.
 func (s *Store) Chats(ctx context.Context, account string, filter conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
-	places, scope := []place{pinned, plain}, "chats\x00"+account+"\x00"+scopeOf(filter.ProjectID, filter.Sessions)
+	sections, scope := []section{pinned, plain}, "chats\x00"+account+"\x00"+scopeOf(filter.ProjectID, filter.Sessions)
 	if filter.Archived {
-		places, scope = []place{archived}, scope+"\x00archived"
+		sections, scope = []section{archived}, scope+"\x00archived"
 	}
-	rows, more, err := s.rows.walk(ctx, account, scope, only(filter.ProjectID, filter.Sessions), places, cursor, limit)
+	rows, more, err := s.rows.walk(ctx, account, scope, only(filter.ProjectID, filter.Sessions), sections, cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -74,7 +74,7 @@ func only(projectID string, sessions bool) (keep kv.Condition) {
 	return keep
 }
 
-// scopeOf is the part of a cursor's scope that names what only keeps.
+// scopeOf is the part of a cursor's scope that names the filter of the list.
 func scopeOf(projectID string, sessions bool) string {
 	if sessions {
 		return projectID + "\x00sessions"
@@ -82,14 +82,14 @@ func scopeOf(projectID string, sessions bool) string {
 	return projectID
 }
 
-// listedRow is a chat with its position for a cursor: the number of its place, as a letter, and where it is in the list.
+// listedRow is a chat with its position for a cursor: the number of its list, as a letter, and its sort key in the list.
 type listedRow struct {
 	chatRow
 	position string
 }
 
-// walk reads at most limit rows of the lists of some places, one list after the other, and says whether there are more.
-func (r rows) walk(ctx context.Context, account, scope string, keep kv.Condition, places []place, cursor string, limit int) ([]listedRow, bool, error) {
+// walk reads at most limit rows of some lists, one list after the other, and reports whether there are more.
+func (r rows) walk(ctx context.Context, account, scope string, keep kv.Condition, sections []section, cursor string, limit int) ([]listedRow, bool, error) {
 	position, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
 		return nil, false, err
@@ -98,12 +98,12 @@ func (r rows) walk(ctx context.Context, account, scope string, keep kv.Condition
 	if position != "" {
 		first, before = int(position[0])-'a', position[1:]
 	}
-	if first < 0 || first >= len(places) { // no list gave it
+	if first < 0 || first >= len(sections) { // no list gave it
 		return nil, false, kv.ErrCursor
 	}
 	var rows []listedRow
-	for i := first; i < len(places) && len(rows) <= limit; {
-		span := kv.Listed(listOf(account, places[i]))
+	for i := first; i < len(sections) && len(rows) <= limit; {
+		span := kv.Listed(listOf(account, sections[i]))
 		span.Newest, span.Before, span.Filter, before = true, before, keep, ""
 		most := limit + 1 - len(rows)
 		items, err := r.table.Read(ctx, span, most)

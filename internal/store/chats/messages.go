@@ -214,13 +214,13 @@ func (s *Store) AddMessages(ctx context.Context, account, chatID, title string, 
 	return err
 }
 
-// AddNotified appends a message to a chat as AddMessages does, with what hooks are told of it, and says whether it was new.
+// AddNotified appends a message to a chat as AddMessages does, with its notification, and reports whether it was new.
 func (s *Store) AddNotified(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) (bool, error) {
-	told, err := hooks.Tell(ctx, s.table, account, chatID+"#"+m.ID, at, what)
+	outbox, err := hooks.Tell(ctx, s.table, account, chatID+"#"+m.ID, at, what)
 	if err != nil {
 		return false, err
 	}
-	return s.rows.add(ctx, account, chatID, title, at, []conversation.Message{m}, told...)
+	return s.rows.add(ctx, account, chatID, title, at, []conversation.Message{m}, outbox...)
 }
 
 // AddNewMessages is AddMessages, and says whether the messages were new.
@@ -250,15 +250,15 @@ func (s *Store) Say(ctx context.Context, account, chatID string, m conversation.
 	return s.table.Do(ctx, Append(account, chatID, []conversation.Message{m})[0])
 }
 
-// Replace appends messages to a chat, the last of which takes the place of others: both or neither. It returns
-// fault.ErrMoved when another message took their place meanwhile, and conversation.ErrChatNotFound.
+// Replace appends messages to a chat and marks others as superseded by the last of them, in one transaction. It returns
+// fault.ErrMoved when they were superseded meanwhile, and conversation.ErrChatNotFound.
 func (s *Store) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
 	writes := append(Append(account, chatID, list), Touch(account, chatID, at).Else(conversation.ErrChatNotFound))
 	return s.table.Commit(ctx, append(writes, Replaced(account, chatID, replaced, list)...)...)
 }
 
-// Replaced returns the writes that note on messages that the last one of a list takes their place. They note it on the
-// rows, which have the messages of one answer.
+// Replaced returns the writes that mark messages as superseded by the last one of a list. The mark is on the row, which has
+// the messages of one answer.
 func Replaced(account, chatID string, replaced, list []conversation.Message) []kv.Write {
 	var writes []kv.Write
 	var rows []string

@@ -108,7 +108,7 @@ func (s *Store) MarkFiles(ctx context.Context, account, project, chat string) er
 const releaseTime = 5 * time.Second
 
 // DeleteProject removes a project. Its chats remain, without a project; its runs still name it, so that their steps are
-// refused. Its files are due to be deleted. The sweep looks for chats once more, because one may come meanwhile.
+// refused. Its files are due to be deleted. The sweep searches for chats once more, because one may come meanwhile.
 func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
 	err := retry.Do(ctx, func() error {
 		row, err := s.rows.projectRow(ctx, account, id)
@@ -123,11 +123,11 @@ func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
-	_ = s.ReleaseChats(ctx, account, id) // the project is deleted; what fails here is due
+	_ = s.ReleaseChats(ctx, account, id) // the project is deleted; the sweep retries a failure
 	return nil
 }
 
-// ReleaseChats takes the chats out of a project that is deleted. Each keeps its place in the list.
+// ReleaseChats takes the chats out of a project that is deleted. Each keeps its position in the list.
 func (s *Store) ReleaseChats(ctx context.Context, account, project string) error {
 	span, inProject := kv.Rows(kv.Account(account), chatKind), kv.Is("project_id", project)
 	span.Filter = inProject

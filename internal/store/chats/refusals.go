@@ -24,8 +24,8 @@ const refusalLife = 365 * 24 * time.Hour
 
 const refusalKind = "REFUSED#"
 
-// Refuse returns the write that notes that a person refused requests together in a chat: one of the sets of plan.Plan.Requests or
-// RequestsOf. A later refusal of the same set takes its place.
+// Refuse returns the write that records that a person refused requests together in a chat: one of the sets of
+// plan.Plan.Requests or RequestsOf. A later refusal of the same set overwrites it.
 func Refuse(account, chatID string, requests []string, r plan.Refusal) (kv.Write, error) {
 	sum, err := jcs.Sum(requests)
 	return kv.Put(refusalRow{
@@ -34,7 +34,7 @@ func Refuse(account, chatID string, requests []string, r plan.Refusal) (kv.Write
 	}), err
 }
 
-// copyRefusals copies what was refused in a chat to another: who branches it has refused that, too.
+// copyRefusals copies the refusals of a chat to its branch.
 func (r rows) copyRefusals(ctx context.Context, account, from, to string) error {
 	items, err := r.table.Read(ctx, kv.Rows(kv.Chat(account, from), refusalKind), 0)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r rows) copyRefusals(ctx context.Context, account, from, to string) error 
 	return nil
 }
 
-// often is in how many refused runs a request stands that is refused by itself, whatever stood beside it in each.
+// often is the number of refused runs with a request after which the request is refused in any set.
 const often = 3
 
 // Refused returns the refusals in a chat that some requests meet: those of which all requests are among them, and for a request that

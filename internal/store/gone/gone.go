@@ -1,5 +1,5 @@
-// Package gone owns the rows of what was deleted and is still due: the files of projects and chats, and the chats that name such a
-// project.
+// Package gone owns the rows of deletions that are still due: the files of deleted projects and chats, and the chats that
+// name a deleted project.
 package gone
 
 import (

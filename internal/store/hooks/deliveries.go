@@ -53,7 +53,7 @@ type deliveryRow struct {
 }
 
 // Tell returns the write that puts messages into the outbox of an account; none when no hook of the account wants them.
-// The write belongs to the transaction that the messages tell of, and key is unique to that transaction. When there are
+// The write belongs to the transaction that the messages are about, and key is unique to that transaction. When there are
 // messages, Tell reads which events the hooks want.
 func Tell(ctx context.Context, table *kv.Table, account, key string, at time.Time, messages ...hook.Message) ([]kv.Write, error) {
 	if len(messages) == 0 {
@@ -192,7 +192,7 @@ func (s *Store) Spread(ctx context.Context, t hook.OutboxRow, list []hook.Delive
 	return err == nil, err
 }
 
-// Lease implements hook.Store. Its condition is the place in the list, which each lease and each record changes.
+// Lease implements hook.Store. Its condition is the queue key, which each lease and each record changes.
 func (s *Store) Lease(ctx context.Context, d hook.Due, by string, until time.Time) (*hook.Delivery, error) {
 	row, done, err := s.table.Try(ctx, unleased(d).Set("DueSK", hook.Place(until, d.Delivery, by)))
 	if err != nil || !done {

@@ -111,7 +111,7 @@ func (s *Store) Secret(ctx context.Context, account, id string) (string, error) 
 	return row.Secret, err
 }
 
-// ChangeHooks implements hook.Store. The condition is the version of what the account has set.
+// ChangeHooks implements hook.Store. The condition is the version of the account's setup.
 func (s *Store) ChangeHooks(ctx context.Context, account string, change func([]hook.Hook) (hook.Change, error)) error {
 	return retry.Do(ctx, func() error {
 		set, err := s.setups.Read(ctx, account) // before the hooks, so that they are not older

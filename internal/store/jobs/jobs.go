@@ -1,4 +1,4 @@
-// Package jobs owns the rows of jobs: the job, its rounds, its events, and the whole answers of its looks.
+// Package jobs owns the rows of jobs: the job, its rounds, its events, and the full results of its reads.
 package jobs
 
 import (
@@ -57,7 +57,7 @@ type jobRow struct {
 	Account string `dynamodbav:"account"`
 	Job     []byte `dynamodbav:"job"` // JSON of job.Job, gzipped when that is shorter
 	Version int64  `dynamodbav:"version"`
-	Listed  bool   `dynamodbav:"listed,omitempty"` // its waitRow has a place in the list
+	Listed  bool   `dynamodbav:"listed,omitempty"` // its waitRow is in the list
 	DuePK   string `dynamodbav:"DuePK,omitempty"`  // until it ended
 	DueSK   string `dynamodbav:"DueSK,omitempty"`
 	TTL     int64  `dynamodbav:"ttl"`
@@ -109,14 +109,14 @@ type eventsRow struct {
 	TTL    int64  `dynamodbav:"ttl"`
 }
 
-// textRow is the whole answer of a look.
+// textRow is the full result of a read.
 type textRow struct {
 	kv.Key
 	Text []byte `dynamodbav:"text"` // gzipped when that is shorter
 	TTL  int64  `dynamodbav:"ttl"`
 }
 
-// waitRow is a job that waits for a person. When it waits no longer it has no place in the list.
+// waitRow is a job that waits for a person. When it waits no longer it has no list key.
 type waitRow struct {
 	kv.Key
 	ListPK string `dynamodbav:"GSI1PK,omitempty"`
@@ -156,7 +156,7 @@ func WaitOf(ctx context.Context, table *kv.Table, account, id string) (*plan.Lis
 	}, err
 }
 
-// Awaits reports whether the agent of a job will hear what came of a run: the job goes on when the run ended.
+// Awaits reports whether the agent of a job gets the outcome of a run: the job goes on when the run ended.
 func Awaits(ctx context.Context, table *kv.Table, account, id, runID string) (bool, error) {
 	j, err := New(table).Job(ctx, account, id)
 	if errors.Is(err, job.ErrNotFound) {
@@ -165,7 +165,7 @@ func Awaits(ctx context.Context, table *kv.Table, account, id, runID string) (bo
 	return j.Awaits(runID), err
 }
 
-// Hurry has the next sweep look at a job. A job that ended, or that is not there, stays as it is.
+// Hurry makes a job due for the next sweep. A job that ended, or that is missing, stays as it is.
 func Hurry(ctx context.Context, table *kv.Table, account, id string) error {
 	return table.Do(ctx, kv.Update(keyOf(account, id, jobKind)).Set("DueSK", kv.At(time.UnixMilli(0), id)).If(kv.Exists("DuePK")))
 }
@@ -185,7 +185,7 @@ func (s *Store) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (
 	return j, err
 }
 
-// SaveJob implements job.Store. Hooks are told of the end of a job that failed.
+// SaveJob implements job.Store. The end of a failed job has a notification.
 func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, events ...job.Event) (job.Job, error) {
 	if failpoint.On && len(events) > 0 { // a write is a failpoint of its own for each list of events
 		name := nameOf(events)
@@ -206,14 +206,14 @@ func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, even
 	}
 	row, err := rowOfJob(j)
 	saved := kv.Put(row).If(kv.Is("version", seen)).Else(fault.ErrMoved).Unless(err)
-	told, err := s.notifications(ctx, j, events)
+	outbox, err := s.notifications(ctx, j, events)
 	if err != nil {
 		return j, err
 	}
-	return j, s.table.Commit(ctx, slices.Concat(writes, []kv.Write{saved}, told)...)
+	return j, s.table.Commit(ctx, slices.Concat(writes, []kv.Write{saved}, outbox)...)
 }
 
-// told returns the writes of what hooks are told of the events of a job.
+// notifications returns the outbox row for the end of a job that failed, if its events have one.
 func (s *Store) notifications(ctx context.Context, j job.Job, events []job.Event) ([]kv.Write, error) {
 	ended := slices.IndexFunc(events, func(e job.Event) bool { return e.Type == job.EventEnded })
 	if ended < 0 || j.Status != job.Failed {

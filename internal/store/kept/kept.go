@@ -1,6 +1,6 @@
-// Package kept owns how many bytes of files an account, and each of its places, keeps. A content is held before it is
-// written, by one conditional write of both rows: writers at the same moment never hold more than there is room for.
-// What is removed is not subtracted. A count that is full is made again of what is there.
+// Package kept owns how many bytes of files an account, and each of its scopes, keeps. The bytes of a content are held
+// before it is written, by one conditional write of both rows: concurrent writers never hold more than the limit. Bytes
+// that are removed are not subtracted. A full count is made again from the stored files.
 package kept
 
 import (
@@ -55,7 +55,7 @@ func (s *Store) Hold(ctx context.Context, bounds map[files.Scope]int64, bytes in
 	return err == nil, err
 }
 
-// Settle ends that bytes are held: they were written, or they count no longer.
+// Settle ends a hold of bytes: they were written, or they count no longer.
 func (s *Store) Settle(ctx context.Context, scopes []files.Scope, bytes int64, written bool) error {
 	back := bytes
 	if written {

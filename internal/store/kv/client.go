@@ -34,9 +34,8 @@ func Dial(config aws.Config) Client { return dynamodb.NewFromConfig(config, dete
 // no writes. DynamoDB itself has no such state.
 const unwritableHeader = "X-Localaws-Unwritable"
 
-// detectUnwritable has every call end with fault.ErrStorage where the store answers
-// that it has no room for what was to be written (507), which the SDK does not try
-// again.
+// detectUnwritable has every call end with fault.ErrStorage when the store answers that it has no room for the write (507),
+// which the SDK does not retry.
 func detectUnwritable(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Unwritable",

@@ -60,7 +60,7 @@ func (t *Table) Page(ctx context.Context, scope string, s Span, cursor string, l
 	return items, WriteCursor(scope, Text(items[limit-1], "GSI1SK")), nil
 }
 
-// Place is a row of a list, as a reader of the list finds it: its keys, its place, and the chat that it is of, if any.
+// Place is an entry of a list: the key of its row, its sort key in the list, and its chat, if any.
 type Place struct {
 	Key
 
@@ -68,7 +68,7 @@ type Place struct {
 	ChatID string
 }
 
-// mostLooked is the number of rows of a list after which a page ends, although it is not full.
+// mostScanned is the number of rows of a list after which a page ends, although it is not full.
 const mostScanned = 500
 
 // Pick reads a page of a list: of the rows after the cursor those that show returns something for, at most limit, and
@@ -78,7 +78,7 @@ func Pick[T any](ctx context.Context, t *Table, scope string, s Span, cursor str
 	at, err := ReadCursor(scope, cursor)
 	page := []T{}
 	s.Fields = []Path{"PK", "SK", "GSI1SK", "chat_id"}
-	for looked := 0; err == nil; {
+	for scanned := 0; err == nil; {
 		if s.Newest {
 			s.Before = at
 		} else if at != "" {
@@ -100,10 +100,10 @@ func Pick[T any](ctx context.Context, t *Table, scope string, s Span, cursor str
 			}
 			at = p.ListSK
 		}
-		if looked += len(part); len(part) <= limit {
+		if scanned += len(part); len(part) <= limit {
 			return page, "", nil
 		}
-		if looked >= mostScanned {
+		if scanned >= mostScanned {
 			return page, WriteCursor(scope, at), nil
 		}
 	}

@@ -35,7 +35,7 @@ func shardOf(list string, n int) string { return fmt.Sprintf("%s#%02d", list, n)
 // IsDue reports whether a partition is one of a list.
 func IsDue(pk, list string) bool { return strings.HasPrefix(pk, list+"#") }
 
-// DueKey is the key of a row that is due, and its place in the list.
+// DueKey is the key of a row that is due, and its queue key.
 type DueKey struct {
 	Key
 
@@ -74,7 +74,7 @@ func (t *Table) Due(ctx context.Context, list string, at time.Time, limit int) (
 // ErrBehind means that a row is no longer due: its index is behind.
 var ErrBehind = errors.New("kv: the index is behind")
 
-// DueRows is Due for a sweep. read returns what a row is about; a row for which it fails is put off as any other, and one
+// DueRows is Due for a sweep. read returns the subject of a row; a row for which it fails is put off as any other, and one
 // with ErrBehind is left out.
 func DueRows[K any](ctx context.Context, t *Table, list string, at time.Time, limit int, read func(DueKey) (K, error)) ([]sweep.Row[K], error) {
 	keys, err := t.Due(ctx, list, at, limit)

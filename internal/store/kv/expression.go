@@ -61,7 +61,7 @@ type Operand struct {
 	value any
 }
 
-// Condition is what a stored row must meet. The zero Condition is met by any row, and by none.
+// Condition is a condition on the stored row. The zero Condition is met by any row, and by none.
 type Condition struct {
 	test  clause
 	by    string // joins parts

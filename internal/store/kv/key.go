@@ -31,8 +31,8 @@ func Run(account, run string) string { return Account(account) + "#R#" + run }
 // Job is the partition of a job.
 func Job(account, job string) string { return Account(account) + "#J#" + job }
 
-// Waiting is the list of what waits for a person in an account, by the time at which it is due. Each row in it is of the
-// store of its kind: a run, a step of one, or a job.
+// Waiting is the list of the waits of an account's runs, steps and jobs for a person, by due time. Each row is of the store
+// of its kind.
 func Waiting(account string) string { return Account(account) + "#WAITING" }
 
 // Pad writes a number with leading zeros, so that the order of texts is that of numbers.

@@ -63,8 +63,8 @@ func (t *Table) Commit(ctx context.Context, writes ...Write) error {
 	return t.commit(ctx, attempts, writes)
 }
 
-// CommitOnce is Commit with one attempt: a conflict is fault.ErrMoved at once. It is for a caller who reads
-// again, because the transaction that it met changes what it would write.
+// CommitOnce is Commit with one attempt: a conflict is fault.ErrMoved at once. It is for a caller who reads again, because
+// the other transaction changes its write.
 func (t *Table) CommitOnce(ctx context.Context, writes ...Write) error {
 	return t.commit(ctx, 1, writes)
 }
@@ -226,8 +226,7 @@ func (t *Table) DeleteAll(ctx context.Context, rows []Item) error {
 	return t.batch(ctx, requests)
 }
 
-// PutAll stores rows in batches, whatever was there before. It is not a transaction: a crash
-// leaves some of them.
+// PutAll stores rows in batches, without conditions. It is not a transaction: a crash leaves some of them.
 func (t *Table) PutAll(ctx context.Context, rows []Item) error {
 	var requests []types.WriteRequest
 	for _, it := range rows {

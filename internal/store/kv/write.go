@@ -25,7 +25,7 @@ type Write struct {
 	err       error // the row could not be encoded
 }
 
-// Put stores a row, which is a struct with dynamodbav names, in place of the stored one.
+// Put stores a row, which is a struct with dynamodbav names, and overwrites the stored one.
 func Put(row any) Write {
 	it, err := Encode(row)
 	return Write{put: it, err: err}

@@ -38,7 +38,7 @@ func keyKey(id string) string        { return "KEY#" + id }
 
 func linkAt(account string, seq int) kv.Key { return kv.Key{PK: chainKey(account), SK: linkKey(seq)} }
 
-// linkRow is a link as it is stored, under its place.
+// linkRow is a stored link; its key is its position in the chain.
 type linkRow struct {
 	kv.Key
 	Account string `dynamodbav:"account"`
@@ -106,8 +106,7 @@ func (s *Store) Link(ctx context.Context, account string, seq int) (receipt.Link
 	return row.link(), err
 }
 
-// Links returns links of an account's chain after a place, in their order, at most
-// limit.
+// Links returns links of an account's chain after a position, in their order, at most limit.
 func (s *Store) Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error) {
 	span := kv.Rows(chainKey(account), linkPrefix)
 	span.From = linkKey(after + 1)
@@ -130,9 +129,9 @@ func (s *Store) links(ctx context.Context, span kv.Span, limit int) ([]receipt.L
 	return links, nil
 }
 
-// Place puts a link at the end of its account's chain. It fails when another link took the place, the
-// run changed since it was read, or another link is being placed: that will be the last one. A link
-// is written once and is never removed, so the link before it is still the one that was read.
+// Place appends a link to its account's chain. It fails when another link took the position, the run changed since it was
+// read, or another link is being appended: that will be the last one. A link is written once and is never removed, so the
+// link before it is still the one that was read.
 func (s *Store) Place(ctx context.Context, l receipt.Link, due time.Time) error {
 	row := rowOfLink(l)
 	if l.Signature != nil {
@@ -212,7 +211,7 @@ func (s *Store) SigningKeys(ctx context.Context) ([]receipt.Key, error) {
 	return keys, nil
 }
 
-// Unplaced lists the ended runs without a place in the chain that are due by a time.
+// Unplaced lists the ended runs without a link in the chain that are due by a time.
 func (s *Store) Unplaced(ctx context.Context, at time.Time, limit int) ([]sweep.Row[run.Key], error) {
 	return kv.DueRows(ctx, s.table, runs.DueUnplaced, at, limit, func(k kv.DueKey) (run.Key, error) {
 		account, id, ok := kv.RunOf(k.PK)

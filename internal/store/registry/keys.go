@@ -40,7 +40,7 @@ type keyItem struct {
 	Secret string    `dynamodbav:"secret"`
 }
 
-// placeItem is the place of a key in a row.
+// placeItem is the stored position of a key in a request.
 type placeItem struct {
 	In       string `dynamodbav:"in"`
 	Name     string `dynamodbav:"name,omitempty"`
@@ -62,7 +62,7 @@ func placesOf(list []placeItem) (places []tool.KeyPlace) {
 	return places
 }
 
-// setKeys notes the places of the keys of a server in its row.
+// setKeys sets the positions of the keys of a server in its row.
 func (row *serverRow) setKeys(places []tool.KeyPlace) {
 	first := tool.KeyPlace{}
 	row.MoreKeys = nil
@@ -110,7 +110,7 @@ func (s *Store) keyRow(ctx context.Context, account string, server tool.Server) 
 	return row, err
 }
 
-// ChangeKeys replaces the keys of a server, apart from the server, and their places in it.
+// ChangeKeys replaces the keys of a server, apart from the server, and their positions in its row.
 func (s *Store) ChangeKeys(ctx context.Context, account string, server tool.Server, change func(tool.Keys) (tool.Keys, error), at time.Time) (tool.Server, error) {
 	var err error = tool.ErrServerMoved
 	for n := 0; n < mostMoves && errors.Is(err, tool.ErrServerMoved); n++ {

@@ -43,7 +43,7 @@ type serverRow struct {
 	Reads       string            `dynamodbav:"reads,omitempty"` // the mode; off when absent
 	Zone        string            `dynamodbav:"circle,omitempty"`
 	ReadTools   map[string]string `dynamodbav:"read_tools,omitempty"` // fingerprint by name
-	Errors      string            `dynamodbav:"errors,omitempty"`     // what an error of it means; doubt when absent
+	Errors      string            `dynamodbav:"errors,omitempty"`     // the meaning of an error of it; doubt when absent
 	State       string            `dynamodbav:"state"`
 	Catalogue   string            `dynamodbav:"catalogue"` // empty: none yet
 	Operations  int               `dynamodbav:"operations"`
@@ -52,14 +52,14 @@ type serverRow struct {
 	KeyName     string            `dynamodbav:"key_name,omitempty"`
 	TokenURL    string            `dynamodbav:"token_url,omitempty"`
 	Scope       string            `dynamodbav:"key_scope,omitempty"`
-	MoreKeys    []placeItem       `dynamodbav:"more_keys,omitempty"` // the places of the others
+	MoreKeys    []placeItem       `dynamodbav:"more_keys,omitempty"` // the positions of the others
 	Wants       []placeItem       `dynamodbav:"wants,omitempty"`
 	LastError   string            `dynamodbav:"last_error,omitempty"`
 	CreatedAt   int64             `dynamodbav:"created_at"`
 	UpdatedAt   int64             `dynamodbav:"updated_at"`
 	RefreshedAt int64             `dynamodbav:"refreshed_at,omitempty"`
 	Tries       int               `dynamodbav:"looks,omitempty"`
-	DuePK       string            `dynamodbav:"DuePK,omitempty"` // while it is looked for
+	DuePK       string            `dynamodbav:"DuePK,omitempty"` // while the sweep retries it
 	DueSK       string            `dynamodbav:"DueSK,omitempty"`
 }
 
@@ -203,7 +203,7 @@ func (s *Store) mark(ctx context.Context, account string, server tool.Server, se
 	return s.change(ctx, account, w.Remove("frozen", "looks", "DuePK", "DueSK"))
 }
 
-// Absent lists the servers that the sweep must look for by a time.
+// Absent lists the absent servers that the sweep must retry by a time.
 func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]sweep.Row[tool.Absent], error) {
 	return kv.DueRows(ctx, s.table, dueAbsent, at, limit, func(k kv.DueKey) (tool.Absent, error) {
 		var row serverRow
@@ -215,13 +215,13 @@ func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]sweep.Ro
 	})
 }
 
-// PutOffServer sets when the sweep looks for an absent server again, and counts the attempt.
+// PutOffServer sets when the sweep retries an absent server, and counts the attempt.
 func (s *Store) PutOffServer(ctx context.Context, a tool.Absent, until time.Time) error {
 	w := kv.Update(serverKey(a.Account, a.ID)).Set("DueSK", kv.At(until, a.ID)).Add("looks", 1)
 	return s.table.Commit(ctx, w.If(kv.Is("DueSK", a.Seen)).Else(tool.ErrServerMoved))
 }
 
-// SetServerActive switches a server on or off. The sweep does not look for a server that is off.
+// SetServerActive switches a server on or off. The sweep does not retry a server that is off.
 func (s *Store) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error) {
 	var err error = tool.ErrServerMoved
 	for n := 0; n < mostMoves && errors.Is(err, tool.ErrServerMoved); n++ {
@@ -252,14 +252,14 @@ func (s *Store) setActive(ctx context.Context, account, id string, active bool, 
 	return s.change(ctx, account, w)
 }
 
-// SetServerReads says what may be read from a server without a confirmation.
+// SetServerReads sets which tools of a server may be called without a confirmation.
 func (s *Store) SetServerReads(ctx context.Context, account, id string, reads tool.Reads) (tool.Server, error) {
 	tools := map[string]string{} // and not NULL
 	maps.Copy(tools, reads.Tools)
 	return set(ctx, s, account, id, kv.Update(serverKey(account, id)).Set("reads", reads.Mode).Set("circle", reads.Zone).Set("read_tools", tools).Remove("preview"))
 }
 
-// SetServerErrors says what an error of a server means.
+// SetServerErrors sets the meaning of an error of a server.
 func (s *Store) SetServerErrors(ctx context.Context, account, id string, errors tool.Errors) (tool.Server, error) {
 	return set(ctx, s, account, id, kv.Update(serverKey(account, id)).Set("errors", errors))
 }

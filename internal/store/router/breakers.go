@@ -108,9 +108,8 @@ func (s *Store) TakeProbe(ctx context.Context, account, agentID, id string, p ag
 	return b, err
 }
 
-// CountFailure counts that a call of an agent failed, and opens its breaker when
-// that was a probe or one too many. It returns the breaker as it stands. Hooks are
-// told of a breaker that was closed: one that a probe opens again was told.
+// CountFailure counts a failed call of an agent, and opens its breaker when that was a probe or one too many. It returns
+// the breaker as it stands. A breaker that was closed has a notification; one that a probe opens again had it before.
 func (s *Store) CountFailure(ctx context.Context, account, agentID string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
 	failed := move(account, agentID, at).Set("f1", at)
 	for n := 2; n <= p.Failures; n++ {
@@ -140,8 +139,8 @@ func (s *Store) CountFailure(ctx context.Context, account, agentID string, c age
 	return agent.Breaker{}, errRow
 }
 
-// openBreaker makes a move that opens a closed breaker, and has the hooks told in the same transaction, if they want
-// it. It returns the breaker as it stands.
+// openBreaker makes a move that opens a closed breaker, with its notification in the same transaction, if a hook wants it.
+// It returns the breaker as it stands.
 func (s *Store) openBreaker(ctx context.Context, account, agentID string, at time.Time, w kv.Write, c agent.Call, p agent.Policy) (agent.Breaker, bool, error) {
 	message, err := hook.NewMessage(hook.BreakerOpened, at, hook.BreakerData{
 		Agent: c.Name, MCPID: agentID, Failures: p.Failures, RetryAt: at.Add(p.Open).UTC().Format(time.RFC3339), Path: hook.AgentsPath,
@@ -149,14 +148,14 @@ func (s *Store) openBreaker(ctx context.Context, account, agentID string, at tim
 	if err != nil {
 		return agent.Breaker{Agent: agentID}, false, err
 	}
-	told, err := hooks.Tell(ctx, s.table, account, agentID+"#"+strconv.FormatInt(c.Opens+1, 10), at, message)
+	outbox, err := hooks.Tell(ctx, s.table, account, agentID+"#"+strconv.FormatInt(c.Opens+1, 10), at, message)
 	if err != nil {
 		return agent.Breaker{Agent: agentID}, false, err
 	}
-	if len(told) == 0 {
+	if len(outbox) == 0 {
 		return s.moveBreaker(ctx, agentID, w)
 	}
-	err = s.table.Commit(ctx, append(told, w)...)
+	err = s.table.Commit(ctx, append(outbox, w)...)
 	moved := err == nil
 	if err != nil && !errors.Is(err, errBreakerMoved) {
 		return agent.Breaker{Agent: agentID}, false, err

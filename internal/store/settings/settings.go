@@ -86,7 +86,7 @@ func (row settingRow) into(s *eligibility.Settings) error {
 	return nil
 }
 
-// set stores a setting, whatever was there.
+// set stores a setting unconditionally.
 func set[T any](ctx context.Context, s *Store, account, sk string, kind kv.Document[T], v T) error {
 	return s.table.Commit(ctx, put(account, sk, kind, v), setups.Raise(account))
 }

@@ -1,5 +1,5 @@
-// Package setups owns the version of what an account has set: a number that every change of it raises, in the
-// transaction of the change. Who has read the number knows whether what a process keeps is still in force.
+// Package setups owns the version of an account's setup: a number that every change of it raises, in the transaction of the
+// change. A reader of the number knows whether a cached setup is still in force.
 package setups
 
 import (
@@ -24,14 +24,13 @@ type setupRow struct {
 	Hooks   []string `dynamodbav:"hooks,omitempty"`
 }
 
-// Set is what the row of an account says.
+// Set is the decoded row of an account.
 type Set struct {
 	Version int64    // as the last change left it; 0 before the first change
-	Hooks   []string // the events of which hooks of the account are told
+	Hooks   []string // the events that hooks of the account want
 }
 
-// Raise returns the write that raises the version of an account. It belongs to the transaction of each change of
-// what the account has set.
+// Raise returns the write that raises the version of an account. It belongs to the transaction of each change of the setup.
 func Raise(account string) kv.Write {
 	return kv.Update(setupKey(account)).Add("version", 1)
 }
@@ -48,8 +47,7 @@ func (s *Store) Read(ctx context.Context, account string) (Set, error) {
 	return Set{row.Version, row.Hooks}, err
 }
 
-// Want returns the write that raises the version of an account as it was read, and names the events of which its
-// hooks are told.
+// Want returns the write that raises the version of an account as it was read, and sets the events that its hooks want.
 func Want(account string, was Set, events []string) kv.Write {
 	w := Raise(account).If(kv.Unchanged("version", was.Version)).Else(fault.ErrMoved)
 	if len(events) == 0 {
