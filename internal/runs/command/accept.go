@@ -46,7 +46,7 @@ func (r Replacement) Refused() (why string) {
 	return ""
 }
 
-// isUnprintable reports whether a character is invisible in a line, or changes how the line looks.
+// isUnprintable reports whether a character is invisible in a line, or changes the display of the line.
 func isUnprintable(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Co, r)
 }
@@ -65,7 +65,7 @@ func doesNoMore(now, was *analysis) bool {
 	for _, f := range was.result.Findings {
 		did[f.Why] = true
 	}
-	did["writes"] = did["writes"] || did["overwrites"] // to keep what is there is less
+	did["writes"] = did["writes"] || did["overwrites"] // to write without an overwrite is less
 	for _, f := range now.result.Findings {
 		if !did[f.Why] {
 			return false

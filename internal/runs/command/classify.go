@@ -62,8 +62,8 @@ const (
 // fails: a text that cannot be parsed is sensitive.
 func Classify(text string) Result { return analyse(text).result }
 
-// Parts returns the findings of the parts that stand in a text as commands. Those of texts that it prints, or keeps in a file, are
-// not among them: who asks what a text did wants no guess.
+// Parts returns the findings of the parts that stand in a text as commands. Findings of texts that it prints, or writes to a
+// file, are not among them, because they are guesses.
 func Parts(text string) []Finding { return begin(text).result.Findings }
 
 // analyse reads a text, and the code that it holds as data, and returns the analysis.
@@ -232,7 +232,7 @@ func (j *analysis) readPieces(text string) {
 	}
 }
 
-// truncates matches a redirection that may empty a file, and truncatesNothing one to a place without content.
+// truncates matches a redirection that may empty a file, and truncatesNothing one to a device without content.
 var (
 	truncates        = lazy.Pattern(`(^|[^>-])>([^>&]|&\s*[^0-9\s-])`)
 	truncatesNothing = lazy.Pattern(`^[^>]*>\s*/dev/(null|stdout|stderr|tty)\b[^>]*$`)

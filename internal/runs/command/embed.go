@@ -25,9 +25,9 @@ var (
 
 // ChangedByResult reports whether a person must see a command after the results of earlier steps
 // are filled in. sent is the call with their values; planned is its body as the plan shows it, with
-// references. The plan shows the place of a value and not the value: the service chooses the URL
-// in «curl ${s1.body.url}». So the function returns false only for a command that is safe as sent,
-// no more dangerous than shown, and whose values are one word each and not a program.
+// references. The plan shows the reference and not the value: the service chooses the URL in
+// «curl ${s1.body.url}». So the function returns false only for a command that is safe as sent, no
+// more dangerous than shown, and whose values are one word each and not a program.
 func ChangedByResult(sent tool.Arguments, planned json.RawMessage, values []json.RawMessage) bool {
 	return escalates(sent, planned, values, singleWord()) || slices.ContainsFunc(Texts(sent), func(text string) bool {
 		return len(values) > 0 && Classify(text).Class > Safe
@@ -54,7 +54,7 @@ func asksMachines(text string) bool {
 }
 
 // escalates reports whether the values change the command by more than one word, which matches
-// form, at each place that the plan shows.
+// form, at each reference that the plan shows.
 func escalates(sent tool.Arguments, planned json.RawMessage, values []json.RawMessage, form *regexp.Regexp) bool {
 	if !carries(sent) || len(values) == 0 {
 		return false

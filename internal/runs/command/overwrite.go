@@ -67,7 +67,7 @@ func overwrites(c call, positional []word) bool {
 	return !keeps(c)
 }
 
-// copyOperands returns what a command copies or moves, and where to.
+// copyOperands returns the sources and the target of a command that copies or moves.
 func copyOperands(c call, positional []word) (sources []word, target word) {
 	valued := "tS"
 	if c.name == "install" {
@@ -227,7 +227,7 @@ func tarOverwrites(c call) bool {
 	return false
 }
 
-// overwritesInPlace reports whether an editor of streams or an interpreter changes files in place, and keeps no copy of them:
+// overwritesInPlace reports whether an editor of streams or an interpreter changes files in place, and keeps no backup:
 // sed -i, perl -pi, gawk -i inplace.
 func overwritesInPlace(c call) bool {
 	for i, a := range c.args {
@@ -245,7 +245,7 @@ func overwritesInPlace(c call) bool {
 	return false
 }
 
-// inPlace reads an option that edits in place, and the suffix with which it keeps the file that was there.
+// inPlace parses an option of an in-place edit, and the suffix of its backup.
 func inPlace(option string) (suffix string, long, ok bool) {
 	if name, value, _ := strings.Cut(option, "="); strings.HasPrefix(name, "--") {
 		return value, true, len(name) > 3 && strings.HasPrefix("--in-place", name)

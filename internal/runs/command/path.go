@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The places that a system, or a user's login, depends on.
-var protectedPlaces = []string{
+// The paths on which a system, or a user's login, depends.
+var protectedPaths = []string{
 	"/etc", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/sys", "/proc", "/root", "/dev", "/var/lib", "/var/spool/cron", "/System", "/Library",
 	"/var/log", "/run",
 }
@@ -17,8 +17,8 @@ func isProtected(p string) bool {
 	if p == "/" || p == "~" || p == "." || p == ".." {
 		return true
 	}
-	for _, place := range protectedPlaces {
-		if p == place || strings.HasPrefix(p, place+"/") {
+	for _, base := range protectedPaths {
+		if p == base || strings.HasPrefix(p, base+"/") {
 			return true
 		}
 	}
@@ -35,9 +35,9 @@ func isProtected(p string) bool {
 // isProtectedGlob is isProtected for a pattern.
 func isProtectedGlob(p string) bool {
 	p = cleanPath(p)
-	for _, place := range protectedPlaces {
+	for _, base := range protectedPaths {
 		first, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
-		if ok, err := path.Match(first, strings.TrimPrefix(place, "/")); strings.HasPrefix(p, "/") && (ok || err != nil) {
+		if ok, err := path.Match(first, strings.TrimPrefix(base, "/")); strings.HasPrefix(p, "/") && (ok || err != nil) {
 			return true
 		}
 	}
@@ -89,8 +89,8 @@ func isSecret(s string) bool {
 // people.
 func isHiddenGlob(p string) bool {
 	p = cleanPath(p)
-	for _, place := range []string{"/etc", "/root", "/proc", "/home", "/var", "/run", "~", "/Users", "/dev", "/mnt", "/opt"} {
-		if strings.HasPrefix(p, place) {
+	for _, base := range []string{"/etc", "/root", "/proc", "/home", "/var", "/run", "~", "/Users", "/dev", "/mnt", "/opt"} {
+		if strings.HasPrefix(p, base) {
 			return true
 		}
 	}

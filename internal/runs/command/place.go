@@ -9,31 +9,31 @@ import (
 	"piloto/internal/workspace"
 )
 
-// Places whose files all users may read, and places whose file names alone reveal people, other
-// systems or secrets. logins are the logs of logins.
+// Paths whose files all users may read, and paths whose file names alone reveal people, other systems or secrets. logins are
+// the logs of logins.
 var (
-	openPlaces = []string{
+	openPaths = []string{
 		"/tmp", "/var/tmp", "/var/log", "/usr/share", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/stat",
 		"/etc/os-release", "/etc/timezone", "/etc/lsb-release", "/etc/debian_version", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr",
 	}
-	closedPlaces = []string{
+	closedPaths = []string{
 		"/home", "/root", "/Users", "/etc", "/proc", "/sys", "/dev", "/run", "/var/lib", "/var/spool", "/var/mail", "/var/backups", "/var/run", "/boot",
 		"/media", "/mnt", "/private", "/Library", "/Volumes", "/System",
 	}
 	logins = []string{"/var/log/auth", "/var/log/secure", "/var/log/audit", "/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog", "/var/log/faillog", "/var/log/cloud-init", "/var/log/installer"}
 )
 
-// isBelow reports whether a path is one of the places, below it, or named after it.
-func isBelow(p string, places []string) bool {
-	return slices.ContainsFunc(places, func(place string) bool {
-		rest, ok := strings.CutPrefix(p, place)
-		return ok && (rest == "" || rest[0] == '/' || strings.Count(place, "/") > 2)
+// isBelow reports whether a path is one of the list, below one, or named after one.
+func isBelow(p string, bases []string) bool {
+	return slices.ContainsFunc(bases, func(base string) bool {
+		rest, ok := strings.CutPrefix(p, base)
+		return ok && (rest == "" || rest[0] == '/' || strings.Count(base, "/") > 2)
 	})
 }
 
-// leavesFolder reports whether a path leads out of the working folder to a place that is not open
-// to all users: up, to a home folder, or to a system folder. If the content is read, every absolute
-// path counts that is not in openPlaces. If only names are listed, the paths in closedPlaces count.
+// leavesFolder reports whether a path leads out of the working folder to files that are not open to all users: up, to a home
+// folder, or to a system folder. If the content is read, every absolute path counts that is not in openPaths. If only names
+// are listed, the paths in closedPaths count.
 func leavesFolder(p string, contents bool) bool {
 	if p == "" || p == "-" {
 		return false
@@ -46,12 +46,12 @@ func leavesFolder(p string, contents bool) bool {
 		return len(p) > 1 && p[1] == ':' && p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z' // a drive
 	case isBelow(clean, logins):
 		return true
-	case isBelow(clean, openPlaces):
+	case isBelow(clean, openPaths):
 		return false
 	case clean == "/":
 		return false
 	}
-	return contents || isBelow(clean, closedPlaces)
+	return contents || isBelow(clean, closedPaths)
 }
 
 // Files that often hold keys, data of people, or a whole database, by the ends and the beginnings
@@ -121,7 +121,7 @@ func isConfidential(p string) bool {
 	return known || (end != ".md" && !sourceEnds()[end] && settings()[first]) || strings.Contains(stem, "backup") && !sourceEnds()[end]
 }
 
-// hasSecrets reports whether a workspace hides a file, or masks what is in it because of its name.
+// hasSecrets reports whether a workspace hides a file, or masks its content because of its name.
 func hasSecrets(p string) bool {
 	none := workspace.Shown{}
 	return none.Hidden(p) || none.Secrets(p) != workspace.NoSecrets

@@ -116,8 +116,8 @@ func toolkit(c call) {
 // isKube reports whether a program is a client of Kubernetes.
 func (c call) isKube() bool { return c.name == "kubectl" || c.name == "k" || c.name == "oc" }
 
-// asksService reports whether a subcommand that only reads asks a service, with the credentials that it has for it: a cluster, a
-// registry of packages, a repository, the place of a state.
+// asksService reports whether a read-only subcommand asks a service with its credentials: a cluster, a registry of packages,
+// a repository, the backend of a state.
 func (c call) asksService(sub string) bool {
 	switch c.name {
 	case "kubectl", "k", "oc":

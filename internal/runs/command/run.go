@@ -77,7 +77,7 @@ func (j *analysis) runProgram(words []word) {
 	c.report("unknown", wordsClass(words))
 }
 
-// call is one command with a known program. What holds for the commands of one program alone is a function beside its judge.
+// call is one command with a known program. Rules for one program alone are functions beside its judge.
 type call struct {
 	in    *analysis // of the text in which it stands
 	name  string

@@ -250,8 +250,7 @@ func locate(c call) {
 	}
 }
 
-// command judges the builtins command -v NAME, which only looks NAME up, and command NAME, which
-// runs it.
+// command judges the builtins command -v NAME, which only locates NAME, and command NAME, which runs it.
 func command(c call) {
 	for i, a := range c.args {
 		switch {

@@ -6,7 +6,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// The code of other programs is not understood. Where it writes over a file in an ordinary way, that can be told.
+// The code of other programs is not parsed. Patterns find the ordinary ways to overwrite a file.
 
 // checkScriptFiles judges the files that the scripts of sed write over: those of w and W, and of s with the flag w.
 func (c call) checkScriptFiles() {
@@ -121,13 +121,13 @@ func (c call) checkFilter() {
 }
 
 var (
-	// A print of awk whose output goes to a file. A text and what is in brackets are left out of its line before.
+	// A print of awk whose output goes to a file. Texts and brackets are removed from its line before the match.
 	awkPrints = lazy.Pattern(`\bprintf?\b[^;{}\n|>]*>\s*[^>=\s@]`)
 	awkText   = lazy.Pattern(`"(?:[^"\\]|\\.)*"`)
 	inRound   = lazy.Pattern(`\([^()]*\)`)
 
-	// What other languages write files with: open with a mode that empties the file, and functions that write a whole file or
-	// put one in the place of another.
+	// Calls of other languages that write files: open with a mode that empties the file, and functions that write a whole file
+	// or replace one by another.
 	codeOpens  = lazy.Pattern(`\bopen\b[^;\n]*?["']\s*\+?>[^>]|(?:\b(?:open|fopen|openSync)\b[^;\n,]*,|\)\.open\()\s*(?:\w+\s*=\s*)?["'](?:[wr][bt]?\+[bt]?|w[bt]?)["']`)
 	codeWrites = lazy.Pattern(`(?i)\b(?:write_text|write_bytes|write_?files?(?:sync)?|writeTextFile(?:Sync)?|createWriteStream|file_put_contents|copy_?file(?:sync)?|copyfileobj|` +
 		`rename(?:sync)?|truncate(?:sync)?|(?:file|io|bun)\.(?:bin)?write|shutil\.(?:copy|copy2|move)|os\.replace)\b\s*\(?`)

@@ -8,9 +8,9 @@ import (
 // maxFindCommands is the greatest number of commands that are read in one find.
 const maxFindCommands = 10
 
-// find judges find: the places that it searches, and the actions on the files that it finds.
+// find judges find: the folders that it searches, and the actions on the files that it finds.
 func find(c call) {
-	for _, a := range c.args { // the places that it searches
+	for _, a := range c.args { // the folders that it searches
 		if strings.HasPrefix(a.text, "-") || a.text == "(" || a.text == "!" {
 			break
 		}

@@ -7,7 +7,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// docker judges container engines. What only lists asks the engine, too, and who may ask it may do anything on the machine.
+// docker judges container engines. A listing asks the engine, too, and a client of the engine may do anything on the machine.
 func docker(c call) {
 	if c.isHelp() {
 		return
@@ -236,22 +236,22 @@ func isPersonalKey(words string) bool {
 	return false
 }
 
-// cloud judges the clients of clouds. What only looks uses the credentials of the person, too.
+// cloud judges the clients of clouds. A read-only call uses the credentials of the person, too.
 func cloud(c call) {
 	if c.isHelp() {
 		return
 	}
-	class, looks := wordsClass(c.args), false
+	class, reads := wordsClass(c.args), false
 	for i, a := range c.positional() {
 		verb := before(a.text, "-")
 		switch a.text {
 		case "rm", "rb", "rmi", "down", "stop-instances", "reset":
 			class = Destructive
 		case "ls", "list", "describe", "show", "list-instances", "list-clusters":
-			looks = looks || i > 0
+			reads = reads || i > 0
 		}
 		if i == 1 && (verb == "describe" || verb == "list") || i == 1 && verb == "get" && c.name == "aws" {
-			looks = true
+			reads = true
 		}
 	}
 	if c.flag("--delete") || c.flag("--force-destroy") || c.name == "gsutil" && c.flag("-d") && slices.Contains(texts(c.args), "rsync") ||
@@ -261,9 +261,9 @@ func cloud(c call) {
 	switch {
 	case copiesAway(c):
 		c.report("overwrites", Destructive)
-	case class == Sensitive && looks && c.asksForPeople():
+	case class == Sensitive && reads && c.asksForPeople():
 		c.report("identity", class)
-	case class == Sensitive && looks && !anyDynamic(c.args) && !c.asksForSecret() && !c.flag("--follow", "--watch", "--wait"):
+	case class == Sensitive && reads && !anyDynamic(c.args) && !c.asksForSecret() && !c.flag("--follow", "--watch", "--wait"):
 		c.report("credentials", class)
 	default:
 		c.report("cloud", class)
@@ -290,8 +290,8 @@ func (c call) asksForSecret() bool {
 	}
 	for i, a := range c.args {
 		text := strings.ToLower(a.text)
-		if place, joined := strings.CutPrefix(text, "--region="); joined || i > 0 && c.args[i-1].text == "--region" { // it is part of the address
-			if strings.Trim(place, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		if region, joined := strings.CutPrefix(text, "--region="); joined || i > 0 && c.args[i-1].text == "--region" { // it is part of the address
+			if strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 				return true
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// Verdict is what the exit code of a text tells of some of the programs that it runs.
+// Verdict is the evidence of the exit code of a text about some of the programs that it runs.
 type Verdict int
 
 // The verdicts.
@@ -24,15 +24,15 @@ const (
 // Sorts are sorts of programs, a bit for each.
 type Sorts uint8
 
-// Lenient is the sort of a program that may end with 0 though what it ran failed, or though it ran nothing: make -i.
+// Lenient is the sort of a program that may end with 0 although its own commands failed, or although it ran nothing: make -i.
 const Lenient Sorts = 1 << 7
 
-// Told returns what the exit code of a text, which bash runs, tells of its programs of one sort. sorts returns the sorts of a
-// program by its words; one that is computed is "*". The code is theirs where they are alone, joined by &&, the last of a
-// list or of a pipeline, or where set -e or pipefail make it theirs. Of programs that are joined by && any may have failed:
+// Told returns the verdict of the exit code of a text, which bash runs, on its programs of one sort. sorts returns the sorts
+// of a program by its words; one that is computed is "*". The code is theirs where they are alone, joined by &&, the last of
+// a list or of a pipeline, or where set -e or pipefail make it theirs. Of programs that are joined by && any may have failed:
 // one of the sort is taken to be the one that did, before one of none.
 func Told(text string, code int, sort Sorts, sorts func(words []string) Sorts) Verdict {
-	t := &teller{in: &analysis{text: text, vars: map[string]value{}}, sort: sort, sorts: sorts}
+	t := &follower{in: &analysis{text: text, vars: map[string]value{}}, sort: sort, sorts: sorts}
 	switch p := t.whole(text, options{}); {
 	case !p.found:
 		return Absent
@@ -48,24 +48,24 @@ func Told(text string, code int, sort Sorts, sorts func(words []string) Sorts) V
 	return Broken
 }
 
-// A part is what a part of a text tells.
+// A part describes the programs of a part of a text.
 type part struct {
-	found bool // it has a program that is looked for
+	found bool // it has a program of the sort
 	sure  bool // its code is theirs
-	other bool // it has a program of another sort, behind those that are looked for
+	other bool // it has a program of another sort, behind those of the sort
 
-	lenient bool // one of those that are looked for is Lenient
+	lenient bool // a program of the sort is Lenient
 }
 
-// options are those of the shell that say whose code a text has.
+// options are those of the shell that decide whose code a text has.
 type options struct{ errexit, pipefail bool }
 
-// teller reads a text.
-type teller struct {
+// follower follows the exit code through a text.
+type follower struct {
 	in     *analysis
 	sort   Sorts
 	sorts  func(words []string) Sorts
-	leaves bool // the text may end early, with a code of its own, or run something else than it says
+	leaves bool // the text may end early, with a code of its own, or run other programs than it names
 }
 
 // and joins parts of which the second is reached, and has the code, only if the first ended with 0.
@@ -86,8 +86,8 @@ func (p part) then(next part) part {
 
 func (p part) unsure() part { return part{found: p.found, other: p.other} }
 
-// whole reads a text. Of one that is no bash only the words are looked at.
-func (t *teller) whole(text string, set options) (all part) {
+// whole follows a whole text. A text that is no bash is only split into words.
+func (t *follower) whole(text string, set options) (all part) {
 	if t.in.depth < maxDepth && t.in.spend(len(text)) && len(text) <= maxText && nesting(text) <= maxNesting {
 		if file, ok := parse(text); ok {
 			t.in.depth++
@@ -96,13 +96,13 @@ func (t *teller) whole(text string, set options) (all part) {
 		}
 	}
 	for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("&|;\n(){}`", r) }) {
-		all = all.and(t.look(strings.Fields(piece)).unsure())
+		all = all.and(t.partOf(strings.Fields(piece)).unsure())
 	}
 	return all
 }
 
-// look returns what a program is, by its words.
-func (t *teller) look(words []string) part {
+// partOf returns the part of a program, by its words.
+func (t *follower) partOf(words []string) part {
 	if len(words) == 0 {
 		return part{}
 	}
@@ -112,7 +112,7 @@ func (t *teller) look(words []string) part {
 }
 
 // list reads statements. The options that they set hold for those behind them.
-func (t *teller) list(list []*syntax.Stmt, set *options) (all part) {
+func (t *follower) list(list []*syntax.Stmt, set *options) (all part) {
 	ends := false // the shell ends where the statement before fails
 	for _, s := range list {
 		p := t.statement(s, set)
@@ -130,7 +130,7 @@ func (t *teller) list(list []*syntax.Stmt, set *options) (all part) {
 	return all
 }
 
-func (t *teller) statement(s *syntax.Stmt, set *options) part {
+func (t *follower) statement(s *syntax.Stmt, set *options) part {
 	p := t.command(s, set)
 	for _, r := range s.Redirs {
 		p = p.and(t.hidden(r))
@@ -141,7 +141,7 @@ func (t *teller) statement(s *syntax.Stmt, set *options) part {
 	return p
 }
 
-func (t *teller) command(s *syntax.Stmt, set *options) part {
+func (t *follower) command(s *syntax.Stmt, set *options) part {
 	switch c := s.Cmd.(type) {
 	case nil:
 		return part{}
@@ -165,9 +165,9 @@ func (t *teller) command(s *syntax.Stmt, set *options) part {
 	return t.scan(s.Cmd)
 }
 
-// joined reads "&&", "||" and "|". What follows "||" gives its code in the place of another one, unless it ends the shell
-// with one that is not 0.
-func (t *teller) joined(c *syntax.BinaryCmd, set *options) part {
+// joined reads "&&", "||" and "|". The right side of "||" replaces the code of the left side, unless it ends the shell with
+// one that is not 0.
+func (t *follower) joined(c *syntax.BinaryCmd, set *options) part {
 	left, right := *set, *set
 	if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
 		left.errexit = false // bash does not end there
@@ -209,8 +209,8 @@ func fails(s *syntax.Stmt) (no, ends bool) {
 	return no, no
 }
 
-// scan looks at all programs of a part whose code is not followed: of a branch, a loop, a function.
-func (t *teller) scan(within syntax.Node) (all part) {
+// scan collects all programs of a part whose code is not followed: of a branch, a loop, a function.
+func (t *follower) scan(within syntax.Node) (all part) {
 	syntax.Walk(within, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
 			if words, _ := unwrapped(t.in.expandWords(c.Args)); len(words) > 0 {
@@ -222,8 +222,8 @@ func (t *teller) scan(within syntax.Node) (all part) {
 	return all.unsure()
 }
 
-// hidden looks at the programs of the texts within words: $(…), and <(…).
-func (t *teller) hidden(within syntax.Node) (all part) {
+// hidden collects the programs of the texts within words: $(…), and <(…).
+func (t *follower) hidden(within syntax.Node) (all part) {
 	syntax.Walk(within, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
@@ -243,7 +243,7 @@ func (t *teller) hidden(within syntax.Node) (all part) {
 }
 
 // call reads one simple command, and the text that it gives to a shell.
-func (t *teller) call(c *syntax.CallExpr, redirs []*syntax.Redirect, set *options) part {
+func (t *follower) call(c *syntax.CallExpr, redirs []*syntax.Redirect, set *options) part {
 	inside := t.hidden(c)
 	words, leaves := unwrapped(t.in.expandWords(c.Args))
 	for _, a := range c.Assigns {
@@ -259,7 +259,7 @@ func (t *teller) call(c *syntax.CallExpr, redirs []*syntax.Redirect, set *option
 	return inside.and(own)
 }
 
-func (t *teller) program(words []word, redirs []*syntax.Redirect, set *options) part {
+func (t *follower) program(words []word, redirs []*syntax.Redirect, set *options) part {
 	switch name := nameOf(words[0]); name {
 	case "set":
 		set.change(words[1:])
@@ -280,11 +280,11 @@ func (t *teller) program(words []word, redirs []*syntax.Redirect, set *options) 
 			return t.whole(text, own)
 		}
 	}
-	return t.look(wordsOf(words))
+	return t.partOf(wordsOf(words))
 }
 
 // found reads the programs that find runs. Its code is theirs only where they end with "+".
-func (t *teller) found(args []word, redirs []*syntax.Redirect, set *options) (all part) {
+func (t *follower) found(args []word, redirs []*syntax.Redirect, set *options) (all part) {
 	for i := 0; i < len(args); i++ {
 		if !runsEach()[args[i].text] {
 			continue
@@ -359,7 +359,7 @@ func unwrapped(words []word) (rest []word, leaves bool) {
 }
 
 // codeOf returns the text that a shell runs, and its options: after -c, or of its input.
-func (t *teller) codeOf(args []word, redirs []*syntax.Redirect) (text string, options []word, ok bool) {
+func (t *follower) codeOf(args []word, redirs []*syntax.Redirect) (text string, options []word, ok bool) {
 	code := false
 	for i, a := range args {
 		switch {

@@ -69,7 +69,7 @@ func TestATextIsToldInFewSteps(t *testing.T) {
 		strings.Repeat("$(", 90) + "t" + strings.Repeat(")", 90), strings.Repeat("a$(x)=1; v=$?; w=$?; x;", 500) + "t", "f() { f; f; t; }; f", strings.Repeat("while x; do ", 40) + "t" + strings.Repeat("; done", 40),
 		strings.Repeat("x; a", 20) + "=$?;" + strings.Repeat("x; b=$?; ", 20) + "t", strings.Repeat("t;", 20_000),
 	} {
-		told := &teller{in: &analysis{text: text, vars: map[string]value{}}, sort: 1, sorts: sorts}
+		told := &follower{in: &analysis{text: text, vars: map[string]value{}}, sort: 1, sorts: sorts}
 		if told.whole(text, options{}); told.in.spent > 2*perByte*(len(text)+256) {
 			t.Errorf("%.40q: %d steps", text, told.in.spent)
 		}

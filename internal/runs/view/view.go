@@ -103,7 +103,7 @@ func CountsOf(r plan.Run) Counts {
 	return n
 }
 
-// RiskOf returns the risk of a step as it is shown: never less than its method does, whatever the plan says.
+// RiskOf returns the risk of a step as it is shown: never less than the risk of its method.
 func RiskOf(s plan.Step) plan.Risk {
 	return plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive)
 }
