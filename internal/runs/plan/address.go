@@ -27,8 +27,8 @@ func (b Binding) MediaOf(s Step) string {
 	return cmp.Or(b.Media, "application/json")
 }
 
-// LeadsTo reports whether a URL is that of a step's request, byte for byte, with values in the places of its references. A
-// value fills a part of a segment of the path, or a value of the query; a list that is all of a parameter repeats it.
+// LeadsTo reports whether a URL is that of a step's request, byte for byte, with values for its references. A value fills a
+// part of a segment of the path, or a value of the query; a list that is all of a parameter repeats it.
 func (b Binding) LeadsTo(s Step, sent string) bool {
 	if s.Tool != "" {
 		return sent == b.BaseURL
@@ -41,7 +41,7 @@ func (b Binding) LeadsTo(s Step, sent string) bool {
 // anyValue stands for a value in a template; no URL has it.
 const anyValue = "\x00"
 
-// template returns a text with anyValue in the place of each reference.
+// template returns a text with anyValue for each reference.
 func template(text string) (string, bool) {
 	pieces, err := ref.Literals(text)
 	return strings.Join(pieces, anyValue), err == nil
@@ -83,7 +83,7 @@ func fitsQuery(written, query string) bool {
 	return at[len(sent)]
 }
 
-// fits reports whether a text is a template with any texts in its open places.
+// fits reports whether a text matches a template, with any text for each anyValue.
 func fits(template, text string) bool {
 	pieces := strings.Split(template, anyValue)
 	text, ok := strings.CutPrefix(text, pieces[0])

@@ -25,7 +25,7 @@ func (e Event) Chained(prev string) (Event, error) {
 	return e, nil
 }
 
-// RequestLine returns the second line of what identifies a request: its URL, and the headers that its plan has in canonical form,
+// RequestLine returns the second line of the identity of a request: its URL, and the headers of its plan in canonical form,
 // if there are any. No URL has a space in it.
 func RequestLine(url string, headers json.RawMessage) string {
 	if len(headers) == 0 {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normal returns a request in the form in which it is compared with others. What no person sees makes no other request: how
-// letters are composed, characters without a width, blanks around a value, the case of a header's name, escapes and the order
-// of parameters. A member with null is as none, but in a PATCH, where it removes something, and in the arguments of a tool.
-// Values keep their case, because a service may tell them apart.
+// normal returns a request in the form in which it is compared with others. Differences that no person sees do not count:
+// how letters are composed, characters without a width, blanks around a value, the case of a header's name, escapes and the
+// order of parameters. A member with null is as none, but in a PATCH, where it removes something, and in the arguments of a
+// tool. Values keep their case, because a service may distinguish it.
 func (q request) normal() (request, error) {
 	var err error
 	q.URL = comparedURL(q.URL)
@@ -59,7 +59,7 @@ func sortParameters(parts []string) {
 	})
 }
 
-// separators escapes what separates the parts of a URL.
+// separators escapes the separators of the parts of a URL.
 var separators = strings.NewReplacer("%", "%25", "/", "%2F", "?", "%3F", "&", "%26", "=", "%3D")
 
 // comparedPart returns the form of a part of a URL. A part of a reference stays as it is.

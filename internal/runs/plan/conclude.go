@@ -1,6 +1,6 @@
 package plan
 
-// Conclude says whether the model tells what came of a run.
+// Conclude is whether the model writes the conclusion of a run.
 type Conclude string
 
 // The values of Conclude. An empty one is no.

@@ -4,13 +4,13 @@ import "piloto/internal/ground/clip"
 
 import "piloto/internal/ground/jcs"
 
-// Bounds of what is said of a plan that another one replaced.
+// Bounds of the description of a superseded plan.
 const (
 	mostDropped = 20 // steps that are named
 	droppedName = 80 // characters of a title, and of a call
 )
 
-// Dropped is a draft that waited, and in whose place another plan came. Its texts are on one line each.
+// Dropped is a waiting draft that another plan superseded. Its texts are on one line each.
 type Dropped struct {
 	RunID string        `json:"run_id"`
 	Goal  string        `json:"goal"`
@@ -25,7 +25,7 @@ type DroppedStep struct {
 	Server string `json:"server" doc:"the server's name"`
 }
 
-// DroppedFor says what becomes of a draft in whose place a plan comes; nil without a draft.
+// DroppedFor describes a draft that a plan supersedes, with the steps that the plan lacks; nil without a draft.
 func DroppedFor(old *Run, next Plan) *Dropped {
 	if old == nil {
 		return nil
@@ -56,10 +56,10 @@ func (p Plan) named(s Step) DroppedStep {
 	return DroppedStep{Title: short(s.Title), Called: short(s.Called()), Server: short(b.ServerName)}
 }
 
-// sentOf returns what a step sends, and when, in canonical form, with its undo and its check.
+// sentOf returns the request of a step and its conditions in canonical form, with its undo and its check.
 func sentOf(s Step) string {
 	form, err := jcs.Canonical([]any{s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Headers, s.Body, s.ForEach, s.When, s.Undo, s.Verify})
-	if err != nil { // what cannot be compared is like nothing else
+	if err != nil { // a step that cannot be compared is like no other
 		return s.ID.String()
 	}
 	return string(form)

@@ -74,9 +74,9 @@ type Target struct {
 // either ("undo:s2", "undo:s2[3]"), or the check of either ("check:s2"). It is a text where it is
 // stored or sent. The zero value identifies nothing, and its text is empty.
 type EffectID struct {
-	step  string
-	place int // of an element, from 1; 0: the step as a whole
-	kind  string
+	step     string
+	position int // of an element, from 1; 0: the step as a whole
+	kind     string
 }
 
 // The kinds of effect besides a step, as the beginnings of their texts.
@@ -89,7 +89,7 @@ const (
 func EffectOf(step string) EffectID { return EffectID{step: step} }
 
 // ItemOf returns the id of one element of a step. The first one is number 0.
-func ItemOf(step EffectID, n int) EffectID { return EffectID{step: step.step, place: n + 1} }
+func ItemOf(step EffectID, n int) EffectID { return EffectID{step: step.step, position: n + 1} }
 
 // UndoOf returns the id of the undo of a step or an element.
 func UndoOf(id EffectID) EffectID { id.kind = undoKind; return id }
@@ -97,9 +97,9 @@ func UndoOf(id EffectID) EffectID { id.kind = undoKind; return id }
 // CheckOf returns the id of the check of a step or an element.
 func CheckOf(id EffectID) EffectID { id.kind = checkKind; return id }
 
-// ParseEffect parses the text of an id. It is for what comes from outside: a request, a stored row,
-// an input of the state machine. It accepts every text, and String returns the same text. A text of
-// another form becomes a step of that name, which no plan has, so Plan.Step refuses it.
+// ParseEffect parses the text of an id from outside: of a request, a stored row, an input of the state machine. It accepts
+// every text, and String returns the same text. A text of another form becomes a step of that name, which no plan has, so
+// Plan.Step refuses it.
 func ParseEffect(text string) EffectID {
 	for _, kind := range []string{undoKind, checkKind} {
 		if name, ok := strings.CutPrefix(text, kind); ok {
@@ -114,7 +114,7 @@ func ParseEffect(text string) EffectID {
 func parseStep(text string) EffectID {
 	if name, rest, ok := strings.Cut(text, "["); ok {
 		if n, err := strconv.Atoi(strings.TrimSuffix(rest, "]")); err == nil && n >= 0 {
-			if id := (EffectID{step: name, place: n + 1}); id.String() == text { // "s2[03]" and "s2[3" are no elements
+			if id := (EffectID{step: name, position: n + 1}); id.String() == text { // "s2[03]" and "s2[3" are no elements
 				return id
 			}
 		}
@@ -126,7 +126,7 @@ func parseStep(text string) EffectID {
 func (id EffectID) Step() string { return id.step }
 
 // Item returns the number of the element, from 0; -1 for a step as a whole.
-func (id EffectID) Item() int { return id.place - 1 }
+func (id EffectID) Item() int { return id.position - 1 }
 
 // Undo reports whether the effect is an undo.
 func (id EffectID) Undo() bool { return id.kind == undoKind }
@@ -145,7 +145,7 @@ func (id EffectID) IsZero() bool { return id == EffectID{} }
 
 // String returns the text of the id.
 func (id EffectID) String() string {
-	if id.place > 0 {
+	if id.position > 0 {
 		return id.kind + id.step + "[" + strconv.Itoa(id.Item()) + "]"
 	}
 	return id.kind + id.step
@@ -188,8 +188,7 @@ func (p Plan) Step(id EffectID) (Step, bool) {
 	return Step{}, false
 }
 
-// Place returns the place of an effect's step in the plan, counted from 1; 1 when there is no such
-// step.
+// Place returns the position of an effect's step in the plan, counted from 1; 1 when there is no such step.
 func (p Plan) Place(id EffectID) int {
 	for i, s := range p.Steps {
 		if s.ID.Step() == id.Step() {
@@ -215,7 +214,7 @@ func (p Plan) CheckOf(id EffectID) (Step, bool) {
 // Binding returns the binding of an effect: that of its step, of the undo of its step, or of the
 // check of its step.
 func (p Plan) Binding(id EffectID) (Binding, bool) {
-	id.place = 0 // the elements of a step share its binding
+	id.position = 0 // the elements of a step share its binding
 	for _, b := range p.Bindings {
 		if b.StepID == id {
 			return b, true

@@ -30,8 +30,8 @@ type ChangesResult struct {
 	AllRemoved int             `json:"all_removed,omitempty"`
 }
 
-// RoomOf returns the sentence about what made room for a step of a server; nil when nothing did. show returns the name of a
-// file as text of the message.
+// RoomOf returns the sentence about the files that were removed to make room for a step of a server; nil when none was.
+// show returns the name of a file as text of the message.
 func RoomOf(mcpID string, r *Result, show func(name string) locale.Phrase) locale.Phrase {
 	var result ChangesResult
 	if mcpID != tool.FilesID || r == nil || json.Unmarshal(r.Body, &result) != nil || len(result.Removed) == 0 {
@@ -40,8 +40,8 @@ func RoomOf(mcpID string, r *Result, show func(name string) locale.Phrase) local
 	return files.MadeRoom(result.Removed, result.AllRemoved, show)
 }
 
-// ChangesOf returns what a step makes of files, those of an undo as it leaves them. It is zero of a step that changes none,
-// and in a plan that was not run the undo has no Done.
+// ChangesOf returns the file changes of a step, those of an undo inverted. It is zero for a step that changes none, and in a
+// plan that was not run the undo has no Done.
 func ChangesOf(s Step) ChangesBody {
 	var body struct {
 		ChangesBody

@@ -18,14 +18,14 @@ const (
 	MaxPlanSize = 128 << 10 // bytes of JSON, so that a run fits an item with room to spare
 )
 
-// The failures that callers can tell apart.
+// The failures that callers can distinguish.
 var (
 	ErrRunNotFound    = fault.New(fault.NotFound, "run.not_found")
 	ErrStale          = fault.New(fault.Conflict, "plan.stale")
 	ErrAlreadyRunning = fault.New(fault.Conflict, "plan.already_running")
 	ErrNotPending     = fault.New(fault.Conflict, "plan.not_pending")
 	ErrExpired        = fault.New(fault.Gone, "plan.expired")
-	ErrInvalid        = fault.New(fault.Invalid, "plan.invalid") // Fields lists the faulty places
+	ErrInvalid        = fault.New(fault.Invalid, "plan.invalid") // Fields lists the faulty fields
 	ErrNotWaiting     = fault.New(fault.Conflict, "approval.not_waiting")
 	ErrOtherRequest   = fault.New(fault.Conflict, "approval.stale")
 	ErrApprovalOver   = fault.New(fault.Gone, "approval.expired")
@@ -101,7 +101,7 @@ type Step struct {
 	NoUndo  bool           `json:"no_undo,omitempty"` // the effect is meant to stay, so no undo is suggested
 	Verify  *Check         `json:"verify,omitempty"`
 	Ask     *Ask           `json:"ask,omitempty"`     // the approval that the step will wait for, as far as it is known
-	Targets []Target       `json:"targets,omitempty"` // the values that its references name, where they were looked up
+	Targets []Target       `json:"targets,omitempty"` // the values that its references name, where they were read
 
 	Unanswered *Doubt `json:"unanswered,omitempty"` // the same request may have been done, as it was known when the plan was shown
 }
@@ -140,8 +140,8 @@ type Binding struct {
 	// Query is the query of the request as it is sent, without its "?". As in the path of the step, a value that is not known
 	// yet stands there as its reference, and all that is around a reference is final.
 	Query string `json:"query,omitempty"`
-	// Summary is what the server's document says that the call does, as it stood when the plan was made; "" when it
-	// says nothing. The title of a step may be the model's; this is not.
+	// Summary is the summary of the call in the server's document, as it was when the plan was made; "" when there is
+	// none. The title of a step may be the model's; this is not.
 	Summary string `json:"summary,omitempty"`
 	// About is the description of a tool with a name, by its server; "" when Summary says the same.
 	About string `json:"about,omitempty"`

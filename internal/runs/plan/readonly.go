@@ -31,7 +31,7 @@ func (e *ReadDenied) Error() string { return ErrReadDenied.Error() + ": " + e.Ru
 // Unwrap returns ErrReadDenied.
 func (e *ReadDenied) Unwrap() error { return ErrReadDenied }
 
-// ReadAnswer is what came of a read that was made without a confirmation. Result is nil when no answer came.
+// ReadAnswer is the result of a read that was made without a confirmation. Result is nil when no answer came.
 type ReadAnswer struct {
 	URL    string // as sent, without the server's key
 	Hash   string // RequestHash

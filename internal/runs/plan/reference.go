@@ -8,7 +8,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// scope lists the values that references in one place of a step may name.
+// scope lists the values that references in one field of a step may name.
 type scope struct {
 	step   int
 	needs  bool   // each named step becomes a need of the step
@@ -58,7 +58,7 @@ func (a *arranger) checkReferences(loc []any, refs []ref.Reference, err error, u
 	}
 }
 
-// refusalOf returns the reason why a reference may not stand in this place; empty when it may.
+// refusalOf returns the reason why a reference may not stand in this field; empty when it may.
 func (a *arranger) refusalOf(s Step, r ref.Reference, use scope) string {
 	if use.check != (r.Step == CheckName) {
 		if use.check {

@@ -19,7 +19,7 @@ type Refusal struct {
 	Reason string // "": the person gave none
 }
 
-// request is one request, as far as it decides what is sent. When it is sent, how often and after what do not.
+// request is the content of one request, without its time, its repetitions and its order.
 type request struct {
 	MCPID   string          `json:"mcp_id"`
 	Called  string          `json:"called"` // its method or its tool
@@ -30,24 +30,24 @@ type request struct {
 }
 
 // Requests returns the requests that a person refuses with a plan, as sets of hex SHA-256, each sorted and without repetition: those of
-// its steps that change something, or of all when none does. The first set has them as they are planned; another one has values in
-// the places of references, where the plan has them (Target). Goal, titles, ids, conditions, the order of steps and of JSON
+// its steps that change something, or of all when none does. The first set has them as they are planned; another one has
+// values for references, where the plan has them (Target). Goal, titles, ids, conditions, the order of steps and of JSON
 // members, undos and checks do not count.
 func (p Plan) Requests() ([][]string, error) {
 	planned, known, err := p.sums(nil)
 	return sets(planned, known), err
 }
 
-// EachRequest returns the SHA-256 of each of those requests, as it is planned and with values. looked are
-// results of its steps that were read before; nil: none.
-func (p Plan) EachRequest(looked ref.Lookup) ([]string, error) {
-	planned, known, err := p.sums(looked)
+// EachRequest returns the SHA-256 of each of those requests, as it is planned and with values. reads are results of its
+// steps that were read before; nil: none.
+func (p Plan) EachRequest(reads ref.Lookup) ([]string, error) {
+	planned, known, err := p.sums(reads)
 	return append(planned, known...), err
 }
 
 // sums returns the sums of those requests, as they are planned and with values.
-func (p Plan) sums(looked ref.Lookup) (planned, known []string, err error) {
-	q := newRequests(p, looked)
+func (p Plan) sums(reads ref.Lookup) (planned, known []string, err error) {
+	q := newRequests(p, reads)
 	for _, at := range p.changes() {
 		sum, err := q.planned(at)
 		if err != nil {
@@ -94,7 +94,7 @@ func sets(all ...[]string) (list [][]string) {
 	return list
 }
 
-// changes returns the places of the steps that change something; of all steps when none does.
+// changes returns the indices of the steps that change something; of all steps when none does.
 func (p Plan) changes() (list []int) {
 	onlyReads := !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Risk != Read })
 	for i, s := range p.Steps {
@@ -112,14 +112,14 @@ const mostElements = 500
 type requests struct {
 	plan  Plan
 	read  ref.Lookup
-	named map[int]string // the sums of the steps to which others refer, by their places
+	named map[int]string // the sums of the steps to which others refer, by their indices
 }
 
-func newRequests(p Plan, looked ref.Lookup) requests {
-	if looked == nil {
-		looked = func(string) (ref.Result, bool) { return ref.Result{}, false }
+func newRequests(p Plan, reads ref.Lookup) requests {
+	if reads == nil {
+		reads = func(string) (ref.Result, bool) { return ref.Result{}, false }
 	}
-	return requests{p, looked, map[int]string{}}
+	return requests{p, reads, map[int]string{}}
 }
 
 // of returns the request of a step, as it is planned. A list makes no other request of one that has nothing of its elements.
@@ -146,8 +146,8 @@ func (q requests) planned(at int) (string, error) {
 	return q.sum(r, at)
 }
 
-// known returns the sums of the request of a step with the values of its references that are known: one, or those of the elements of a
-// list. A reference whose value cannot stand in its place stays.
+// known returns the sums of the request of a step with the known values of its references: one, or those of the elements of
+// a list. A reference whose value does not fit stays.
 func (q requests) known(at int) ([]string, error) {
 	r, err := q.of(at)
 	if err != nil {
@@ -164,7 +164,7 @@ func (q requests) known(at int) ([]string, error) {
 	return sums, nil
 }
 
-// filled returns a request of a step with values in the places of its references.
+// filled returns a request of a step with values for its references.
 func (q requests) filled(r request, at int) []request {
 	values := q.valuesOf(q.plan.Steps[at])
 	if list, err := ref.InText(r.ForEach); err == nil && len(list) == 1 {
@@ -188,7 +188,7 @@ func (q requests) filled(r request, at int) []request {
 	return []request{r.with(values)}
 }
 
-// valuesOf returns the values that the references of a step have: those that its card shows, else those that were looked up.
+// valuesOf returns the values of the references of a step: those that its card shows, else those that were read.
 func (q requests) valuesOf(s Step) ref.Values {
 	return func(name ref.Reference) (json.RawMessage, bool) {
 		if at := slices.IndexFunc(s.Targets, func(t Target) bool { return t.Ref == name.String() }); at >= 0 {
@@ -214,7 +214,7 @@ func (q request) references() (all []ref.Reference, err error) {
 	return all, nil
 }
 
-// with returns a request with values in the places of its references; as it is when one cannot stand there.
+// with returns a request with values for its references; unchanged when one does not fit.
 func (q request) with(values ref.Values) request {
 	filled := q
 	var err error

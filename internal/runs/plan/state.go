@@ -40,8 +40,8 @@ type Result struct {
 	SHA256    string            `json:"sha256,omitempty"`             // of the body as it was received, hex
 }
 
-// Answer returns what a call with a method was answered: the body, or the headers of a HEAD, which has no body. It is nil
-// when there is nothing.
+// Answer returns the content of the response to a call with a method: the body, or the headers of a HEAD, which has no body.
+// It is nil when there is none.
 func (r Result) Answer(method string) json.RawMessage {
 	if method != "HEAD" || len(r.Body) > 0 || len(r.Headers) == 0 {
 		return r.Body
@@ -99,7 +99,7 @@ type StepState struct {
 	Status    StepStatus  `json:"status"`
 	Attempts  int         `json:"attempts"`
 	Last      Attempt     `json:"last"`
-	Lost      bool        `json:"lost,omitempty"` // the response to an attempt was lost: the call may have been applied, whatever later attempts returned
+	Lost      bool        `json:"lost,omitempty"` // the response to an attempt was lost: the call may have been applied, even if later attempts failed
 	Result    *Result     `json:"result"`
 	Error     *Failure    `json:"error"`
 	NotBefore time.Time   `json:"not_before"` // the server asked us to wait until then; zero when it did not ask
@@ -112,13 +112,13 @@ type StepState struct {
 	Checks    int         `json:"checks,omitempty"`   // how many times its check was sent
 	Reused    string      `json:"reused,omitempty"`   // the run that the result is taken from
 
-	// Handed is the id of the last write to the state since the effect was handed out to an invocation of its own,
-	// which writes no other row; empty: it is not handed out. Loose is what happened to it since then.
+	// Handed is the id of the last write to the state since the effect was dispatched to an invocation of its own,
+	// which writes no other row; empty: it is not dispatched. Loose are its unsequenced events since then.
 	Handed string       `json:"-"`
 	Loose  []LooseEvent `json:"loose,omitempty"`
 }
 
-// LooseEvent is an event that has no number yet, with the messages that its run posts when it gets one.
+// LooseEvent is an unsequenced event, with the messages that its run posts when the event gets its number.
 type LooseEvent struct {
 	At       time.Time      `json:"at"`
 	Type     string         `json:"type"`
@@ -210,7 +210,7 @@ type Run struct {
 	Confirmer  string       // the user who confirmed
 	Reason     string       // the user's reason for rejecting the draft
 	Withdrawn  *Withdrawal  `json:",omitempty"` // the model took the draft back; nil: it did not
-	Dropped    *Dropped     `json:",omitempty"` // the draft in whose place this one came; nil: none waited
+	Dropped    *Dropped     `json:",omitempty"` // the draft that this one superseded; nil: none waited
 	Retries    string       // the run that this one continues
 	JobID      string       `json:"-"` // the job that proposed it and waits for its end
 	Taken      []Taken      `json:"-"` // the values of its plan that were read
@@ -220,13 +220,13 @@ type Run struct {
 	Unanswered []Unanswered `json:"-"` // requests of its chat whose keys it sends again; set when it is confirmed
 	UndoAt     *time.Time   // when the undo of its effects began
 	Question   string       `json:",omitempty"` // id of the message for which the plan was proposed; "": none is known
-	Conclude   Conclude     `json:",omitempty"` // whether the model tells what came of it
+	Conclude   Conclude     `json:",omitempty"` // whether the model writes its conclusion
 	Chain      string       // hash of the last event
 	Link       int          // the number of its link in the account's chain; 0 while it has none
-	Handouts   int          `json:"-"` // how often effects were handed out or taken back without an event
+	Handouts   int          `json:"-"` // how often effects were dispatched or reclaimed without an event
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	DueAt      time.Time // when the sweep should look again; zero when terminal
+	DueAt      time.Time // when the sweep checks it again; zero when terminal
 	Events     []Event   `json:"-"` // those of the transition that returned the run; none in one that was read
 }
 
@@ -270,12 +270,12 @@ func (r Run) With(st StepState) Run {
 	return r
 }
 
-// HandedOut reports whether effects of the run are handed out.
+// HandedOut reports whether effects of the run are dispatched.
 func (r Run) HandedOut() bool {
 	return slices.ContainsFunc(r.Steps, func(s StepState) bool { return s.Handed != "" })
 }
 
-// EndedWell reports whether each step is done or skipped, and nothing was taken back.
+// EndedWell reports whether each step is done or skipped, and the run is not being undone.
 func (r Run) EndedWell() bool {
 	return r.UndoAt == nil && !slices.ContainsFunc(r.Plan.Steps, func(s Step) bool {
 		status := r.State(s.ID).Status
@@ -283,8 +283,8 @@ func (r Run) EndedWell() bool {
 	})
 }
 
-// Refused reports whether a person refused the run and it changed nothing: its draft, or a step at its approval. A model that takes a
-// draft back is no person.
+// Refused reports whether a person refused the run and it changed nothing: its draft, or a step at its approval. The withdrawal
+// of a draft by a model does not count.
 func (r Run) Refused() bool {
 	if r.Confirmer == "" {
 		return r.Status == Cancelled && r.Withdrawn == nil
@@ -351,7 +351,7 @@ const (
 	EventStepDoubt  = "step.in_doubt"
 
 	EventRevised      = "run.revised"
-	EventRead         = "run.looked" // what was read for a draft was read again
+	EventRead         = "run.looked" // the reads of a draft were made again
 	EventUndoing      = "run.undoing"
 	EventRetried      = "run.retried"  // another run continues this one
 	EventReversed     = "run.reversed" // another run was proposed that undoes effects of this one

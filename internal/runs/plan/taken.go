@@ -17,8 +17,8 @@ import (
 )
 
 // Taken is a literal value of a step that stood in the answer of a read, which the model saw before it wrote the plan. It is
-// no part of the digest: what is sent is the value, wherever it came from. About is what the answer says of the thing with
-// this id, such as its price.
+// no part of the digest, because the value itself is sent, and not its origin. About has the other fields of the object with
+// this id in the answer, such as its price.
 type Taken struct {
 	StepID  EffectID        `json:"step_id"`
 	Where   string          `json:"where" doc:"path, or the place in the query, the headers or the body: body.items.0.id"`
@@ -50,12 +50,12 @@ type Answered struct {
 	At                     time.Time
 	Call                   json.RawMessage
 	Answer                 string
-	Names                  []ref.Named // what the document calls members of the answer
+	Names                  []ref.Named // the document's names of members of the answer
 }
 
 // TakenFrom returns the values of a plan that stand in answers, the newest answer first. A value that the person's own message
-// has, or that the read asked with, was not taken from the answer: it is Own, and in the list only when the answer says what it
-// is. earlier are the values of the plan before this one: those that are still in their place stay.
+// has, or that the read asked with, was not taken from the answer: it is Own, and in the list only when the answer describes
+// it. earlier are the values of the plan before this one: those that still stand in the same field stay.
 func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Taken {
 	said = strings.ToLower(said)
 	read, asked := make([]func(string) (thing, bool), len(answers)), make([]func(string) bool, len(answers))
@@ -86,7 +86,7 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 	}
 	var list []Taken
 	for _, s := range p.Steps {
-		if s.MCPID == tool.FilesID { // its diff shows what the files had
+		if s.MCPID == tool.FilesID { // its diff shows the old content of the files
 			continue
 		}
 		for _, l := range s.literals() {
@@ -107,8 +107,8 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 	return list
 }
 
-// askedWith returns whether the call of a read had a value. An answer often repeats what it was asked for, such as the hours
-// of a search, and then the value is the caller's.
+// askedWith returns a function that reports whether the call of a read had a value. An answer often repeats the arguments of
+// its call, such as the hours of a search, and then the value is the caller's.
 func (a Answered) askedWith() func(value string) bool {
 	var asked []string
 	ask := func(_, text string) {
@@ -126,7 +126,7 @@ func (a Answered) askedWith() func(value string) bool {
 	}
 }
 
-// namedIn returns what the document calls the members that are facts.
+// namedIn returns the document's names of the members that are facts.
 func namedIn(names []ref.Named, facts []ref.Fact) (list []ref.Named) {
 	for _, n := range names {
 		if slices.ContainsFunc(facts, func(f ref.Fact) bool { return f.Name == n.Name }) {
@@ -136,7 +136,7 @@ func namedIn(names []ref.Named, facts []ref.Fact) (list []ref.Named) {
 	return list
 }
 
-// Again returns the value as another read of the same call leaves it, with what the answer says of its thing now.
+// Again returns the value after another read of the same call, with the present label and facts of its object.
 func (t Taken) Again(answer string, at time.Time) Taken {
 	of, is := valuesIn(answer)(t.Value)
 	t.At, t.Gone = at, !is
@@ -149,12 +149,12 @@ func (t Taken) Again(answer string, at time.Time) Taken {
 // literal is a value of a step that is sent as it stands.
 type literal struct{ where, value string }
 
-// literals returns the values of a step that may have been read: no references, and nothing that is too short to be told
-// from any other value.
+// literals returns the values of a step that may have been read: no references, and nothing that is too short to be
+// distinguished from any other value.
 func (s Step) literals() []literal {
 	var list []literal
 	add := func(where, value string) {
-		if isTelling(value) {
+		if isDistinctive(value) {
 			list = append(list, literal{where, value})
 		}
 	}
@@ -172,8 +172,8 @@ func (s Step) literals() []literal {
 	return list
 }
 
-// isTelling reports whether a text says by itself which value it is: a word or a number of two signs and more.
-func isTelling(text string) bool {
+// isDistinctive reports whether a text says by itself which value it is: a word or a number of two signs and more.
+func isDistinctive(text string) bool {
 	signs := 0
 	for _, r := range text {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -183,8 +183,8 @@ func isTelling(text string) bool {
 	return signs >= 2 && len(text) <= 200 && !strings.Contains(text, "${")
 }
 
-// valuesIn returns whether a value stands in an answer: as a whole value of JSON, or else between other signs; and what the
-// answer says of the thing whose id the value is.
+// valuesIn returns a function that reports whether a value stands in an answer: as a whole value of JSON, or else between
+// other signs; with the object of which the value is the id.
 func valuesIn(answer string) func(value string) (of thing, is bool) {
 	values := map[string]thing{}
 	if root, ok := decodeValue(json.RawMessage(answer)); ok {
@@ -228,7 +228,7 @@ func lastRune(s string) string {
 	return s[last:]
 }
 
-// eachValue calls f for each text and number of a JSON value, with its place. It reports whether raw is JSON.
+// eachValue calls f for each text and number of a JSON value, with its path. It reports whether raw is JSON.
 func eachValue(raw json.RawMessage, where string, f func(where, value string)) bool {
 	v, ok := decodeValue(raw)
 	if ok {
@@ -247,7 +247,7 @@ func decodeValue(raw json.RawMessage) (v any, ok bool) {
 	return v, err == io.EOF
 }
 
-// thing is what an answer says of the thing that has an id.
+// thing is the label and the facts of an object with an id in an answer.
 type thing struct {
 	label string
 	about []ref.Fact
@@ -255,7 +255,7 @@ type thing struct {
 
 func (t thing) isKnown() bool { return t.label != "" || len(t.about) > 0 }
 
-// isSame reports whether two things with one id are one: with names by their names, else by what is said of them.
+// isSame reports whether two things with one id are one: by their labels if they have any, else by their facts.
 func (t thing) isSame(o thing) bool {
 	if t.label != "" || o.label != "" {
 		return t.label == o.label
@@ -263,7 +263,7 @@ func (t thing) isSame(o thing) bool {
 	return slices.EqualFunc(t.about, o.about, func(a, b ref.Fact) bool { return a.Name == b.Name && string(a.Value) == string(b.Value) })
 }
 
-// deepestThing is how far inside an answer things are looked for.
+// deepestThing is the greatest depth at which things are searched in an answer.
 const deepestThing = 12
 
 // things are the things of an answer by their ids. An id of several things, such as 1 of two kinds, is unclear and has none.

@@ -17,7 +17,7 @@ import (
 type Unanswered struct {
 	Request string   // Step.Sum
 	Key     string   // the Idempotency-Key that it was sent with
-	RunID   string   // the run that sent it last; "" in what a run carries
+	RunID   string   // the run that sent it last; "" in the list of a run
 	StepID  EffectID // its effect
 	Undoes  string   // the run of which it undoes an effect; "": of none
 }
@@ -37,13 +37,13 @@ func (d Doubt) Phrase() locale.Phrase {
 	return locale.Say("run.plan_unanswered", "run", d.RunID)
 }
 
-// Known is what is found out about a step of a draft before it is shown.
+// Known has the targets and the doubt of a step of a draft, which are read before it is shown.
 type Known struct {
 	Targets    []Target
 	Unanswered *Doubt
 }
 
-// Knowing returns the plan with what is known of its steps, in their order, and nothing that was known before.
+// Knowing returns the plan with the targets and doubts of its steps, in their order, in place of the earlier ones.
 func (p Plan) Knowing(known []Known) Plan {
 	p.Steps = slices.Clone(p.Steps)
 	for i := range p.Steps {
@@ -60,12 +60,13 @@ func (p Plan) MayRepeat() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Unanswered != nil })
 }
 
-// MayBeDone reports whether nobody knows if an effect was done: its call is under way, or it is in doubt and no person settled it.
+// MayBeDone reports whether nobody knows if an effect was done: its call is under way, or it is in doubt and no person
+// resolved it.
 func (s StepState) MayBeDone() bool {
 	return s.Last.Key != "" && (s.Last.Open || s.Status == StepInDoubt) && s.Resolved == nil
 }
 
-// Sum identifies the request of an attempt by what it is: method or tool, address, headers and body, whatever the order of
+// Sum identifies the request of an attempt by its content: method or tool, address, headers and body, without the order of
 // JSON members and of parameters. Neither the step nor its run counts.
 func (s Step) Sum(a Attempt) (string, error) {
 	return jcs.Sum(request{Called: cmp.Or(s.Tool, s.Method), URL: sortedURL(a.URL), Headers: a.Headers, Body: a.Body})
@@ -77,9 +78,9 @@ func (s StepState) Unanswered() bool {
 	return s.Last.Key != "" && mayBeDone && !s.Answered()
 }
 
-// Answered reports whether it is known what became of the effect's calls with its last key: it was done, a tool or a
-// command reported failure, or the operation itself refused the last call. What answers before an operation says nothing
-// of an earlier call with the same key.
+// Answered reports whether the outcome of the effect's calls with its last key is known: it was done, a tool or a command
+// reported failure, or the operation itself refused the last call. A gateway's answer is no evidence about an earlier call
+// with the same key.
 func (s StepState) Answered() bool {
 	switch {
 	case s.WasDone():
@@ -92,7 +93,7 @@ func (s StepState) Answered() bool {
 	return s.Status == StepFailed && meaning.InOwnWords(s.Result.Status, s.Result.Body)
 }
 
-// AsUnanswered returns what the chat keeps of an effect that is Unanswered.
+// AsUnanswered returns the chat's record of an effect that is Unanswered.
 func (r Run) AsUnanswered(st StepState) (Unanswered, error) {
 	step, _ := r.Plan.Step(st.StepID)
 	u := Unanswered{Key: st.Last.Key, RunID: r.ID, StepID: st.StepID, Undoes: r.Plan.Undoes}
@@ -110,7 +111,7 @@ func (r Run) Carries(key string) bool {
 }
 
 // KeyFor returns the key of the unanswered request that an effect sends again; "" when it sends none. Each key is of one
-// effect, because a plan may have the same request twice. An undo sends none: it undoes what its own run did.
+// effect, because a plan may have the same request twice. An undo sends none: it undoes a change of its own run.
 func (r Run) KeyFor(id EffectID, request string) string {
 	if id.Undo() {
 		return ""
@@ -127,14 +128,14 @@ func (r Run) KeyFor(id EffectID, request string) string {
 			free = append(free, u)
 		}
 	}
-	place := 0
+	position := 0
 	for _, twin := range twins[:max(0, slices.Index(twins, id))] { // each takes one
 		if r.State(twin).Last.Key == "" && !slices.ContainsFunc(r.Unanswered, func(u Unanswered) bool { return u.Request == request && u.StepID == twin }) {
-			place++
+			position++
 		}
 	}
-	if place < len(free) {
-		return free[place].Key
+	if position < len(free) {
+		return free[position].Key
 	}
 	return ""
 }

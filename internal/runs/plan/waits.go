@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// WaitKind is what waits for a person.
+// WaitKind is the kind of a wait for a person.
 type WaitKind string
 
 // The kinds of a wait. All but the last are waits of a run.
@@ -27,8 +27,8 @@ type Wait struct {
 	Request string // of an approval: the digest of its request, which the decision has to name
 }
 
-// Waits returns what waits for a person in a run, whatever the time is: drafts and approvals whose time is over
-// stay until their run is written again. A step, or the undo of one, has at most one wait.
+// Waits returns the waits of a run for a person, at any time: expired drafts and approvals stay until their run is written
+// again. A step, or the undo of one, has at most one wait.
 func (r Run) Waits() []Wait {
 	switch {
 	case r.Status == Draft:
@@ -78,7 +78,7 @@ func (r Run) Doubts() []EffectID {
 	return list
 }
 
-// Slot is the place of a wait in its run, of which there is one for each step and one for its undo.
+// Slot identifies a wait: one per step and one per undo.
 func (w Wait) Slot() EffectID {
 	if w.StepID.Undo() {
 		return UndoOf(EffectOf(w.StepID.Step()))
@@ -97,13 +97,13 @@ func (w Wait) At() time.Time {
 // Open reports whether a wait still waits at a time.
 func (w Wait) Open(at time.Time) bool { return w.Due.IsZero() || at.Before(w.Due) }
 
-// Head is what lists show of a run. Its Run has the plan and no states of steps.
+// Head is a run in a list. Its Run has the plan and no states of steps.
 type Head struct {
 	Run
 	Done    int       // how many steps of the plan are done
 	EndedAt time.Time // zero while it has not ended
-	Micros  int64     // what the model calls for it cost, micro-USD; 0 also when nothing was counted
-	Open    []Wait    // what waits for a person
+	Micros  int64     // cost of the model calls for it, micro-USD; 0 also when nothing was counted
+	Open    []Wait    // the waits for a person
 }
 
 // ListedWait is one wait in the list of an account, with its run, or with its job when it is the wait of one.
@@ -113,7 +113,7 @@ type ListedWait struct {
 	Job JobWait
 }
 
-// JobWait is what lists show of a job that waits.
+// JobWait is a waiting job in a list.
 type JobWait struct {
 	ID     string
 	Agent  string
@@ -129,13 +129,13 @@ type Filter struct {
 	From, To time.Time // when it was proposed: from From on, and before To
 }
 
-// Lister lists what an account has, by pages. A cursor of another account or filter is refused. A page looks at a
-// limited number of runs, so that it may have fewer than limit although a cursor leads on.
+// Lister lists the runs and waits of an account, by pages. A cursor of another account or filter is refused. A page reads a
+// limited number of runs, so that it may have fewer than limit although there is a next cursor.
 type Lister interface {
 	// Runs lists the runs of an account, the newest first.
 	Runs(ctx context.Context, account string, f Filter, cursor string, limit int) ([]Head, string, error)
-	// Waiting lists what waits for a person at a time, by the time at which it is due, the first one first. A
-	// chatID that is not empty narrows it to that chat.
+	// Waiting lists the waits for a person at a time, by due time, the first one first. A chatID that is not empty
+	// narrows it to that chat.
 	Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]ListedWait, string, error)
 }
 

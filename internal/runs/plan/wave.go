@@ -8,11 +8,10 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Waves returns the ids of the steps in the order of execution. The steps of a wave run at once, at
-// most MaxParallel of them, and a wave begins after the one before it. Among the steps that fit in
-// a wave, those that stand first in the plan are taken. The reads of lists come before every change that
-// they do not need, because a list that is too long is then known before anything is changed. If steps
-// need each other in a circle, the error names them.
+// Waves returns the ids of the steps in the order of execution. The steps of a wave run at once, at most MaxParallel of
+// them, and a wave begins after the one before it. Among the steps that fit in a wave, those that stand first in the plan
+// are taken. The reads of lists come before every change that they do not need, because a list that is too long is then
+// known before anything is changed. The error names the steps of a dependency cycle.
 func Waves(steps []Step) ([][]EffectID, error) {
 	first := readsOfLists(steps)
 	missing := make([]int, len(steps))
@@ -96,9 +95,8 @@ func (p Plan) before(s Step, visit func(Step)) {
 	}
 }
 
-// circle returns steps that need each other: "s1 → s2 → s1", each before the one that it needs.
-// Each step with an unmet need has a need that is unmet too, so following them leads back to a step
-// that was already visited.
+// cycle returns a dependency cycle: "s1 → s2 → s1", each before the one that it needs. Each step with an unmet need has a
+// need that is unmet too, so following them leads back to a step that was already visited.
 func cycle(steps []Step, missing []int) string {
 	at := map[string]int{}
 	for i, s := range steps {

@@ -2,7 +2,7 @@ package plan
 
 import "encoding/json"
 
-// Withdrawal is that the model took a draft back. No person decided it.
+// Withdrawal is the withdrawal of a draft by the model. No person decided it.
 type Withdrawal struct {
 	Message  string `json:"message_id" doc:"the message in answer to which the model did it"`
 	Reason   string `json:"reason" doc:"of the model, on one line"`
@@ -10,7 +10,7 @@ type Withdrawal struct {
 	Model    string `json:"model"`
 }
 
-// Data returns the data of the event that tells it.
+// Data returns the data of its event.
 func (w Withdrawal) Data() map[string]any {
 	return map[string]any{"withdrawn": true, "message_id": w.Message, "reason": w.Reason, "provider": w.Provider, "model": w.Model}
 }
