@@ -92,8 +92,7 @@ const (
 	Pending  = "pending"   // the next sweep signs it
 )
 
-// In returns the receipt with its place in the chain and its signature; unchanged when the link has
-// no signature yet.
+// In returns the receipt with its position in the chain and its signature; unchanged when the link has no signature yet.
 func (r Receipt) In(l Link) Receipt {
 	if l.Signature == nil {
 		return r
@@ -124,7 +123,7 @@ func (r Receipt) SignedBy(keys []Key) error {
 	return r.link().SignedBy(keys)
 }
 
-// checkPlace compares the place and the signature of a receipt with the rest of it.
+// checkPlace compares the position and the signature of a receipt with the rest of it.
 func (v *verifier) checkPlace() {
 	r, ended := v.r, v.r.Status.Terminal()
 	switch {
@@ -204,8 +203,8 @@ func Pinned(links []Link, head string) error {
 	return fmt.Errorf("the head %.64s that was kept: %w: links were cut off, or others took their place", head, ErrNotInChain)
 }
 
-// VerifyPlace returns the differences between a receipt and a chain: the chain must have the
-// receipt at its place, and no newer link of its run.
+// VerifyPlace returns the differences between a receipt and a chain: the chain must have the receipt at its position, and no
+// newer link of its run.
 func VerifyPlace(r Receipt, links []Link) []Problem {
 	var v verifier
 	if r.Chain == nil {

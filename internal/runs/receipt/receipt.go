@@ -44,7 +44,7 @@ type Receipt struct {
 	Events    []plan.Event  `json:"events"`
 	Head      string        `json:"head"`                                        // the hash of the last event
 	Unsigned  string        `json:"unsigned,omitempty" enum:"not_ended,pending"` // the reason why it has no signature
-	Chain     *Place        `json:"chain,omitempty"`                             // its place in the chain of the account
+	Chain     *Place        `json:"chain,omitempty"`                             // its position in the chain of the account
 	Signature *Signature    `json:"signature,omitempty"`                         // of the chain's head, and therefore of the whole receipt
 }
 
@@ -125,10 +125,9 @@ type Command struct {
 	Because string `json:"because"`
 }
 
-// New builds the receipt of a run from all its revisions, the oldest first, and all its events. The
-// state of its steps comes from the events. Only their status comes from the run, so that Verify
-// can compare it. The status of an effect that is handed out is that of its last numbered event, because what happened
-// since has no number yet.
+// New builds the receipt of a run from all its revisions, the oldest first, and all its events. The state of its steps comes
+// from the events. Only their status comes from the run, so that Verify can compare it. The status of a dispatched effect is
+// that of its last numbered event, because later events are unsequenced.
 func New(r plan.Run, revisions []plan.Revision, events []plan.Event) Receipt {
 	out := Receipt{
 		Version: Version, Account: r.Account, RunID: r.ID, PlanID: r.Plan.ID, ChatID: r.ChatID, Status: r.Status, Digest: r.Digest,

@@ -42,9 +42,8 @@ type Reader interface {
 
 // Store stores the chains of accounts, and the public halves of keys.
 type Store interface {
-	// Ended returns the link of a run that ended, if it has one for its present events, else a link
-	// without a place (Seq 0). It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning for an
-	// active run.
+	// Ended returns the link of a run that ended, if it has one for its present events, else a link without a position
+	// (Seq 0). It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning for an active run.
 	Ended(ctx context.Context, account, runID string) (Link, error)
 	// Tip returns the last link of an account's chain; the zero Link when it has none.
 	Tip(ctx context.Context, account string) (Link, error)
@@ -58,8 +57,8 @@ type Store interface {
 	// use.
 	KeepKey(ctx context.Context, k Key) error
 
-	// Unplaced lists runs that ended and have no place yet, and Unsigned lists links without a
-	// signature, if they are due at the given time: the oldest first, at most limit.
+	// Unplaced lists runs that ended and have no link yet, and Unsigned lists links without a signature, if they are due at
+	// the given time: the oldest first, at most limit.
 	Unplaced(ctx context.Context, at time.Time, limit int) ([]sweep.Row[run.Key], error)
 	Unsigned(ctx context.Context, at time.Time, limit int) ([]sweep.Row[LinkKey], error)
 }
@@ -70,11 +69,11 @@ var errSigner = errors.New("receipt: the signer")
 // ErrNoLink means that the chain has no such link.
 var ErrNoLink = errors.New("receipt: no such link")
 
-// Sealer appends ended runs to their account's chain and signs them, in one write that fails when
-// another link took the place. Then the place is written first, and the signature, which covers it,
-// afterwards: so processes whose runs end at once never wait for the signatures of each other. The same
-// is done when the signer fails, and the sweep signs the link later. Runs of one account that end at once
-// in one process queue for their places, because only one of them can have the next one.
+// Sealer appends ended runs to their account's chain and signs them, in one write that fails when another link took the
+// position. Then the link is written first, and the signature, which covers its position, afterwards: so processes whose runs
+// end at once never wait for the signatures of each other. The same is done when the signer fails, and the sweep signs the
+// link later. Runs of one account that end at once in one process queue for their positions, because only one of them can
+// have the next one.
 type Sealer struct {
 	Store  Store
 	Signer Signer
@@ -84,7 +83,7 @@ type Sealer struct {
 	mu     sync.Mutex
 	stored map[string]bool // ids of keys that are already stored
 
-	queues [64]sync.Mutex // of the accounts, by a hash: each holds one that is placed
+	queues [64]sync.Mutex // of the accounts, by a hash: each serializes the links of its accounts
 }
 
 // queue returns the queue of an account.
@@ -100,7 +99,7 @@ const SealGrace = 2 * time.Second
 // sealLimit is the greatest number of runs of one sweep; the others stay due.
 const sealLimit = 5000
 
-// Seal places and signs the link of a run that ended. It is idempotent.
+// Seal appends and signs the link of a run that ended. It is idempotent.
 func (s *Sealer) Seal(ctx context.Context, k run.Key) error {
 	l, err := s.place(ctx, k, true)
 	if err != nil || l.Signature != nil {
@@ -130,7 +129,7 @@ func (s *Sealer) place(ctx context.Context, k run.Key, signed bool) (Link, error
 		}
 		if signed {
 			signed = false
-			if with, err := s.signature(ctx, l); err == nil { // an error is told when the link is signed
+			if with, err := s.signature(ctx, l); err == nil { // an error is reported when the link is signed
 				l = with
 			}
 		}
@@ -139,7 +138,7 @@ func (s *Sealer) place(ctx context.Context, k run.Key, signed bool) (Link, error
 	return l, err
 }
 
-// sign signs a link that has a place.
+// sign signs a link of the chain.
 func (s *Sealer) sign(ctx context.Context, l Link) error {
 	l, err := s.signature(ctx, l)
 	if err != nil {

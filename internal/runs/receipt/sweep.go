@@ -16,7 +16,7 @@ type Swept struct {
 	Failed int `json:"failed"`
 }
 
-// Sweep places and signs the overdue runs and links.
+// Sweep appends and signs the links of overdue runs, and signs overdue links.
 func (s *Sealer) Sweep(ctx context.Context) (Swept, error) {
 	var placed []sweep.Row[LinkKey]
 	runs := sweep.List[run.Key]{Name: "unplaced", Due: s.Store.Unplaced, Most: sealLimit, Within: sealWithin, Now: s.Now, Log: s.Log, Do: func(ctx context.Context, k run.Key) error {

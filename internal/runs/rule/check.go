@@ -11,8 +11,7 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// Check lists all faults of the rules, each with its place in {"rules": […]}. The caller creates
-// the ids before.
+// Check lists all faults of the rules, each with its path in {"rules": […]}. The caller creates the ids before.
 func (s Set) Check() []fault.Field {
 	if len(s.Rules) > MaxRules {
 		return []fault.Field{{Loc: []any{"body", "rules"}, Type: "too_long", Msg: fmt.Sprintf("at most %d rules", MaxRules)}}

@@ -121,7 +121,7 @@ func (s Set) alwaysAsks(c Call) bool {
 type callView struct {
 	call      Call
 	path      readings
-	arguments map[string]*arguments // by the first name of a place
+	arguments map[string]*arguments // by the first name of a path
 }
 
 func viewOf(c Call) callView {

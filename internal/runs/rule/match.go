@@ -2,8 +2,8 @@ package rule
 
 import "slices"
 
-// machine matches a glob. It stores the possible positions in the glob as bits, so that a character
-// costs a few words in place of one comparison for each token.
+// machine matches a glob. It stores the possible positions in the glob as bits, so that a character costs a few words and
+// not one comparison for each token.
 type machine struct {
 	tokens glob
 	one    bits          // tokens that match any one character of a name

@@ -25,9 +25,9 @@ const (
 	maxAt      = 200
 )
 
-// The failures that callers can tell apart.
+// The failures that callers can distinguish.
 var (
-	ErrRules = fault.New(fault.Invalid, "rules.invalid") // Fields lists the faulty places
+	ErrRules = fault.New(fault.Invalid, "rules.invalid") // Fields lists the faulty fields
 	ErrMoved = fault.New(fault.Conflict, "rules.moved")  // another user changed them at the same time
 )
 
