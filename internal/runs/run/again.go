@@ -24,19 +24,19 @@ var ErrUnfit = fault.New(fault.Conflict, "run.unfit")
 
 // Drafts makes the calls of drafts that come after a run, and tries them as those of every proposal.
 type Drafts interface {
-	// Resolved returns the call of an effect with values in the place of its references. It fails with a conflict when
-	// a result has no such value.
+	// Resolved returns the call of an effect with values for its references. It fails with a conflict when a result has no
+	// such value.
 	Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error)
-	// Known reads what the references of each step name, within limit, and which requests may have been done before. It says
-	// which calls could not be sent with what is known: what was read, and the results that the draft takes over. looked has what
-	// was read before, by the names of the steps.
-	Known(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) ([]plan.Known, []fault.Field)
+	// Known reads the values that the references of each step name, within limit, and which requests may have been done
+	// before. It lists the calls that could not be sent with the known results: those of its reads, and those that the draft
+	// takes over. reads are earlier results, by the names of the steps.
+	Known(ctx context.Context, r plan.Run, reads map[string]ref.Result, limit time.Duration) ([]plan.Known, []fault.Field)
 }
 
 // previewTime bounds the reads for a draft.
 const previewTime = 5 * time.Second
 
-// Again is a person's request for a draft that comes after a run: what it did not do, its undo, or the same plan once more.
+// Again is a person's request for a draft that follows a run: its remaining steps, its undo, or the same plan once more.
 type Again struct {
 	Account string
 	User    string
@@ -46,8 +46,9 @@ type Again struct {
 	TraceID string
 }
 
-// Reverse proposes the declared undos of what a run did, the newest change first, as a new draft of its chat. The calls of
-// the draft have values, and no references. What another confirmed draft of this kind undid, or may still undo, is left out.
+// Reverse proposes the declared undos of a run's changes, the newest change first, as a new draft of its chat. The calls of
+// the draft have values, and no references. Changes that another confirmed draft of this kind undid, or may still undo, are
+// left out.
 //
 // It returns plan.ErrRunNotFound; plan.ErrAlreadyRunning while the run is active, or such a draft; ErrUnresolved while
 // one of its steps is in doubt; ErrNothingToUndo; plan.ErrStale when a binding no longer holds; ErrUnresolvable; and
@@ -68,9 +69,9 @@ func (s *Service) Reverse(ctx context.Context, a Again) (Decision, error) {
 	})
 }
 
-// Repeat proposes the plan of a run once more, as a new draft of its chat: whatever became of the run, all of its steps are
-// done when the draft is confirmed. Its errors are those of Reverse, without ErrNothingToUndo and ErrUnresolved, and with ErrUnfit in
-// the place of ErrUnresolvable.
+// Repeat proposes the plan of a run once more, as a new draft of its chat: all of its steps are done when the draft is
+// confirmed, at any outcome of the run. Its errors are those of Reverse, without ErrNothingToUndo and ErrUnresolved, and with
+// ErrUnfit instead of ErrUnresolvable.
 func (s *Service) Repeat(ctx context.Context, a Again) (Decision, error) {
 	return s.again(ctx, a, func(r plan.Run) (plan.Plan, []plan.EffectID, error) {
 		p := r.Plan
@@ -123,15 +124,15 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 	return d, err
 }
 
-// tried returns a draft whose steps can be sent, as far as it is known, with what is known of it and its digest. What was known of its
-// steps before is forgotten.
+// tried returns a draft whose steps can be sent, as far as it is known, with new targets and doubts of its steps and its
+// digest.
 func (s *Service) tried(ctx context.Context, next plan.Run) (plan.Run, error) {
 	if err := checkBindings(ctx, s.Catalogue, next); err != nil {
 		return next, err
 	}
 	next.Plan = next.Plan.Knowing(nil)
 	source := next
-	source.ID = cmp.Or(next.Retries, next.ID) // where the results are that it takes over
+	source.ID = cmp.Or(next.Retries, next.ID) // the run with the results that it takes over
 	known, wrong := s.Drafts.Known(ctx, source, nil, previewTime)
 	if len(wrong) > 0 {
 		return next, unfit(next.Plan, wrong)

@@ -22,9 +22,9 @@ var (
 	ErrKeyMoved         = fault.New(fault.Conflict, "step.key_moved")
 )
 
-// Bound returns the server and the operation that a step is bound to, if the binding still holds:
-// the server exists, is active, may be used by the project, has the same base URL and sends its key
-// in the same place, and its current catalogue has the tool with the same fingerprint.
+// Bound returns the server and the operation that a step is bound to, if the binding still holds: the server exists, is
+// active, may be used by the project, has the same base URL and sends its key in the same part of the request, and its
+// current catalogue has the tool with the same fingerprint.
 func Bound(ctx context.Context, c Catalogue, call plan.Bound) (tool.Server, tool.Operation, error) {
 	none := func(err error) (tool.Server, tool.Operation, error) { return tool.Server{}, tool.Operation{}, err }
 	step, b := call.Step, call.Binding

@@ -109,7 +109,7 @@ func (s *Service) stop(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	return err
 }
 
-// releaseChat returns the chat of a run that ended, without its place as active run.
+// releaseChat returns the chat of a run that ended, without it as active run.
 func releaseChat(chat conversation.Chat, r plan.Run) conversation.Chat {
 	if chat.ActiveRunID == r.ID {
 		at := r.UpdatedAt

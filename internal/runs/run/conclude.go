@@ -17,7 +17,7 @@ var (
 	ErrConcluding = errors.New("run: another process may be writing the conclusion")
 )
 
-// Conclusion is the lease to tell, once, what came of a run.
+// Conclusion is the lease on the one conclusion of a run.
 type Conclusion struct {
 	Key
 	Tries int       // how often it was taken, with this time
@@ -38,8 +38,8 @@ type Concluder interface {
 // ConclusionGrace is the time after the end of a run from which on the sweep concludes it.
 const ConclusionGrace = 2 * time.Minute
 
-// tells reports whether the model tells what came of a run that ends. It does only where something was begun.
-func tells(r plan.Run, chat conversation.Chat) bool {
+// concludes reports whether the model writes the conclusion of a run that ends. It does only where something was begun.
+func concludes(r plan.Run, chat conversation.Chat) bool {
 	wanted := r.Conclude == plan.ConcludeWanted && chat.Conclude != conversation.ConcludeOff ||
 		r.Question != "" && chat.Conclude == conversation.ConcludeOn
 	return wanted && chat.ID != "" && slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {

@@ -64,8 +64,8 @@ func (c confirmable) checkChatFree(ctx context.Context, r plan.Run) error {
 	return plan.OtherRunning("other", active).With("goal", r.Plan.Goal)
 }
 
-// wrongDigest returns the error for a digest that is not the draft's. It tells whether the digest
-// belongs to an earlier revision.
+// wrongDigest returns the error for a digest that is not the draft's. Its reason is whether the digest belongs to an earlier
+// revision.
 func (c confirmable) wrongDigest(ctx context.Context, r plan.Run, digest plan.Digest) error {
 	revisions, err := c.runs.Revisions(ctx, r)
 	if err != nil {

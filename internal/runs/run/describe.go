@@ -18,10 +18,9 @@ import (
 	"piloto/internal/workspace/overlay"
 )
 
-// Describe returns a plan as text, for clients that show no card: every step with its method and
-// its full target. No value can imitate another line or hide text: goal and titles are one line
-// each, and invisible characters of arguments are escaped. dropped is the plan in whose place it
-// came, which the first line names; nil: none waited.
+// Describe returns a plan as text, for clients that show no card: every step with its method and its full target. No value
+// can imitate another line or hide text: goal and titles are one line each, and invisible characters of arguments are
+// escaped. dropped is the plan that it superseded, which the first line names; nil: none waited.
 func Describe(p plan.Plan, dropped *plan.Dropped) locale.Phrase { return description{p, dropped} }
 
 type description struct {
@@ -66,8 +65,8 @@ func (d description) In(tag locale.Tag) string {
 	return b.String()
 }
 
-// Replaced is a line that names a draft in whose place another came, and the steps of it that are gone. Its names are quoted,
-// and none can end its quotation: the model wrote them.
+// Replaced is a line that names a superseded draft, and the steps of it that are gone. Its names are quoted, and none can end
+// its quotation, because the model wrote them.
 type Replaced plan.Dropped
 
 // In returns the line in a language.
@@ -94,8 +93,8 @@ func quoted(text string) string { return escapeInvisible(quotes.Replace(clip.Lin
 
 var quotes = strings.NewReplacer("«", "‹", "»", "›", "“", "'", "”", "'", "„", "'", `"`, "'")
 
-// changeLines returns the lines about a step that changes files: what becomes of each, and the diff, whose lines begin with
-// a mark; nil of another step.
+// changeLines returns the lines about a step that changes files: the change of each, and the diff, whose lines begin with a
+// mark; nil of another step.
 func changeLines(tag locale.Tag, s plan.Step) (lines []string) {
 	for _, c := range changesIn(s) {
 		lines = append(lines, escapeInvisible(c.Phrase().In(tag), jsonEscape))
@@ -106,7 +105,7 @@ func changeLines(tag locale.Tag, s plan.Step) (lines []string) {
 	return lines
 }
 
-// changesIn returns what a step makes of files; nil of another step.
+// changesIn returns the file changes of a step; nil of another step.
 func changesIn(s plan.Step) []overlay.Change { return plan.ChangesOf(s).Changes }
 
 // extraLines returns the lines about a step besides its call: its condition, its list, its undo,
@@ -190,8 +189,7 @@ func target(s plan.Step, b plan.Binding) string {
 	return s.Method + " " + escapeInvisible(b.URL(s), url.PathEscape)
 }
 
-// readableJSON returns a JSON text with readable characters in place of escapes, except for
-// invisible characters.
+// readableJSON returns a JSON text with readable characters instead of escapes, except for invisible characters.
 func readableJSON(raw json.RawMessage) string {
 	return escapeInvisible(string(jcs.Plain(raw)), jsonEscape)
 }

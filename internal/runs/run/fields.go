@@ -18,7 +18,7 @@ import (
 	"piloto/internal/ground/visible"
 )
 
-// field is one value of a thing: its name as a person reads it, and what its name says it is.
+// field is one value of an object: its name as a person reads it, and the kind that its name implies.
 type field struct {
 	member string // as the answer has it
 	name   string
@@ -26,7 +26,7 @@ type field struct {
 	cell   locale.Phrase
 }
 
-// fieldKind orders the fields of a thing for a person: what was asked for comes first, and ids last.
+// fieldKind orders the fields of an object for a person: the requested fields come first, and ids last.
 type fieldKind int
 
 const (
@@ -95,7 +95,7 @@ func common(word string) string {
 	return cmp.Or(sameWords[word], word)
 }
 
-// kindOf says what a field is by its name.
+// kindOf returns the kind of a field by its name.
 func kindOf(name string, asked []string) fieldKind {
 	words := wordsOf(name)
 	has := func(set map[string]bool) bool {
@@ -198,11 +198,11 @@ func isComposite(value json.RawMessage) bool {
 	return len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[')
 }
 
-// mostWraps bounds how deep the result is looked for.
+// mostWraps bounds the depth at which the result is searched.
 const mostWraps = 4
 
-// unwrapped returns the part of an answer that is the result: what a tool structured, the text of a tool, or the only
-// object in an object.
+// unwrapped returns the part of an answer that is the result: the structured content of a tool, the text of a tool, or the
+// only object in an object.
 func unwrapped(body json.RawMessage) json.RawMessage {
 	for range mostWraps {
 		inner := innerOf(body)
@@ -265,7 +265,7 @@ func says(value json.RawMessage) bool {
 	for {
 		token, err := in.Token()
 		if err != nil {
-			return !errors.Is(err, io.EOF) || len(objects) > 0 // what cannot be read may say something
+			return !errors.Is(err, io.EOF) || len(objects) > 0 // text that cannot be decoded may say something
 		}
 		switch t := token.(type) {
 		case json.Delim:

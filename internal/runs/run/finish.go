@@ -62,8 +62,8 @@ func DoneMove(ids *ids.Source, r plan.Run, chat conversation.Chat, at time.Time)
 // sealWithin is how long Finish waits for the signature of the receipt.
 const sealWithin = 5 * time.Second
 
-// Seal has the receipt of a run that ended signed; it is no error that a run did not end. What prevents it is logged, and the
-// sweep does it again. It returns plan.ErrRunNotFound.
+// Seal has the receipt of a run that ended signed; it is no error that a run did not end. A failure is logged, and the sweep
+// retries it. It returns plan.ErrRunNotFound.
 func (s *Service) Seal(ctx context.Context, k Key) error {
 	if s.Sealer == nil {
 		return nil
@@ -138,7 +138,7 @@ func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message)
 	text := locale.Joined{Phrases: parts, Between: "\n\n"} // a table begins a paragraph
 	final := Message(ids, r, conversation.KindFinal, at, locale.Tag(r.Locale), text)
 	rec := Record{At: at, Type: plan.EventFinished, Data: e.data, Messages: append(e.before, final)}
-	return Move{Record: rec, To: e.to, End: &End{Chat: e.chat, Error: e.failure, Closed: e.closed, Tells: tells(r, e.chat)}}, final
+	return Move{Record: rec, To: e.to, End: &End{Chat: e.chat, Error: e.failure, Closed: e.closed, Concludes: concludes(r, e.chat)}}, final
 }
 
 // idsByStatus groups the effects that were closed by the end of their run by their final status.

@@ -11,17 +11,16 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Limits of what one transaction takes back. DynamoDB takes 100 writes and 4 MB, and 400 KB in the item of the
-// events.
+// Limits of one transaction that reclaims effects. DynamoDB takes 100 writes and 4 MB, and 400 KB in the item of the events.
 const (
 	mostTaken       = 40
 	mostTakenBytes  = 2 << 20   // of states
 	mostTakenEvents = 200 << 10 // bytes
 )
 
-// TakeBack takes back the effects of a run that are handed out: their loose events get numbers, their messages are
-// posted, and from then on they are written with the run again. It returns the run after it, or fault.ErrMoved when
-// one of them moved meanwhile.
+// TakeBack reclaims the dispatched effects of a run: their unsequenced events get numbers, their messages are posted, and from
+// then on they are written with the run again. It returns the run after it, or fault.ErrMoved when one of them moved
+// meanwhile.
 func TakeBack(ctx context.Context, m Mover, ids *ids.Source, r plan.Run, at time.Time) (plan.Run, error) {
 	for r.HandedOut() {
 		next, err := m.MoveRun(ctx, r, TakenBack(ids, r, at)...)
@@ -33,8 +32,8 @@ func TakeBack(ctx context.Context, m Mover, ids *ids.Source, r plan.Run, at time
 	return r, nil
 }
 
-// TakenBack returns the moves that take back effects which are handed out, as many as one transaction holds. The
-// events stand in the order of their times; those of one effect stay in their order whatever the clocks said.
+// TakenBack returns the moves that reclaim dispatched effects, as many as one transaction holds. The events stand in the order
+// of their times; those of one effect stay in their order at any clock skew.
 func TakenBack(ids *ids.Source, r plan.Run, at time.Time) []Move {
 	type timed struct {
 		Move
@@ -72,7 +71,7 @@ func TakenBack(ids *ids.Source, r plan.Run, at time.Time) []Move {
 	return append(moves, silent...)
 }
 
-// atOnce returns the first states that are handed out and that one transaction can take back.
+// atOnce returns the first states of dispatched effects that one transaction can reclaim.
 func atOnce(r plan.Run) []plan.StepState {
 	var list []plan.StepState
 	bytes, events := 0, 0
@@ -102,7 +101,7 @@ func size(st plan.StepState) int {
 	return n
 }
 
-// takenBack takes back the effects of a run that are handed out, and reads the run again.
+// takenBack reclaims the dispatched effects of a run, and reads the run again.
 func (s *Service) takenBack(ctx context.Context, k Key) (plan.Run, error) {
 	r, err := s.Runs.Bare(ctx, k.Account, k.RunID) // a result that is stored apart is not written again
 	if err == nil {

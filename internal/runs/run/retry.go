@@ -19,8 +19,8 @@ import (
 //
 // It returns plan.ErrRunNotFound; plan.ErrAlreadyRunning while the run is active;
 // plan.ErrNothingToRetry when it never ran, or nothing is left; ErrUnresolved while one of its steps
-// is in doubt; plan.ErrStale when a binding of the remaining steps no longer holds; ErrUnfit when one of them could not be sent with
-// what is known; and conversation.ErrChatNotFound.
+// is in doubt; plan.ErrStale when a binding of the remaining steps no longer holds; ErrUnfit when one of them could not be
+// sent with the known results; and conversation.ErrChatNotFound.
 func (s *Service) Retry(ctx context.Context, c Again) (Decision, error) {
 	var d Decision
 	from := c.RunID

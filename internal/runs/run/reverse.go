@@ -13,7 +13,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// reversal finds what of a run is to be undone by another.
+// reversal finds the effects of a run that another run is to undo.
 type reversal struct {
 	runs      Runs
 	catalogue Catalogue
@@ -53,7 +53,7 @@ func (v reversal) plan(ctx context.Context, undos []plan.EffectID, tag locale.Ta
 			}
 		}
 		binding.StepID = step.ID
-		step.Ask, _ = rules.AskFor(step, p, rule.CallOf(step, binding.ServerName), "") // what is denied is found with the bindings
+		step.Ask, _ = rules.AskFor(step, p, rule.CallOf(step, binding.ServerName), "") // a denied call is found with the bindings
 		p.Steps, p.Bindings = append(p.Steps, step), append(p.Bindings, binding)
 	}
 	if len(p.Steps) == 0 {
@@ -108,7 +108,8 @@ func (v reversal) left(ctx context.Context) ([]plan.EffectID, error) {
 // eventsPage is the number of events that are read at once.
 const eventsPage = 200
 
-// addReversed adds what a draft undid, if it was confirmed. One that was not does not matter: this one takes its place.
+// addReversed adds the effects that a draft undid, if it was confirmed. One that was not does not matter: this one
+// supersedes it.
 func (v reversal) addReversed(ctx context.Context, of plan.Reversal, over map[plan.EffectID]bool) error {
 	before, err := v.runs.Run(ctx, v.run.Account, of.RunID)
 	if err == nil {

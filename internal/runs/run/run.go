@@ -42,7 +42,7 @@ type Record struct {
 	StepID   plan.EffectID
 	Data     map[string]any
 	Messages []conversation.Message
-	Replaced []conversation.Message // whose place the last of Messages takes
+	Replaced []conversation.Message // superseded by the last of Messages
 	Shown    *plan.Sight            // of a draft: the viewer who is shown it
 }
 
@@ -82,8 +82,8 @@ type Runs interface {
 	Due(ctx context.Context, now time.Time, limit int) ([]sweep.Row[Key], error)
 	// Postpone sets the next due time of the run, and changes nothing else.
 	Postpone(ctx context.Context, r plan.Run, until time.Time) error
-	// LeaveUnplaced puts a run that ended on the list of those whose receipt has no place yet, from a
-	// time on. It changes nothing when the run has a place.
+	// LeaveUnplaced puts a run that ended into the queue of those whose receipt has no link yet, from a time on. It changes
+	// nothing when the run has a link.
 	LeaveUnplaced(ctx context.Context, r plan.Run, from time.Time) error
 }
 
@@ -109,15 +109,15 @@ type Mover interface {
 	MoveRun(ctx context.Context, r plan.Run, moves ...Move) (plan.Run, error)
 }
 
-// EffectMover writes what happens to an effect that was handed out: its state and a loose event, in the row of the
-// effect alone. It returns the run after it, or fault.ErrMoved when the row is not as it was read. Handed of the
-// new state is the id of the write.
+// EffectMover writes the moves of a dispatched effect: its state and an unsequenced event, in the row of the effect alone. It
+// returns the run after it, or fault.ErrMoved when the row is not as it was read. Handed of the new state is the id of the
+// write.
 type EffectMover interface {
 	MoveEffect(ctx context.Context, r plan.Run, m Move) (plan.Run, error)
 }
 
-// Move is one event of a run, and what changes with it. States of one transaction are of different effects. A
-// move without a type is no event: it hands an effect out, takes it back, or lets its call go on.
+// Move is one event of a run, with its changes. States of one transaction are of different effects. A move without a type is
+// no event: it dispatches an effect, reclaims it, or lets its call go on.
 type Move struct {
 	Record
 	To      plan.Status     // of the run. Empty: as it was, but a waiting run runs again when none of its steps waits any more
@@ -125,16 +125,16 @@ type Move struct {
 	Begins  bool            // State begins something: the run must not be stopping, and for an undo, undoing must have begun
 	Decided time.Time       // State holds a decision, made at this time: the approval must still be open
 	Refused [][]string      // sets of requests that a person refused with it, which the chat remembers (plan.Plan.RequestsOf)
-	Due     time.Time       // when the sweep looks again. Zero: as it was, or after CheckEvery when the status changes
+	Due     time.Time       // when the sweep checks it again. Zero: as it was, or after CheckEvery when the status changes
 	End     *End            // To is a final status
 }
 
-// End is what changes at the end of a run, beside its status.
+// End has the changes at the end of a run, beside its status.
 type End struct {
-	Chat   conversation.Chat // as it was read; it becomes free. Empty when it was deleted. A run that another one displaced from its chat becomes the chat's last run only when it is newer
-	Error  *plan.Failure     // of the run
-	Closed []plan.StepState  // the final states of the steps that were open
-	Tells  bool              // the model tells what came of the run, unless the agent does whose job proposed it
+	Chat      conversation.Chat // as it was read; it becomes free. Empty when it was deleted. A run that another one displaced from its chat becomes the chat's last run only when it is newer
+	Error     *plan.Failure     // of the run
+	Closed    []plan.StepState  // the final states of the steps that were open
+	Concludes bool              // the model writes the conclusion of the run, unless the agent does whose job proposed it
 }
 
 // Decider confirms and cancels runs.
@@ -189,7 +189,7 @@ type Catalogue struct {
 	Rules      rule.Reader
 }
 
-// Operations reads what a server can do.
+// Operations reads the operations and entries of a server.
 type Operations interface {
 	tool.OperationReader
 	tool.EntryReader
@@ -233,8 +233,8 @@ func (s *Service) decide(ctx context.Context, k Key, f func(plan.Run, conversati
 	})
 }
 
-// decideRun is decide for transitions that need only the run. No effect of it is handed out: what happened to them
-// comes before what is decided, and what has not begun needs the run as the decision leaves it.
+// decideRun is decide for transitions that need only the run. Its dispatched effects are reclaimed first, because their events
+// come before the decision, and an effect that has not begun needs the run as the decision leaves it.
 func (s *Service) decideRun(ctx context.Context, k Key, f func(plan.Run) error) error {
 	return retry.Do(ctx, func() error {
 		r, err := s.Runs.Run(ctx, k.Account, k.RunID)

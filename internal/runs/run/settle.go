@@ -12,9 +12,9 @@ import (
 // waited as long is given up too: more calls would meet the same.
 const CauseThrottled = "Lambda.Throttled"
 
-// Settle decides what follows when the execution of a run cannot go on: it reports true when effects
-// are left to be undone, and otherwise ends the run and returns it. cause is the reason why the execution cannot go
-// on, empty when all that could be undone was. A run that ended is not changed.
+// Settle decides how a run ends when its execution cannot go on: it reports true when effects are left to be undone, and
+// otherwise ends the run and returns it. cause is the reason why the execution cannot go on, empty when every reversible
+// effect was undone. A run that ended is not changed.
 //
 // An undo that was begun, and that no invocation could end, is ended here, because it must not keep
 // older effects from being undone.
@@ -47,10 +47,10 @@ func (s *Service) abandonUndo(ctx context.Context, k Key) error {
 			st.Status, st.Error = closing{r, at}.status(st)
 			st.Last.Open, st.UpdatedAt = false, at
 			step, _ := r.Plan.Step(id)
-			place, n := r.Plan.Place(id), len(r.Plan.Steps)
-			kind, text := plan.EventStepFailed, locale.Say("step.undo_failed", "at", place, "n", n, "title", step.Title, "reason", st.Error.Message)
+			position, n := r.Plan.Place(id), len(r.Plan.Steps)
+			kind, text := plan.EventStepFailed, locale.Say("step.undo_failed", "at", position, "n", n, "title", step.Title, "reason", st.Error.Message)
 			if st.Status == plan.StepInDoubt {
-				kind, text = plan.EventStepDoubt, locale.Say("step.undo_doubt", "at", place, "n", n, "title", step.Title, "reason", st.Error.Message)
+				kind, text = plan.EventStepDoubt, locale.Say("step.undo_doubt", "at", position, "n", n, "title", step.Title, "reason", st.Error.Message)
 			}
 			rec := Record{At: at, Type: kind, StepID: id, Data: map[string]any{"attempt": st.Attempts, "title": step.Title, "error": st.Error}}
 			if chat.ID != "" {

@@ -24,7 +24,7 @@ const (
 // summary returns the result of the last step that was done, for a person who reads the chat: a small table in
 // Markdown. The run holds the whole result. It is untrusted data, so each value is written as text on one line.
 func summary(r plan.Run) locale.Phrase {
-	id, ok := Told(r)
+	id, ok := Reported(r)
 	if !ok {
 		return locale.Verbatim("")
 	}
@@ -36,7 +36,7 @@ func summary(r plan.Run) locale.Phrase {
 	return describe(r.State(id).Result.Answer(step.Method), wordsOf(r.Plan.Goal+" "+step.Title), b.AnswerNames)
 }
 
-// describeChanges returns what became of files, a line each.
+// describeChanges returns changes of files, a line each.
 func describeChanges(list []overlay.Change) locale.Phrase {
 	some := list[:min(len(list), summaryChanges)]
 	lines := make([]locale.Phrase, len(some))
@@ -49,7 +49,7 @@ func describeChanges(list []overlay.Change) locale.Phrase {
 	return locale.Lines(lines...)
 }
 
-// reportRoom returns what made room for changes of files, a paragraph for each step and undo.
+// reportRoom returns the files that were removed to make room, a paragraph for each step and undo.
 func reportRoom(r plan.Run) (parts []locale.Phrase) {
 	for _, st := range r.Steps {
 		step, _ := r.Plan.Step(st.StepID)
@@ -69,7 +69,7 @@ func fileName(name string) locale.Phrase {
 	return cellOf(raw)
 }
 
-// changed is what became of a file, as untrusted text.
+// changed is the change of a file, as untrusted text.
 type changed overlay.Change
 
 // In returns the text in a language.
@@ -81,9 +81,9 @@ func (c changed) In(tag locale.Tag) string {
 	return cellOf(raw).In(tag)
 }
 
-// Told returns the step whose result the final message tells: the last one that was done, of those whose results are
-// whole. DoneMove needs all of its body.
-func Told(r plan.Run) (plan.EffectID, bool) {
+// Reported returns the step whose result is in the final message: the last one that was done, of those whose results are whole.
+// DoneMove needs all of its body.
+func Reported(r plan.Run) (plan.EffectID, bool) {
 	for _, step := range slices.Backward(r.Plan.Steps) {
 		st := r.State(step.ID)
 		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && (st.Result.Apart == 0 || st.Result.Near) {
@@ -93,8 +93,8 @@ func Told(r plan.Run) (plan.EffectID, bool) {
 	return plan.EffectID{}, false
 }
 
-// describe returns a result as a table of the fields that the words ask for, below what it says that went wrong. names is
-// what the document calls them.
+// describe returns a result as a table of the fields that the words ask for, below its errors. names are the document's names
+// of the fields.
 func describe(body json.RawMessage, asked []string, names []ref.Named) locale.Phrase {
 	rest, found := withoutTrouble(unwrapped(body), troubleDepth)
 	lines := describeTrouble(found, names)
@@ -158,7 +158,7 @@ func describeList(list []json.RawMessage, asked []string, names []ref.Named) loc
 				lines = append(lines, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("-"), elementOf(item)}, Between: " "})
 			}
 		}
-		if len(lines) == 0 && len(list) > 0 { // what they say is too deep for a line
+		if len(lines) == 0 && len(list) > 0 { // their content is too deep for a line
 			return locale.Say("run.items_deep", "n", len(list))
 		}
 		parts = append(parts, locale.Lines(lines...))
@@ -177,7 +177,7 @@ func elementOf(item json.RawMessage) locale.Phrase {
 	return locale.Say("run.without_data")
 }
 
-// called returns what a field is called.
+// called returns the name of a field: that of the document, else its own.
 func called(names []ref.Named, f field) locale.Phrase {
 	text, has := ref.Called(names, f.member, func(part string) string { return part })
 	if !has {

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Bounds of what an answer says that went wrong.
+// Bounds of the errors in an answer.
 const (
 	mostTroubles = 3 // of one answer
 	troubleDepth = 3 // objects within objects
@@ -20,7 +20,7 @@ const (
 // troubleWords end the names of members in which a service says that something went wrong, also in an answer that is good.
 var troubleWords = lazy.Words("error errors err errs warning warnings warn fault faults failure failures problem problems exception exceptions aviso avisos advertencia advertencias fallo fallos errores problema problemas")
 
-// trouble is what a member of an answer says that went wrong.
+// trouble is a member of an answer that reports an error.
 type trouble struct {
 	name  string
 	value json.RawMessage

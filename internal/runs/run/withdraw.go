@@ -46,7 +46,7 @@ func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) 
 	return d, err
 }
 
-// check returns the reason why a draft may not be taken back, or nil.
+// check returns the reason why a draft may not be withdrawn, or nil.
 func (t Retraction) check(r plan.Run, now time.Time) error {
 	switch {
 	case r.StatusAt(now) == plan.Expired:
@@ -63,7 +63,7 @@ func (t Retraction) check(r plan.Run, now time.Time) error {
 	return nil
 }
 
-// message returns the line of the chat that names a plan that was taken back, and why.
+// message returns the line of the chat that names a withdrawn plan, and the reason.
 func (t Retraction) message(ids *ids.Source, r plan.Run, at time.Time) conversation.Message {
 	m := Message(ids, r, conversation.KindNotice, at, t.Locale, locale.Say("turn.withdrawn", "goal", Quotable(r.Plan.Goal), "reason", quoted(t.As.Reason)))
 	m.Role = conversation.RoleSystem

@@ -41,14 +41,14 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 		raw, err := failures.Encode(*e.Error)
 		t.row = t.row.Set("error", raw).Unless(err)
 	}
-	if e.Tells && t.from.JobID != "" { // its agent gets the outcome, and writes about it itself
+	if e.Concludes && t.from.JobID != "" { // its agent gets the outcome, and writes about it itself
 		agent, err := jobs.Awaits(ctx, s.table, t.from.Account, t.from.JobID, t.from.ID)
 		if err != nil {
 			return err
 		}
-		e.Tells = !agent
+		e.Concludes = !agent
 	}
-	if e.Tells {
+	if e.Concludes {
 		t.row = t.row.Set("conclude", plan.ConcludeDue)
 		t.next.Conclude = plan.ConcludeDue
 		t.add(concludeLater(t.from, rec.At))

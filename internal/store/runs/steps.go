@@ -31,7 +31,7 @@ type stepRow struct {
 	Open     bool   `dynamodbav:"open"`
 	Until    int64  `dynamodbav:"until,omitempty"`
 	Reused   bool   `dynamodbav:"reused,omitempty"` // it is another run's; a plan that does not name it has none
-	Handed   string `dynamodbav:"handed,omitempty"` // while it is handed out: the id of the last write
+	Handed   string `dynamodbav:"handed,omitempty"` // while it is dispatched: the id of the last write
 	State    []byte `dynamodbav:"state"`
 }
 
@@ -157,7 +157,7 @@ func shorten(st plan.StepState) plan.StepState {
 	return st
 }
 
-// errHandedOut is a transition that must not happen while effects are handed out.
+// errHandedOut is a transition that must not happen while effects are dispatched.
 var errHandedOut = errors.New("store: effects of the run are handed out")
 
 // MoveEffect implements run.EffectMover. Its write is no transaction: the row of the run stays as it is. The id of the
@@ -236,7 +236,7 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 		t.add(t.notes(*m.State)...)
 		t.next = t.next.With(st)
 	}
-	if m.Type == "" { // an effect is handed out, taken back, or its call goes on: another state of it, and no event
+	if m.Type == "" { // an effect is dispatched, reclaimed, or its call goes on: another state of it, and no event
 		t.unnumbered(m.At)
 		return nil
 	}

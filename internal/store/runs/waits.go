@@ -58,7 +58,7 @@ func (t *transition) mirror() {
 }
 
 // count adds the fields that lists show to the update of the run's row: how many steps are done, and when it ended. The row
-// does not yet count the steps that were done while it was handed out.
+// does not yet count the steps that dispatched effects completed.
 func (t *transition) count() {
 	if done := t.next.DoneSteps(); done != t.from.DoneSteps() || t.from.HandedOut() {
 		t.row = t.row.Set("done", done)
