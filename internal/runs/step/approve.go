@@ -157,12 +157,12 @@ func (a asking) await(ctx context.Context, r plan.Run, id plan.EffectID) (*run.M
 
 // approvalRequest returns the request that a person would approve for a step.
 func (p preparer) approvalRequest(ctx context.Context, r plan.Run, step plan.Step) (approvalRequest, *plan.Failure, error) {
-	look := p.results(ctx, r, step.ID)
+	answers := p.results(ctx, r, step.ID)
 	if step.ForEach != "" {
-		_, w, refused, err := p.elements(ctx, r, step, look)
+		_, w, refused, err := p.elements(ctx, r, step, answers)
 		return w, refused, err
 	}
-	call, refused, err := p.prepare(ctx, r, step, look)
+	call, refused, err := p.prepare(ctx, r, step, answers)
 	return call.approvalRequest(), refused, err
 }
 

@@ -24,15 +24,15 @@ var (
 
 // resolve replaces the references of a call by their values, in the form that is sent. changed reports that a result changes its
 // command in a way that the plan does not show. The error says why the call cannot be sent.
-func (b bound) resolve(schemas tool.Compiler, step plan.Step, look ref.Lookup) (args tool.Arguments, changed bool, err error) {
-	if args, err = resolve(step, b.op.Path, look); err != nil {
+func (b bound) resolve(schemas tool.Compiler, step plan.Step, lookup ref.Lookup) (args tool.Arguments, changed bool, err error) {
+	if args, err = resolve(step, b.op.Path, lookup); err != nil {
 		return args, false, err
 	}
 	args.Body = b.op.WithoutAbsent(schemas, args.Body, false)
 	if escalates(step, args) {
 		return args, false, errRises
 	}
-	changed, err = changedByResult(step, args, look)
+	changed, err = changedByResult(step, args, lookup)
 	if err == nil && changed && (step.ID.Undo() || step.ID.Check()) { // no person could approve it
 		err = errWoven
 	}

@@ -92,17 +92,17 @@ func (e *effect) runCheck(ctx context.Context, r plan.Run, check plan.Step) (hel
 	if _, wait = answer.Meaning(); !decides(answer, call.op, call.args.Path, e.now().Sub(sent)) {
 		return false, wait, &answer, &Error{Name: Transient, Message: fmt.Sprintf("the check was answered %d, and not by the operation", answer.Status)}
 	}
-	held, told, err := judgeCheck(step.Verify.Expect, resultOf(answer))
-	if err == nil && !told {
+	held, proven, err := judgeCheck(step.Verify.Expect, resultOf(answer))
+	if err == nil && !proven {
 		err = &Error{Name: Transient, Message: "the answer of the check has nothing of what it compares"}
 	}
 	return held && err == nil, 0, &answer, err
 }
 
-// judgeCheck reports whether an answer of the operation fulfils the condition of a check, and whether it tells so: a lost change
-// is not done because something is missing in an answer. A 404 has nothing of the thing. So it tells that the change was done
-// only to a condition on the status for which a 200 would not do as well.
-func judgeCheck(expect ref.Condition, res *plan.Result) (held, told bool, err error) {
+// judgeCheck reports whether an answer of the operation meets the condition of a check, and whether that is evidence: a missing
+// value in an answer does not show that a lost change was done. A 404 has no content of the object. So it is evidence of the
+// change only for a condition on the status that a 200 would not meet.
+func judgeCheck(expect ref.Condition, res *plan.Result) (held, proven bool, err error) {
 	only := func(r ref.Result) ref.Lookup {
 		return func(name string) (ref.Result, bool) { return r, name == plan.CheckName }
 	}
@@ -117,11 +117,11 @@ func judgeCheck(expect ref.Condition, res *plan.Result) (held, told bool, err er
 	return held, expect.Fits(answer) && (!held || expect.Proven(answer)), nil
 }
 
-// decides reports whether a check was answered by its operation, since the call that it is about was sent: as it answers what
-// it finds, completely; or by what an operation about one thing, whose path names it, answers when there is none. That it
-// answers so is said by its document, and the answer names what is missing, because routers and gateways answer 404 in
-// JSON, too. Everything else, a page or a refusal of a key among it, comes from something before the operation, and tells
-// nothing of the change. So does what a cache kept since before the call, and an error with a status of success.
+// decides reports whether a check was answered by its operation, after the call that it is about was sent: with a complete
+// success; or with the 404 of an operation about one object, whose path names it. The document must declare that 404, and the
+// answer must name the missing object, because routers and gateways answer 404 in JSON, too. Any other answer, such as a page or
+// a refusal of a key, comes from a layer before the operation, and is no evidence. Neither is an answer that a cache stored
+// before the call, nor an error with a status of success.
 func decides(a tool.Answer, op tool.Operation, path string, since time.Duration) bool {
 	switch {
 	case a.Failed, a.Truncated, meaning.Page(a.Header("Content-Type"), a.Body), meaning.SoftError(a.Body) && meaning.Of(a.Status, false) == meaning.Done:

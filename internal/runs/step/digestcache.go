@@ -8,8 +8,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// digestCache remembers plans whose digest was verified, as JSON, so that the next step of the same
-// run compares bytes in place of a second computation. It always compares the whole plan.
+// digestCache remembers plans whose digest was verified, as JSON, so that the next step of the same run compares bytes
+// instead of computing the digest again. It always compares the whole plan.
 type digestCache struct {
 	mu    sync.Mutex
 	plans map[plan.Digest][]byte

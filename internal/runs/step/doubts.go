@@ -119,7 +119,7 @@ func (d *doubts) sender(ctx context.Context, id string) (plan.Run, error) {
 
 // of returns the doubt that a step, or one of its elements, sends again; nil when there is none.
 func (d *doubts) of(ctx context.Context, s plan.Step) (*plan.Doubt, error) {
-	if slices.ContainsFunc(referencesOf(s), func(r ref.Reference) bool { return r.Step != plan.ItemName && !d.trial.look.knows(r.Step) }) {
+	if slices.ContainsFunc(referencesOf(s), func(r ref.Reference) bool { return r.Step != plan.ItemName && !d.trial.answers.knows(r.Step) }) {
 		return nil, nil
 	}
 	b, ok, err := d.trial.bind(ctx, s)
@@ -129,18 +129,18 @@ func (d *doubts) of(ctx context.Context, s plan.Step) (*plan.Doubt, error) {
 	if s.ForEach == "" {
 		return d.ofCall(ctx, b, s)
 	}
-	list, err := d.trial.look.elements(s)
-	if err != nil { // it is told when the plan is tried
-		return nil, d.trial.look.err
+	list, err := d.trial.answers.elements(s)
+	if err != nil { // it is reported when the plan is tried
+		return nil, d.trial.answers.err
 	}
 	return d.ofElements(ctx, b, s, list)
 }
 
 func (d *doubts) ofElements(ctx context.Context, b bound, s plan.Step, list []json.RawMessage) (first *plan.Doubt, err error) {
-	defer delete(d.trial.look.read, plan.ItemName)
+	defer delete(d.trial.answers.read, plan.ItemName)
 	n := 0
 	for _, element := range list {
-		d.trial.look.read[plan.ItemName] = &ref.Result{Status: 200, Body: element}
+		d.trial.answers.read[plan.ItemName] = &ref.Result{Status: 200, Body: element}
 		doubt, err := d.ofCall(ctx, b, s)
 		if err != nil {
 			return nil, err
@@ -160,13 +160,13 @@ func (d *doubts) ofElements(ctx context.Context, b bound, s plan.Step, list []js
 
 // ofCall returns the doubt that one effect sends again. A call that cannot be made has none: it is refused elsewhere.
 func (d *doubts) ofCall(ctx context.Context, b bound, s plan.Step) (*plan.Doubt, error) {
-	args, _, err := b.resolve(d.trial.schemas, s, d.trial.look.lookup)
-	if d.trial.look.err != nil || err != nil {
-		return nil, d.trial.look.err
+	args, _, err := b.resolve(d.trial.schemas, s, d.trial.answers.lookup)
+	if d.trial.answers.err != nil || err != nil {
+		return nil, d.trial.answers.err
 	}
 	request, err := b.build(d.trial.schemas, s, args)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it is told when the plan is tried
+		return nil, nil //nolint:nilerr // it is reported when the plan is tried
 	}
 	sum, err := s.Sum(plan.Attempt{URL: request.URL, Headers: args.Headers, Body: args.Body})
 	if err != nil {

@@ -46,7 +46,7 @@ type begun struct {
 }
 
 // Drive carries out the next effects of the run of a task, at most Steps of them; it ignores the step of the task. Its
-// outcome tells the state machine what to do next. It returns an error when a wave is over and one of its steps did not end
+// outcome is the next state of the state machine. It returns an error when a wave is over and one of its steps did not end
 // well, and when an attempt must be repeated. A repeated call is safe.
 func (x *Executor) Drive(ctx context.Context, t Task) (Done, error) {
 	e := x.effect(x.journal(t))
@@ -187,8 +187,8 @@ func open(r plan.Run) ([]plan.EffectID, error) {
 	return nil, nil
 }
 
-// one carries out an effect, and those after it whose intent was written with its result. An empty
-// outcome means that the run can be looked at again.
+// one carries out an effect, and those after it whose intent was written with its result. After an empty outcome the run is
+// read again for its next effects.
 func (d *driver) one(ctx context.Context, id plan.EffectID) (Done, error) {
 	s := d.share
 	s.left--
@@ -277,8 +277,8 @@ func (d *driver) several(ctx context.Context, effects []plan.EffectID) (Done, er
 	return Done{}, nil
 }
 
-// withElements returns effects, with elements in the place of the steps that are done for each
-// element. It reports whether such a step needs an approval.
+// withElements returns effects, with elements instead of the steps that are done for each element. It reports whether such a
+// step needs an approval.
 func (d *driver) withElements(ctx context.Context, effects []plan.EffectID) (all []plan.EffectID, asks bool, err error) {
 	for _, id := range effects {
 		step, _ := d.journal.run.Plan.Step(id)
@@ -339,7 +339,7 @@ func (d *driver) abreast(ctx context.Context, all []plan.EffectID) (left []plan.
 	return left, asks, nil
 }
 
-// beside returns an effect that is carried out at the same time as others. It knows of theirs what the journal wrote last.
+// beside returns an effect that is carried out at the same time as others. It has a copy of the journal, with its last write.
 func (d *driver) beside(id plan.EffectID) *effect {
 	e, j := d.effect(id), *d.journal
 	e.journal, e.share = &j, nil

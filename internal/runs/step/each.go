@@ -30,15 +30,15 @@ func (e *effect) each(ctx context.Context, step plan.Step) (Done, error) {
 	if st.Expanded {
 		return e.collect(ctx, step)
 	}
-	look := e.calls.results(ctx, r, step.ID)
-	skipped, err := look.skipped(step)
+	answers := e.calls.results(ctx, r, step.ID)
+	skipped, err := answers.skipped(step)
 	switch {
 	case err != nil:
 		return Done{}, err
 	case skipped != nil:
 		return e.end(ctx, *skipped)
 	}
-	n, w, refused, err := e.calls.elements(ctx, r, step, look)
+	n, w, refused, err := e.calls.elements(ctx, r, step, answers)
 	if err != nil {
 		return Done{}, err
 	}
@@ -57,23 +57,23 @@ func (e *effect) each(ctx context.Context, step plan.Step) (Done, error) {
 
 // elements counts the elements of a step and prepares all their requests, so that the step fails
 // before anything is sent when one of them is invalid.
-func (p preparer) elements(ctx context.Context, r plan.Run, step plan.Step, look *results) (int, approvalRequest, *plan.Failure, error) {
+func (p preparer) elements(ctx context.Context, r plan.Run, step plan.Step, answers *results) (int, approvalRequest, *plan.Failure, error) {
 	fail := func(f *plan.Failure, err error) (int, approvalRequest, *plan.Failure, error) {
 		return 0, approvalRequest{}, f, err
 	}
-	list, err := look.elements(step)
+	list, err := answers.elements(step)
 	switch {
-	case look.err != nil:
-		return fail(nil, look.err)
+	case answers.err != nil:
+		return fail(nil, answers.err)
 	case err != nil:
 		return fail(unsendable(r, err), nil)
 	case len(list) > plan.MaxEach:
 		return fail(unsendable(r, tooMany(len(list))), nil)
 	}
-	moved := changedTarget(step, look.lookup)
+	moved := changedTarget(step, answers.lookup)
 	switch {
-	case look.err != nil:
-		return fail(nil, look.err)
+	case answers.err != nil:
+		return fail(nil, answers.err)
 	case moved != nil:
 		return fail(unsendable(r, moved), nil)
 	}
@@ -84,7 +84,7 @@ func (p preparer) elements(ctx context.Context, r plan.Run, step plan.Step, look
 	w := approvalRequest{method: cmp.Or(step.Tool, step.Method), url: b.binding.URL(step)}
 	requests := make([]element, len(list))
 	for i := range list {
-		call, refused, err := p.element(ctx, r, step, b, look, i, list[i])
+		call, refused, err := p.element(ctx, r, step, b, answers, i, list[i])
 		switch {
 		case err != nil:
 			return fail(nil, err)
@@ -104,12 +104,12 @@ func (p preparer) elements(ctx context.Context, r plan.Run, step plan.Step, look
 
 // element prepares the request of one element. Its approval is that of its step. The results that
 // it names are read once for all elements.
-func (p preparer) element(ctx context.Context, r plan.Run, step plan.Step, b bound, look *results, i int, value json.RawMessage) (prepared, *plan.Failure, error) {
+func (p preparer) element(ctx context.Context, r plan.Run, step plan.Step, b bound, answers *results, i int, value json.RawMessage) (prepared, *plan.Failure, error) {
 	one, _ := r.Plan.Step(plan.ItemOf(step.ID, i))
 	item := p.results(ctx, r, one.ID)
-	item.read = look.read
+	item.read = answers.read
 	item.read[plan.ItemName] = &ref.Result{Status: 200, Body: value}
-	defer delete(look.read, plan.ItemName)
+	defer delete(answers.read, plan.ItemName)
 	call, refused, err := p.fill(r, one, b, item)
 	if err != nil || refused != nil {
 		return call, refused, err

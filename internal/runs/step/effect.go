@@ -110,7 +110,7 @@ func (e *effect) attempt(ctx context.Context, step plan.Step) (Done, error) {
 // send writes the attempt, makes the call and writes the result.
 func (e *effect) send(ctx context.Context, step plan.Step, call prepared) (Done, error) {
 	r := e.journal.run
-	forget := func() { // what effects of other invocations have changed by now
+	forget := func() { // effects of other invocations may have changed the run
 		if !e.alone && !runsAlone(r.Plan, step.ID) && r.State(step.ID).Handed == "" {
 			e.journal.last.known = false
 		}

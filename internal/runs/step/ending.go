@@ -38,7 +38,7 @@ func (e ending) isUnanswered() bool {
 	return e.result == nil || !meaning.OfRequest(e.result.Status) || e.result.OfRouter()
 }
 
-// unknownResult returns the response of an ending that does not say what became of the request; nil when there is none.
+// unknownResult returns the response of an ending from which the outcome of the request is unknown; nil when there is none.
 func (e ending) unknownResult() *plan.Result {
 	if e.result != nil && (meaning.Of(e.result.Status, false) == meaning.Unknown || isPage(e.result)) {
 		return e.result

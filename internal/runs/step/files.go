@@ -12,22 +12,22 @@ import (
 	"piloto/internal/workspace/files"
 )
 
-// changeFiles applies a change set to the files of the run's project or chat, or undoes it. Both find what an earlier
-// attempt did.
+// changeFiles applies a change set to the files of the run's project or chat, or undoes it. Both are idempotent: they find the
+// changes of an earlier attempt.
 func (w wire) changeFiles(ctx context.Context, r plan.Run, call tool.Call) (tool.Answer, error) {
 	in := plan.ChangesOf(plan.Step{MCPID: tool.FilesID, Tool: call.Tool, Body: call.Arguments})
-	place := files.PlaceOf(r.Account, r.ProjectID, r.ChatID)
+	scope := files.PlaceOf(r.Account, r.ProjectID, r.ChatID)
 	var applied files.Applied
 	var err error
 	if call.Tool == tool.UndoChanges {
-		applied, err = w.files.Undo(ctx, place, in.Set, in.Done)
+		applied, err = w.files.Undo(ctx, scope, in.Set, in.Done)
 	} else {
-		applied, err = w.files.Apply(ctx, place, in.Set)
+		applied, err = w.files.Apply(ctx, scope, in.Set)
 	}
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	removed := files.RemovedFor(place, applied.Gone)
+	removed := files.RemovedFor(scope, applied.Gone)
 	body, err := json.Marshal(plan.ChangesResult{
 		Files: len(applied.Done), Done: applied.Done, Removed: removed[:min(len(removed), plan.MostRemoved)], AllRemoved: len(removed),
 	})

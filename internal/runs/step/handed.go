@@ -9,14 +9,14 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// mostHanded is the greatest number of effects that one transaction hands out.
+// mostHanded is the greatest number of effects that one transaction dispatches.
 const mostHanded = 40
 
-// handOut returns the outcome by which the state machine gives each effect an invocation of its own. The row of each
-// effect says so before: then its invocation writes that row alone, because transactions on the row of the run
-// would cancel each other. Who stops, undoes or ends the run first takes the effects back (run.TakeBack), and an
-// effect that was taken back begins only as the run then allows. A step that is done for each element counts the
-// elements of others, so it is always written with the run; so is an effect that has no others beside it.
+// handOut dispatches effects, and returns the outcome by which the state machine gives each an invocation of its own. The row
+// of each effect is marked before: then its invocation writes that row alone, because transactions on the row of the run would
+// cancel each other. A writer who stops, undoes or ends the run reclaims the effects first (run.TakeBack), and a reclaimed
+// effect begins only as the run then allows. A step that is done for each element counts the elements of others, so it is
+// always written with the run; so is an effect that has no others beside it.
 func (j *journal) handOut(ctx context.Context, effects []plan.EffectID) (Done, error) {
 	wave := continueWith(OutcomeWave, effects...)
 	if len(effects) < 2 {
@@ -41,7 +41,7 @@ func (j *journal) handOut(ctx context.Context, effects []plan.EffectID) (Done, e
 	})
 }
 
-// handedOut returns the moves that hand effects out.
+// handedOut returns the moves that dispatch effects.
 func (j *journal) handedOut(r plan.Run, effects []plan.EffectID) []run.Move {
 	var moves []run.Move
 	at := j.now()
@@ -57,8 +57,8 @@ func (j *journal) handedOut(r plan.Run, effects []plan.EffectID) []run.Move {
 	return moves
 }
 
-// takeBack takes back the effects of the run that are handed out. When they were its last ones, and all ended well,
-// the run ends with them.
+// takeBack reclaims the dispatched effects of the run. When they were its last ones, and all ended well, the run ends with
+// them.
 func (j *journal) takeBack(ctx context.Context) error {
 	for j.run.HandedOut() {
 		if err := j.moveAlone(ctx, run.TakenBack(j.ids, j.run, j.now())); err != nil {
@@ -68,7 +68,7 @@ func (j *journal) takeBack(ctx context.Context) error {
 	return nil
 }
 
-// takeBackNow is takeBack for who has not locked the run. It reads the run again when effects moved meanwhile.
+// takeBackNow is takeBack without a lock on the run. It reads the run again when effects moved meanwhile.
 func (j *journal) takeBackNow(ctx context.Context) error {
 	return retry.Do(ctx, func() error {
 		if err := j.read(ctx); err != nil {
@@ -90,8 +90,7 @@ func (j *journal) moveAlone(ctx context.Context, moves []run.Move) error {
 	return err
 }
 
-// isHanded reports whether an effect is handed out. One that was not when the run was first
-// read is written with the run.
+// isHanded reports whether an effect is dispatched. One that was not when the run was first read is written with the run.
 func (j *journal) isHanded(ctx context.Context, id plan.EffectID) (bool, error) {
 	if j.run.State(id).Handed == "" {
 		return false, nil
@@ -100,7 +99,7 @@ func (j *journal) isHanded(ctx context.Context, id plan.EffectID) (bool, error) 
 	return j.run.State(id).Handed != "", err
 }
 
-// writeHanded writes the move that f returns for an effect that is handed out.
+// writeHanded writes the move that f returns for a dispatched effect.
 func (j *journal) writeHanded(ctx context.Context, f func(plan.Run) ([]run.Move, error)) error {
 	r := j.run
 	j.last.known = false // until the write succeeds

@@ -205,7 +205,7 @@ func (a attempt) doubt(result *plan.Result) ending {
 	}
 }
 
-// doubtAnswered returns the sentence about an answer that does not say what became of its call, in the words of the server
+// doubtAnswered returns the sentence about an answer from which the outcome of its call is unknown, in the words of the server
 // where it has some. One with a status of success is an error of JSON-RPC.
 func doubtAnswered(result *plan.Result, args []any) (key string, all []any) {
 	d := detail(result.Body)
@@ -227,7 +227,7 @@ func toolFailure(r plan.Run, result *plan.Result) *plan.Failure {
 	return failure(r, "step.tool_failed")
 }
 
-// rejection returns the failure that an answer of a meaning tells.
+// rejection returns the failure of an answer with a meaning.
 func (a attempt) rejection(answer tool.Answer, m meaning.Meaning, result *plan.Result) *plan.Failure {
 	r, st := a.run, a.state
 	status := strconv.Itoa(answer.Status)
@@ -253,5 +253,5 @@ func (a attempt) rejection(answer tool.Answer, m meaning.Meaning, result *plan.R
 	return failure(r, "step.rejected", "status", status)
 }
 
-// targetOf names the place to which the last request of a step went.
+// targetOf returns the origin to which the last request of a step went.
 func targetOf(st plan.StepState) string { return cmp.Or(origin.Of(st.Last.URL), st.Last.URL) }

@@ -11,8 +11,8 @@ import (
 )
 
 // runLocks serializes the writes of the steps of one run within one process, because each writes the
-// run's next event. Who gets the lock also writes, in the same transaction, what others of the same
-// invocation wait to write.
+// run's next event. The holder of the lock also writes, in the same transaction, the waiting changes
+// of the same invocation.
 // The locks only save work: the conditions of the writes protect the run, because other steps may
 // execute in other processes.
 type runLocks struct {
@@ -26,7 +26,7 @@ type runLock struct {
 	waiting []*change     // that no holder took along yet
 }
 
-// change is what one effect is about to write. The holder of the lock sets over, and then after or err.
+// change is a pending write of one effect. The holder of the lock sets over, and then after or err.
 type change struct {
 	of     *latest                            // the run of its invocation
 	decide func(plan.Run) ([]run.Move, error) // the moves, which depend on the state of the run
@@ -60,7 +60,7 @@ func (t *runLocks) lock(ctx context.Context, runID string, c *change) ([]*change
 			t.leave(runID, l)
 			return nil, nil, ctx.Err()
 		}
-		l.slot <- struct{}{} // the holder is writing the change, and what came of it is then known
+		l.slot <- struct{}{} // the holder is writing the change, and its result is then known
 	}
 	return t.take(l, c), func() { <-l.slot; t.leave(runID, l) }, nil
 }

@@ -93,7 +93,7 @@ func (s *results) element() *ref.Result {
 func (s *results) elements(step plan.Step) ([]json.RawMessage, error) { return listOf(step, s.lookup) }
 
 // listOf returns the list that a step is done for. The error says why there is none.
-func listOf(s plan.Step, look ref.Lookup) ([]json.RawMessage, error) {
+func listOf(s plan.Step, lookup ref.Lookup) ([]json.RawMessage, error) {
 	none := func(why error) ([]json.RawMessage, error) {
 		return nil, tool.Because(codeNotAList, "detail", whyNot(why))
 	}
@@ -101,7 +101,7 @@ func listOf(s plan.Step, look ref.Lookup) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := ref.ResolveJSON(quoted, look)
+	raw, err := ref.ResolveJSON(quoted, lookup)
 	if err != nil {
 		return none(err)
 	}
@@ -116,27 +116,27 @@ func listOf(s plan.Step, look ref.Lookup) ([]json.RawMessage, error) {
 var errNoList = fault.Reason("step.no_list")
 
 // resolve replaces the references of a step by their values.
-func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, error) {
-	path, err := tool.ResolvePath(template, step.Path, look)
+func resolve(step plan.Step, template string, lookup ref.Lookup) (tool.Arguments, error) {
+	path, err := tool.ResolvePath(template, step.Path, lookup)
 	if err != nil {
 		return tool.Arguments{}, err
 	}
-	query, err := ref.ResolveJSON(step.Query, look)
+	query, err := ref.ResolveJSON(step.Query, lookup)
 	if err != nil {
 		return tool.Arguments{}, err
 	}
-	headers, err := ref.ResolveJSON(step.Headers, look)
+	headers, err := ref.ResolveJSON(step.Headers, lookup)
 	if err != nil {
 		return tool.Arguments{}, err
 	}
-	body, err := ref.ResolveJSON(step.Body, look)
+	body, err := ref.ResolveJSON(step.Body, lookup)
 	return tool.Arguments{Method: step.Method, Path: path, Query: query, Headers: headers, Body: body}, err
 }
 
 // changedByResult reports whether resolved references change a step's command so that a person must see it.
 // For an undo it reports whether they change it so that it is not sent, because no person could
 // approve it.
-func changedByResult(step plan.Step, args tool.Arguments, look ref.Lookup) (bool, error) {
+func changedByResult(step plan.Step, args tool.Arguments, lookup ref.Lookup) (bool, error) {
 	refs, err := ref.InJSON(step.Body)
 	if err != nil || len(refs) == 0 {
 		return false, err
@@ -147,7 +147,7 @@ func changedByResult(step plan.Step, args tool.Arguments, look ref.Lookup) (bool
 		if err != nil {
 			return false, err
 		}
-		if values[i], err = ref.ResolveJSON(quoted, look); err != nil {
+		if values[i], err = ref.ResolveJSON(quoted, lookup); err != nil {
 			return false, err
 		}
 	}
@@ -204,7 +204,7 @@ func titleOf(r plan.Run, id plan.EffectID) string {
 
 // changedTarget returns an error when a target of the step differs from the one that the plan
 // showed. Steps that only read may have any target.
-func changedTarget(step plan.Step, look ref.Lookup) error {
+func changedTarget(step plan.Step, lookup ref.Lookup) error {
 	if step.Risk == plan.Read {
 		return nil
 	}
@@ -213,7 +213,7 @@ func changedTarget(step plan.Step, look ref.Lookup) error {
 		if err != nil || len(refs) != 1 {
 			return fmt.Errorf("the target %s is no reference", target.Ref)
 		}
-		value, label, err := ref.ValueAndLabel(refs[0], look)
+		value, label, err := ref.ValueAndLabel(refs[0], lookup)
 		if err != nil {
 			return errTargetGone.With("before", displayName(target.Label, target.Value))
 		}

@@ -60,16 +60,16 @@ type preparer struct {
 
 // prepare checks that the step is unchanged since the confirmation and builds its request, without
 // the key. A Failure means that nothing may be sent; an error is internal.
-func (p preparer) prepare(ctx context.Context, r plan.Run, step plan.Step, look *results) (prepared, *plan.Failure, error) {
+func (p preparer) prepare(ctx context.Context, r plan.Run, step plan.Step, answers *results) (prepared, *plan.Failure, error) {
 	b, refused, err := p.bind(ctx, r, step)
 	if err != nil || refused != nil {
 		return prepared{}, refused, err
 	}
-	return p.fill(r, step, b, look)
+	return p.fill(r, step, b, answers)
 }
 
-// obstacle is the reason why the call of an effect cannot be made now. The effect ends without it,
-// or the outcome says what must be done first.
+// obstacle is the reason why the call of an effect cannot be made now. The effect ends without it, or the outcome is the
+// state that must come first.
 type obstacle struct {
 	ending  *ending
 	outcome Outcome
@@ -78,11 +78,11 @@ type obstacle struct {
 // ready prepares the next call of an effect. The call may be made when there is no obstacle.
 func (p preparer) ready(ctx context.Context, r plan.Run, step plan.Step) (prepared, obstacle, error) {
 	st := r.State(step.ID)
-	look := p.results(ctx, r, step.ID)
-	if e, err := look.skipped(step); e != nil || err != nil {
+	answers := p.results(ctx, r, step.ID)
+	if e, err := answers.skipped(step); e != nil || err != nil {
 		return prepared{}, obstacle{ending: e}, err
 	}
-	call, refused, err := p.prepare(ctx, r, step, look)
+	call, refused, err := p.prepare(ctx, r, step, answers)
 	if err != nil || refused != nil {
 		return call, obstacle{ending: failedEnding(refused)}, err
 	}
@@ -113,7 +113,7 @@ func (p preparer) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, 
 	b := bound{binding: call.Binding}
 	var unbound error
 	var err error
-	var reads sync.WaitGroup // both errors are looked at: that of the step's service first
+	var reads sync.WaitGroup // both errors are checked: that of the step's service first
 	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, p.stores.Catalogue, call) })
 	reads.Go(func() { b.rules, err = p.stores.Catalogue.Rules.Rules(ctx, r.Account) })
 	reads.Wait()
@@ -146,12 +146,12 @@ func siblingsOf(ctx context.Context, of tool.EntryReader, account string, server
 }
 
 // fill resolves the step's references and builds its request.
-func (p preparer) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
-	moved := changedTarget(step, look.lookup)
-	args, changed, err := b.resolve(p.schemas, step, look.lookup)
+func (p preparer) fill(r plan.Run, step plan.Step, b bound, answers *results) (prepared, *plan.Failure, error) {
+	moved := changedTarget(step, answers.lookup)
+	args, changed, err := b.resolve(p.schemas, step, answers.lookup)
 	switch {
-	case look.err != nil:
-		return prepared{}, nil, look.err
+	case answers.err != nil:
+		return prepared{}, nil, answers.err
 	case moved != nil:
 		return prepared{}, unsendable(r, moved), nil
 	case err != nil:
@@ -176,8 +176,8 @@ func (p preparer) fill(r plan.Run, step plan.Step, b bound, look *results) (prep
 	return call, refused, nil
 }
 
-// complete gives a built call its hash, its key and what else belongs to its run. The definition of a tool is read again at every
-// call: it must have the confirmed fingerprint.
+// complete adds its hash, its idempotency key and the fields of its run to a built call. The definition of a tool is read again
+// at every call: it must have the confirmed fingerprint.
 func (call *prepared) complete(r plan.Run, step plan.Step) {
 	if call.op.Name != "" {
 		call.hash = plan.RequestHash(call.op.Name, call.request.URL, call.body)
@@ -236,18 +236,18 @@ func (p preparer) attachKeys(ctx context.Context, r plan.Run, call *prepared) er
 	return err
 }
 
-// keysFor reads the keys that a call of an operation carries. The places are those that the plan was bound to.
+// keysFor reads the keys that a call of an operation carries, at the positions that the plan was bound to.
 func keysFor(ctx context.Context, store tool.KeyReader, account string, server tool.Server, op tool.Operation) (tool.Keys, error) {
-	places := server.KeysOf(op)
-	if len(places) == 0 {
+	positions := server.KeysOf(op)
+	if len(positions) == 0 {
 		return nil, nil
 	}
 	all, err := store.Keys(ctx, account, server)
 	if err != nil {
 		return nil, err
 	}
-	some := all.At(places)
-	if len(some) != len(places) {
+	some := all.At(positions)
+	if len(some) != len(positions) {
 		return nil, fmt.Errorf("the keys of %s moved while they were read", server.ID)
 	}
 	return some, nil

@@ -31,14 +31,14 @@ const (
 // account denies or asks about. The results are used to name objects. They are not stored and never
 // become a step's result. A failed read only leaves out a target.
 //
-// As a look of a turn, a read is made only when what it may carry is of its server's circle: the data that the plan may
-// have (plan.Run.ReadFrom), whoever wrote or changed it last, and the results that the read refers to.
+// As a read of a turn, a read is made only when the data that it may carry is of its server's trust zone: the data that the
+// plan may have (plan.Run.ReadFrom), by any author, and the results that the read refers to.
 type Preview struct{ Reader Reader }
 
-// Known returns what is known of each step of a draft, in the order of its steps; nothing of steps that only read. Its reads
-// take at most limit. wrong lists the calls that could not be sent with what was read, or with what a turn
-// looked at before, by the names of the steps that make the same reads; it has none of the values.
-func (p Preview) Known(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) (known []plan.Known, wrong []fault.Field) {
+// Known returns the targets and the doubt of each step of a draft, in the order of its steps; nothing of steps that only read.
+// Its reads take at most limit. wrong lists the calls that could not be sent with the results, or with those of a turn (reads),
+// by the names of the steps that make the same reads; it has none of the values.
+func (p Preview) Known(ctx context.Context, r plan.Run, reads map[string]ref.Result, limit time.Duration) (known []plan.Known, wrong []fault.Field) {
 	reading, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	seen := &results{ctx: reading, results: p.Reader.Stores.Runs, run: r, read: map[string]*ref.Result{}}
@@ -46,7 +46,7 @@ func (p Preview) Known(ctx context.Context, r plan.Run, looked map[string]ref.Re
 		seen.read[st.StepID.String()] = &ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
 	known = targets(r.Plan, seen)
-	t := p.trial(r, seen, looked)
+	t := p.trial(r, seen, reads)
 	wrong = p.try(reading, t)
 	seen.ctx = ctx // a service that was slow hides no doubt
 	if err := p.addDoubts(ctx, t, known); err != nil {
@@ -83,9 +83,9 @@ func targets(of plan.Plan, seen *results) []plan.Known {
 	return found
 }
 
-// Look makes the reads that the changes of a draft refer to, once each, in parallel where they do
-// not need each other, within limit. It returns the steps that succeeded, with their results, and
-// the steps whose results the draft takes from an earlier run.
+// Read makes the reads that the changes of a draft refer to, once each, in parallel where they do not need each other, within
+// limit. It returns the steps that succeeded, with their results, and the steps whose results the draft takes from an earlier
+// run.
 func (p Preview) Read(ctx context.Context, r plan.Run, limit time.Duration) []plan.StepState {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -98,7 +98,7 @@ func (p Preview) Read(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	if err != nil {
 		return seen
 	}
-	circles, err := p.zones(ctx, r)
+	zones, err := p.zones(ctx, r)
 	if err != nil {
 		return seen
 	}
@@ -113,7 +113,7 @@ func (p Preview) Read(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	if err != nil {
 		return seen
 	}
-	look := func(id string) (ref.Result, bool) { res, ok := known[id]; return res, ok }
+	lookup := func(id string) (ref.Result, bool) { res, ok := known[id]; return res, ok }
 	for _, wave := range waves {
 		results, from := make([]*plan.Result, len(wave)), make([]string, len(wave))
 		var reads sync.WaitGroup // a failed read leaves its result nil
@@ -121,11 +121,11 @@ func (p Preview) Read(ctx context.Context, r plan.Run, limit time.Duration) []pl
 			s, _ := r.Plan.Step(id)
 			_, done := known[id.Step()]
 			if !done && wanted[id.Step()] && isHarmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
-				carried := slices.Clone(circles)
+				carried := slices.Clone(zones)
 				for _, name := range referencesOf(s) {
 					carried = append(carried, circleOf[name.Step])
 				}
-				reads.Go(func() { results[i], from[i] = p.read(ctx, r, s, rules, look, carried) })
+				reads.Go(func() { results[i], from[i] = p.read(ctx, r, s, rules, lookup, carried) })
 			}
 		}
 		reads.Wait()
@@ -226,7 +226,7 @@ func allReferencesOf(s plan.Step) []ref.Reference {
 	return all
 }
 
-// circles returns the circles whose data the plan of a run may have.
+// zones returns the trust zones whose data the plan of a run may have.
 func (p Preview) zones(ctx context.Context, r plan.Run) ([]string, error) {
 	list := make([]string, len(r.ReadFrom))
 	for i, id := range r.ReadFrom {
@@ -238,7 +238,7 @@ func (p Preview) zones(ctx context.Context, r plan.Run) ([]string, error) {
 	return list, nil
 }
 
-// circle returns the circle of a server. One that was removed, and what is no server, is a circle of its own.
+// zone returns the trust zone of a server. A removed server, or an id of another kind, is a zone of its own.
 func (p Preview) zone(ctx context.Context, account, id string) (string, error) {
 	server, err := p.Reader.Stores.Catalogue.Servers.Server(ctx, account, id)
 	if errors.Is(err, tool.ErrServerNotFound) {
@@ -247,16 +247,16 @@ func (p Preview) zone(ctx context.Context, account, id string) (string, error) {
 	return server.Zone(), err
 }
 
-// read makes one read, and returns its result and the circle of its server; nil when it is not allowed, or has no usable
-// result. carried are the circles whose data may be in it.
-func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup, carried []string) (res *plan.Result, circle string) {
+// read makes one read, and returns its result and the zone of its server; nil when it is not allowed, or has no usable
+// result. carried are the zones whose data may be in it.
+func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, lookup ref.Lookup, carried []string) (res *plan.Result, zone string) {
 	var seen plan.ReadAnswer
 	b, err := p.Reader.target(ctx, r.Bound(s))
 	if err == nil {
 		b.rules = rules
-		seen, err = p.Reader.makeRead(ctx, r.Bound(s), b, look, func(server tool.Server, op tool.Operation) bool {
-			circle = server.Zone()
-			foreign := func(c string) bool { return c != circle }
+		seen, err = p.Reader.makeRead(ctx, r.Bound(s), b, lookup, func(server tool.Server, op tool.Operation) bool {
+			zone = server.Zone()
+			foreign := func(c string) bool { return c != zone }
 			return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method && !slices.ContainsFunc(carried, foreign)
 		})
 	}
@@ -268,10 +268,10 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 		return nil, ""
 	}
 	p.Reader.Log.InfoContext(ctx, "step.previewed", "mcp_id", s.MCPID, "step", s.ID, "bytes", seen.Result.Bytes)
-	return seen.Result, circle
+	return seen.Result, zone
 }
 
-// Resolved implements run.Drafts. A value that looks like a reference is none.
+// Resolved implements run.Drafts. A value with the form of a reference is none.
 func (p Preview) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error) {
 	s, ok := r.Plan.Step(id)
 	binding, bound := r.Plan.Binding(id)

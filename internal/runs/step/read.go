@@ -71,7 +71,7 @@ func (x Reader) target(ctx context.Context, call plan.Bound) (b bound, err error
 }
 
 // makeRead sends one read, if its server allows it. An error that is errNotRead says that nothing was sent.
-func (x Reader) makeRead(ctx context.Context, call plan.Bound, b bound, look ref.Lookup, allows func(tool.Server, tool.Operation) bool) (plan.ReadAnswer, error) {
+func (x Reader) makeRead(ctx context.Context, call plan.Bound, b bound, lookup ref.Lookup, allows func(tool.Server, tool.Operation) bool) (plan.ReadAnswer, error) {
 	s := call.Step
 	var err error
 	if !allows(b.server, b.op) {
@@ -80,7 +80,7 @@ func (x Reader) makeRead(ctx context.Context, call plan.Bound, b bound, look ref
 	if b.siblings, err = siblingsOf(ctx, x.Stores.Catalogue.Operations, call.Account, b.server, b.op); err != nil {
 		return plan.ReadAnswer{}, errors.Join(errNotRead, err)
 	}
-	args, _, err := b.resolve(x.Schemas, s, look)
+	args, _, err := b.resolve(x.Schemas, s, lookup)
 	if err != nil {
 		return plan.ReadAnswer{}, errors.Join(errNotRead, err)
 	}

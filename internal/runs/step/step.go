@@ -3,11 +3,11 @@
 // for each element of a list ("s2[3]"), or the undo of either.
 //
 // The order of writes makes it safe. The attempt is written before the call and its result after
-// it, each on the condition that the run is as it was read; or, for an effect that is handed out,
-// that its own row is as it was read (handed.go). An attempt without a result is in
-// doubt: if the method may be repeated, it is repeated with the same Idempotency-Key, else it is
-// never repeated. If the step declares a check, the check decides. A response is untrusted data: it
-// is stored and shown, and only the references that name it use it.
+// it, each on the condition that the run is as it was read; or, for a dispatched effect, that its own
+// row is as it was read (handed.go). An attempt without a result is in doubt: if the method may be
+// repeated, it is repeated with the same Idempotency-Key, else it is never repeated. If the step
+// declares a check, the check decides. A response is untrusted data: it is stored and shown, and only
+// the references that name it use it.
 //
 // Before the first call of a step the account's rules are read again. A denied call is not made. A
 // call that needs approval waits until a person approves exactly the request that is sent. The
@@ -69,7 +69,7 @@ type Task struct {
 	StepID  plan.EffectID
 }
 
-// Outcome tells the state machine how to continue after an invocation without error.
+// Outcome decides how the state machine continues after an invocation without error.
 type Outcome string
 
 // The outcomes.
@@ -80,7 +80,7 @@ const (
 	OutcomeReason   Outcome = "reason"   // a command failed: Reason may replace it, then again
 	OutcomeNext     Outcome = "next"     // of a run: it goes on with another invocation
 	OutcomeWave     Outcome = "wave"     // of a run: the effects in Items side by side, then again
-	OutcomeConclude Outcome = "conclude" // of a run: it ended, and the model tells what came of it
+	OutcomeConclude Outcome = "conclude" // of a run: it ended, and the model writes its conclusion
 	OutcomeSettle   Outcome = "settle"   // of a run: no step can begin, and it did not end
 )
 

@@ -20,8 +20,8 @@ const (
 	// TaskTime is how long the state machine waits for the function: when it gives an invocation up, that one has ended.
 	TaskTime = FunctionTime + 10*time.Second
 
-	// longestCall is the most that a call may take, with what precedes it, whatever progress it reports. The rest of
-	// the function's time is for what an invocation does before (shareFor) and after it (writeTime).
+	// longestCall is the limit of a call with its preparation, at any progress. The rest of the function's time is for the
+	// work of an invocation before (shareFor) and after it (writeTime).
 	longestCall = FunctionTime - time.Minute
 
 	// MostPatience is the greatest setting of Executor.Patience: a tool may take so long after the longest preparation.
@@ -42,7 +42,7 @@ const (
 	spare = time.Minute
 )
 
-// time returns how long a call may take, with what precedes it, unless it is granted more (prolong).
+// time returns how long a call may take, with its preparation, unless it is granted more (prolong).
 func (call prepared) time(patience time.Duration) time.Duration {
 	patience = cmp.Or(patience, UsualPatience)
 	switch {

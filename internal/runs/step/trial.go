@@ -12,14 +12,14 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// A trial makes the calls of a run that have not begun, with the results that are known, as the run would, and sends nothing.
-// A draft is tried before it is shown, and a run whenever a result becomes known: what can never be sent is found before
-// something is sent that would have to be undone.
+// A trial makes the calls of a run that have not begun, with the known results, as the run would, and sends nothing. A draft is
+// tried before it is shown, and a run whenever a result becomes known: a call that can never be sent is found before another
+// call is sent that would have to be undone.
 
-// trial is what a run may still do, and what is known of it.
+// trial has the open calls of a run and the known results.
 type trial struct {
 	run      plan.Run
-	look     *results
+	answers  *results
 	before   map[string]ref.Result // results of reads that the run makes again after a change: their lists are counted, and nothing else
 	schemas  tool.Compiler
 	literals bool          // calls without references are tried, too
@@ -29,7 +29,7 @@ type trial struct {
 	*learned
 }
 
-// learned is what trials found out that stays so, because a result does not change.
+// learned caches the findings of trials that stay true, because a result does not change.
 type learned struct {
 	lengths map[plan.EffectID]int  // of lists
 	fates   map[plan.EffectID]fate // of steps with conditions that are known
@@ -42,14 +42,14 @@ func newLearned() *learned {
 
 // misfit is a call that cannot be made, or the list or the condition of a step that cannot be used.
 type misfit struct {
-	step    int       // its place in the plan
+	step    int       // its index in the plan
 	part    string    // of the step: for_each or when; empty: a call
 	call    plan.Step // the step, its undo or its check
 	element int       // of a list, from 1; 0: none
 	err     error
 }
 
-// fate is what is known of whether a step runs.
+// fate is whether a step runs, as far as it is known.
 type fate int
 
 const (
@@ -59,7 +59,8 @@ const (
 	breaks // its condition cannot be judged
 )
 
-// misfits returns what cannot be done, in the order of the plan. The error is that of a read of a result or of the catalogue.
+// misfits returns the calls, lists and conditions that cannot be used, in the order of the plan. The error is that of a read of
+// a result or of the catalogue.
 func (t *trial) misfits(ctx context.Context) ([]misfit, error) {
 	found := t.lists()
 	for i, s := range t.run.Plan.Steps {
@@ -84,7 +85,7 @@ func (t *trial) misfits(ctx context.Context) ([]misfit, error) {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b misfit) int { return cmp.Compare(a.step, b.step) })
-	return found, t.look.err
+	return found, t.answers.err
 }
 
 // open reports whether a step has not begun, and will run.
@@ -158,10 +159,10 @@ func (t *trial) judge(s plan.Step) fate {
 // holds reports whether a condition holds, if its values are known.
 func (t *trial) holds(c ref.Condition) (holds, known bool, err error) {
 	refs, err := c.References()
-	if err != nil || slices.ContainsFunc(refs, func(r ref.Reference) bool { return !t.look.knows(r.Step) }) {
+	if err != nil || slices.ContainsFunc(refs, func(r ref.Reference) bool { return !t.answers.knows(r.Step) }) {
 		return false, false, nil //nolint:nilerr // the step fails of it when its turn comes
 	}
-	holds, err = c.Holds(t.look.lookup)
+	holds, err = c.Holds(t.answers.lookup)
 	return holds, true, err
 }
 
@@ -224,12 +225,12 @@ func (t *trial) lengthOf(s plan.Step, counts map[string]int) (n int, known bool,
 	if n, counted := counts[of.Step]; counted && of.Part == "body" && len(of.Path) == 0 {
 		return n, true, nil // one result for each element of the other step
 	}
-	if !t.look.knows(of.Step) {
+	if !t.answers.knows(of.Step) {
 		list, err := listOf(s, func(name string) (ref.Result, bool) { res, ok := t.before[name]; return res, ok })
 		return len(list), err == nil, nil //nolint:nilerr // another list may come
 	}
-	list, err := t.look.elements(s)
-	if err != nil || t.look.err != nil {
+	list, err := t.answers.elements(s)
+	if err != nil || t.answers.err != nil {
 		return 0, false, err
 	}
 	t.lengths[s.ID] = len(list)
@@ -246,7 +247,7 @@ func (t *trial) try(ctx context.Context, s, call plan.Step) (element int, why, e
 	listed := t.isListed(s)
 	known := 0
 	for _, r := range refs {
-		if t.look.knows(r.Step) || r.Step == plan.ItemName && listed {
+		if t.answers.knows(r.Step) || r.Step == plan.ItemName && listed {
 			known++
 		}
 	}
@@ -259,32 +260,32 @@ func (t *trial) try(ctx context.Context, s, call plan.Step) (element int, why, e
 	}
 	var list []json.RawMessage
 	if listed {
-		list, _ = t.look.elements(s) // it was read with the lists
+		list, _ = t.answers.elements(s) // it was read with the lists
 	} else {
 		why = t.make(b, call, known == len(refs))
 	}
 	for i := 0; i < len(list) && why == nil; i++ {
-		t.look.read[plan.ItemName] = &ref.Result{Status: 200, Body: list[i]}
+		t.answers.read[plan.ItemName] = &ref.Result{Status: 200, Body: list[i]}
 		element, why = i+1, t.make(b, call, known == len(refs))
 	}
-	delete(t.look.read, plan.ItemName)
-	if why == nil && t.look.err == nil {
+	delete(t.answers.read, plan.ItemName)
+	if why == nil && t.answers.err == nil {
 		t.fitted[call.ID] = known
 	}
-	return element, why, t.look.err
+	return element, why, t.answers.err
 }
 
 // isListed reports whether a step is done for each element of a list that is known.
 func (t *trial) isListed(s plan.Step) bool {
 	refs, err := ref.InText(s.ForEach)
-	return err == nil && len(refs) == 1 && t.look.knows(refs[0].Step)
+	return err == nil && len(refs) == 1 && t.answers.knows(refs[0].Step)
 }
 
 // make makes a call, whole if all its values are known.
 func (t *trial) make(b bound, call plan.Step, whole bool) error {
 	for _, r := range referencesOf(call) {
-		if _, has := t.look.lookup(r.Step); !has && t.look.knows(r.Step) { // its step is done without a result
-			_, err := ref.ResolveText("${"+r.String()+"}", t.look.lookup, nil, nil)
+		if _, has := t.answers.lookup(r.Step); !has && t.answers.knows(r.Step) { // its step is done without a result
+			_, err := ref.ResolveText("${"+r.String()+"}", t.answers.lookup, nil, nil)
 			return err
 		}
 	}
@@ -292,20 +293,20 @@ func (t *trial) make(b bound, call plan.Step, whole bool) error {
 		return err
 	}
 	if whole {
-		return b.tryAll(t.schemas, t.run, call, t.look.lookup)
+		return b.tryAll(t.schemas, t.run, call, t.answers.lookup)
 	}
-	return b.tryKnown(t.schemas, call, t.look.lookup)
+	return b.tryKnown(t.schemas, call, t.answers.lookup)
 }
 
 // changedTarget returns an error when a target of a call differs from the one that the plan showed, if all of them are known.
 func (t *trial) changedTarget(call plan.Step) error {
 	for _, target := range call.Targets {
 		refs, err := ref.InText("${" + target.Ref + "}")
-		if err != nil || slices.ContainsFunc(refs, func(r ref.Reference) bool { return !t.look.knows(r.Step) }) {
+		if err != nil || slices.ContainsFunc(refs, func(r ref.Reference) bool { return !t.answers.knows(r.Step) }) {
 			return nil //nolint:nilerr // the step fails of it when its turn comes
 		}
 	}
-	return changedTarget(call, t.look.lookup)
+	return changedTarget(call, t.answers.lookup)
 }
 
 // failure returns the failure of a step that cannot be done.

@@ -16,15 +16,15 @@ import (
 
 // trial returns the trial of a draft. The calls of undos as a plan are tried though they have no references, because their
 // values were answers.
-func (p Preview) trial(r plan.Run, look *results, looked map[string]ref.Result) *trial {
+func (p Preview) trial(r plan.Run, answers *results, reads map[string]ref.Result) *trial {
 	return &trial{
-		run: r, look: look, before: readAgain(r.Plan, look, looked), schemas: p.Reader.Schemas, literals: r.Plan.Undoes != "", unknown: map[plan.EffectID]bool{}, learned: newLearned(),
+		run: r, answers: answers, before: readAgain(r.Plan, answers, reads), schemas: p.Reader.Schemas, literals: r.Plan.Undoes != "", unknown: map[plan.EffectID]bool{}, learned: newLearned(),
 		bind: func(ctx context.Context, call plan.Step) (bound, bool, error) { return p.bind(ctx, r, call) },
 	}
 }
 
-// try makes the calls of a draft with the values that are known, as the run would: those of its steps, for each element of a
-// list, and of their undos and checks. It returns what could not be sent. What it says goes to a model, and so it tells no value.
+// try makes the calls of a draft with the known values, as the run would: those of its steps, for each element of a list, and of
+// their undos and checks. It returns the calls that could not be sent, without values, because its reasons go to a model.
 func (p Preview) try(ctx context.Context, t *trial) (wrong []fault.Field) {
 	found, err := t.misfits(ctx)
 	if err != nil {
@@ -49,11 +49,11 @@ func (p Preview) try(ctx context.Context, t *trial) (wrong []fault.Field) {
 	return wrong
 }
 
-// readAgain adds to the known results what a turn looked at for reads that a plan makes again. After a change the answer may be
-// another: only its lists count, and not after what destroys. A look at a result that is known already is older.
-func readAgain(p plan.Plan, known *results, looked map[string]ref.Result) (before map[string]ref.Result) {
+// readAgain adds the results of a turn's reads that a plan makes again to the known results. After a change the answer may be
+// another: only its lists count, and not after a destructive step. A read of a result that is known already is older.
+func readAgain(p plan.Plan, known *results, reads map[string]ref.Result) (before map[string]ref.Result) {
 	before = map[string]ref.Result{}
-	for name, res := range looked {
+	for name, res := range reads {
 		s, ok := p.Step(plan.EffectOf(name))
 		if !ok || known.knows(name) {
 			continue
@@ -69,7 +69,7 @@ func readAgain(p plan.Plan, known *results, looked map[string]ref.Result) (befor
 	return before
 }
 
-// bind binds a call of a draft. One that cannot be bound now is told when the draft is confirmed.
+// bind binds a call of a draft. One that cannot be bound now is reported when the draft is confirmed.
 func (p Preview) bind(ctx context.Context, r plan.Run, call plan.Step) (b bound, ok bool, err error) {
 	if b, err = p.Reader.target(ctx, r.Bound(call)); err == nil {
 		b.rules, err = p.Reader.Stores.Catalogue.Rules.Rules(ctx, r.Account)
@@ -84,8 +84,8 @@ func (p Preview) bind(ctx context.Context, r plan.Run, call plan.Step) (b bound,
 var errDeniedValue = fault.Reason("step.denied")
 
 // tryAll makes a call as a run does.
-func (b bound) tryAll(schemas tool.Compiler, r plan.Run, call plan.Step, look ref.Lookup) error {
-	args, _, err := b.resolve(schemas, call, look)
+func (b bound) tryAll(schemas tool.Compiler, r plan.Run, call plan.Step, lookup ref.Lookup) error {
+	args, _, err := b.resolve(schemas, call, lookup)
 	if err != nil {
 		return err
 	}
@@ -99,17 +99,17 @@ func (b bound) tryAll(schemas tool.Compiler, r plan.Run, call plan.Step, look re
 }
 
 // tryKnown makes the parts of a call whose values are known. The others keep their references.
-func (b bound) tryKnown(schemas tool.Compiler, call plan.Step, look ref.Lookup) error {
+func (b bound) tryKnown(schemas tool.Compiler, call plan.Step, lookup ref.Lookup) error {
 	args := tool.Arguments{Method: call.Method}
 	var err error
-	if args.Path, err = tool.ResolveKnownPath(b.op.Path, call.Path, look); err != nil {
+	if args.Path, err = tool.ResolveKnownPath(b.op.Path, call.Path, lookup); err != nil {
 		return err
 	}
 	for _, part := range []struct {
 		from json.RawMessage
 		to   *json.RawMessage
 	}{{call.Query, &args.Query}, {call.Headers, &args.Headers}, {call.Body, &args.Body}} {
-		if *part.to, err = ref.ResolveKnownJSON(part.from, look); err != nil {
+		if *part.to, err = ref.ResolveKnownJSON(part.from, lookup); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (b bound) tryKnown(schemas tool.Compiler, call plan.Step, look ref.Lookup) 
 	return nil
 }
 
-// anyValues returns a text with some value in the place of each reference.
+// anyValues returns a text with some value for each reference.
 func anyValues(text string) string {
 	pieces, err := ref.Literals(text)
 	if err != nil {
@@ -172,10 +172,10 @@ func fieldsOf(call plan.Step, err error) []fault.Field {
 		return one("denied", f)
 	case errors.Is(err, errRises), errors.Is(err, errWoven):
 		return one("value", f, "body")
-	case f.Kind == fault.Internal: // it was told when the plan was read
+	case f.Kind == fault.Internal: // it was reported when the plan was read
 		return nil
 	}
-	return one("value", f, placeOf(call, f.Args["reference"])...)
+	return one("value", f, partWith(call, f.Args["reference"])...)
 }
 
 // partsOf returns the parts of a call that are JSON, by their names.
@@ -183,8 +183,8 @@ func partsOf(call plan.Step) map[string]json.RawMessage {
 	return map[string]json.RawMessage{"query": call.Query, "headers": call.Headers, "body": call.Body}
 }
 
-// placeOf returns the part of a call in which a reference stands.
-func placeOf(call plan.Step, reference string) []any {
+// partWith returns the part of a call in which a reference stands.
+func partWith(call plan.Step, reference string) []any {
 	for _, name := range []string{"query", "headers", "body"} {
 		refs, err := ref.InJSON(partsOf(call)[name])
 		if err == nil && slices.ContainsFunc(refs, func(r ref.Reference) bool { return "${"+r.String()+"}" == reference }) {
@@ -220,8 +220,8 @@ func atReference(call plan.Step, f fault.Field) fault.Field {
 	return tool.WrongField(f.Type, why, loc...)
 }
 
-// writtenAt follows a place in JSON that was written as far as it goes: to a text, in which references may stand. It returns the
-// place, and the references there.
+// writtenAt follows a path in written JSON as far as it goes: to a text, in which references may stand. It returns the path, and
+// the references there.
 func writtenAt(raw json.RawMessage, loc []any) (at []any, refs []ref.Reference) {
 	for _, l := range loc {
 		name, _ := l.(string)
@@ -240,12 +240,12 @@ func writtenAt(raw json.RawMessage, loc []any) (at []any, refs []ref.Reference) 
 	return at, refs
 }
 
-// telling lists the reasons that may have a part of a value.
-var telling = []string{"problem.unknown", "problem.name", "problem.json", "problem.taken_for"}
+// revealing lists the reasons that may have a part of a value.
+var revealing = []string{"problem.unknown", "problem.name", "problem.json", "problem.taken_for"}
 
-// withoutValue returns a reason without what only a value can have.
+// withoutValue returns a reason without parts of a value.
 func withoutValue(why *fault.Error) *fault.Error {
-	if why == nil || slices.Contains(telling, why.Code) {
+	if why == nil || slices.Contains(revealing, why.Code) {
 		return tool.Because("problem.unfit")
 	}
 	safe := *why

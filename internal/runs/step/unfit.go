@@ -27,7 +27,7 @@ func (d *driver) refuseUnfit(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// asksInVain returns an empty outcome in the place of one that waits for an approval, when a step cannot be done.
+// asksInVain returns an empty outcome instead of one that waits for an approval, when a step cannot be done.
 func (d *driver) asksInVain(ctx context.Context, waits Done) (Done, error) {
 	if err := d.journal.read(ctx); err != nil {
 		return Done{}, err
@@ -39,7 +39,7 @@ func (d *driver) asksInVain(ctx context.Context, waits Done) (Done, error) {
 	return waits, nil
 }
 
-// outlook finds what of a run can never be done.
+// outlook finds the steps of a run that can never be done.
 type outlook struct {
 	calls   preparer
 	stores  Stores
@@ -57,7 +57,7 @@ func (o outlook) unfit(ctx context.Context, r plan.Run) (plan.EffectID, *plan.Fa
 		return none, nil, nil //nolint:nilerr // no further effect begins
 	}
 	t := trial{
-		run: r, look: o.calls.results(ctx, r, none), schemas: o.calls.schemas, unknown: map[plan.EffectID]bool{}, learned: o.learned, bind: o.calls.bindTrial(r),
+		run: r, answers: o.calls.results(ctx, r, none), schemas: o.calls.schemas, unknown: map[plan.EffectID]bool{}, learned: o.learned, bind: o.calls.bindTrial(r),
 	}
 	if len(next) == 1 {
 		t.begins = next[0]
@@ -72,7 +72,7 @@ func (o outlook) unfit(ctx context.Context, r plan.Run) (plan.EffectID, *plan.Fa
 	return r.Plan.Steps[found[0].step].ID, found[0].failure(r), nil
 }
 
-// bindTrial binds a call of a run for a trial. One whose binding does not hold any more is told when its turn comes: it may
+// bindTrial binds a call of a run for a trial. One whose binding does not hold any more is reported when its turn comes: it may
 // hold again.
 func (p preparer) bindTrial(r plan.Run) func(context.Context, plan.Step) (bound, bool, error) {
 	return func(ctx context.Context, call plan.Step) (bound, bool, error) {

@@ -16,7 +16,7 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// journal writes what an effect, or those of an invocation one after the other, do to a run.
+// journal writes the moves of an effect, or of those of an invocation one after the other, to a run.
 type journal struct {
 	runs  Runs
 	chats conversation.ChatReader
@@ -53,10 +53,9 @@ func (j *journal) read(ctx context.Context) error {
 }
 
 // decide writes the moves that f returns for the run, about an effect of it, and repeats it while other writers change the run
-// first. f gets the run as the last write of this invocation left it, if that is known, and otherwise as it
-// is read, after the moves of the effects that are written in the same transaction. The move of an effect that is
-// handed out is written to its row alone. The writes depend on the
-// state that f was given, so a known state is as safe as one that was just read.
+// first. f gets the run as the last write of this invocation left it, if that is known, and otherwise as it is read, after the
+// moves of the effects that are written in the same transaction. The move of a dispatched effect is written to its row alone.
+// The writes depend on the state that f was given, so a known state is as safe as one that was just read.
 func (j *journal) decide(ctx context.Context, id plan.EffectID, f func(plan.Run) ([]run.Move, error)) error {
 	return retry.Do(ctx, func() error {
 		handed, err := j.isHanded(ctx, id)
@@ -167,9 +166,9 @@ func (j *journal) advance(ctx context.Context, r, after plan.Run, moves []run.Mo
 		if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
 			return err
 		}
-		told, err := j.withTold(ctx, after)
+		whole, err := j.withWhole(ctx, after)
 		if err == nil {
-			moves = append(moves, run.DoneMove(j.ids, told, chat, j.now()))
+			moves = append(moves, run.DoneMove(j.ids, whole, chat, j.now()))
 		}
 		return err
 	})
@@ -180,9 +179,9 @@ func (j *journal) advance(ctx context.Context, r, after plan.Run, moves []run.Mo
 	return next, err
 }
 
-// withTold returns a run with all of the result that its final message tells.
-func (j *journal) withTold(ctx context.Context, r plan.Run) (plan.Run, error) {
-	id, ok := run.Told(r)
+// withWhole returns a run with the whole result for its final message.
+func (j *journal) withWhole(ctx context.Context, r plan.Run) (plan.Run, error) {
+	id, ok := run.Reported(r)
 	if !ok {
 		return r, nil
 	}
@@ -192,11 +191,11 @@ func (j *journal) withTold(ctx context.Context, r plan.Run) (plan.Run, error) {
 	return r.With(st), err
 }
 
-// addTime limits what is prepared to be written with a result. It leaves time to write the result.
+// addTime limits the preparation of writes with a result. It leaves time to write the result.
 const addTime = 5 * time.Second
 
-// add prepares what can be written with a result that was received. The result is written also when
-// that fails or panics: another invocation then prepares it again, and meets the same error.
+// add prepares further writes with a received result. The result is written also when that fails or panics: another
+// invocation then prepares them again, and meets the same error.
 func (j *journal) add(ctx context.Context, r plan.Run, prepare func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, addTime)
 	defer cancel()
