@@ -82,8 +82,8 @@ const (
 	ErrorUnnamed   = "Task.Failed"    // the function could not do its work
 )
 
-// unserved are the errors by which Lambda says that it did not carry a call out (TooManyRequests), or that nobody knows
-// whether it did. Every task is repeated after them for hours, and then given up.
+// unserved are the errors of Lambda for a call that it did not carry out (TooManyRequests), or whose outcome is unknown. Every
+// task is repeated after them for hours, and then given up.
 var unserved = []string{
 	"Lambda.TooManyRequestsException", "Lambda.ServiceException", "Lambda.AWSLambdaException", "Lambda.SdkClientException",
 	"Lambda.ClientExecutionTimeoutException",

@@ -7,8 +7,8 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// formatRow says of which format a table is. A deployment of one machine writes it when it makes
-// the table. A table on AWS has none: there the rows of runs and of wallets say it (kv.Format).
+// formatRow holds the format of a table. A deployment of one machine writes it when it makes the table. A table on AWS has
+// none: there the rows of runs and of wallets have the format (kv.Format).
 type formatRow struct {
 	kv.Key
 	Format int `dynamodbav:"format"`
@@ -16,7 +16,7 @@ type formatRow struct {
 
 const formatKey = "FORMAT" // of both: it is a partition of one row
 
-// ErrNoFormat is a table that does not say of which format it is.
+// ErrNoFormat is a table without a format row.
 var ErrNoFormat = errors.New("store: the table does not say of which format it is")
 
 // ReadFormat returns the format of a table; ErrNoFormat.

@@ -32,7 +32,7 @@ type (
 	AccessStore = access.Store
 	// ChatStore is the store of chats and projects, announced.
 	ChatStore = announce.Chats
-	// GoneStore is the store of deleted projects and chats of which something is left.
+	// GoneStore is the store of deletions of projects and chats that are still due.
 	GoneStore = gone.Store
 	// HookStore is the store of hooks, of their outbox and of their deliveries.
 	HookStore = hooks.Store

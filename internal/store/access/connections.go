@@ -119,7 +119,7 @@ func (s *Store) renumber(ctx context.Context, w kv.Write) (int64, error) {
 	return n, err
 }
 
-// RemoveConnection removes a connection; one that is not there is removed already.
+// RemoveConnection removes a connection; deleting a missing connection is no error.
 func (s *Store) RemoveConnection(ctx context.Context, account, id string) error {
 	for _, key := range []kv.Key{connectionKey(account, id), socketKey(id)} {
 		if _, _, err := s.table.Try(ctx, kv.Delete(key)); err != nil {

@@ -91,7 +91,7 @@ func (s *Store) PutToken(ctx context.Context, token auth.Token) error {
 	return s.table.Do(ctx, kv.Put(row))
 }
 
-// DeleteToken removes a token; one that is not there is removed already.
+// DeleteToken removes a token; deleting a missing token is no error.
 func (s *Store) DeleteToken(ctx context.Context, hash string) error {
 	return s.table.Do(ctx, kv.Delete(tokenKey(hash)))
 }

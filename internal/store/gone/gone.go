@@ -12,7 +12,7 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// Store is the deleted projects and chats of a table of which something is left.
+// Store has the deletions of projects and chats of a table that are still due.
 type Store struct{ table *kv.Table }
 
 // New returns the deleted projects and chats of a table.

@@ -84,7 +84,7 @@ func Is(p Path, v any) Condition { return test("$ = ?", p, v) }
 // IsNot needs another value.
 func IsNot(p Path, v any) Condition { return test("$ <> ?", p, v) }
 
-// Unchanged needs the value that was read, of which the zero value is not stored.
+// Unchanged needs the value that was read. A zero value is not stored.
 func Unchanged[T comparable](p Path, seen T) Condition {
 	var none T
 	if seen == none {

@@ -83,7 +83,7 @@ func (row keyRow) keys() tool.Keys {
 	return list
 }
 
-// putKeys stores all keys of a server, of which there is one at least. rev is that of the row that they replace.
+// putKeys stores all keys of a server, at least one. rev is that of the row that they replace.
 func putKeys(account string, server tool.Server, list tool.Keys, rev int64) kv.Write {
 	first := list[0]
 	row := keyRow{

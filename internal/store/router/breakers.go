@@ -206,8 +206,8 @@ var probing = []kv.Path{"probe", "probed_at", "probed_by"}
 
 func failureName(n int) kv.Path { return kv.Path("f" + strconv.Itoa(n)) }
 
-// countsFor is the condition under which the result of a call that is no probe
-// counts: the breaker is closed, and did not open since the call began.
+// countsFor is the condition of a non-probe result: it counts only while the breaker is closed, and if the breaker did not
+// open since the call began.
 func countsFor(c agent.Call) kv.Condition {
 	closed := kv.All(kv.Missing("opened_at"), kv.Is("opens", c.Opens))
 	if c.Opens == 0 {

@@ -15,8 +15,8 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// transition is one or more steps in the life of a run. It is computed once: the events, the run
-// after them, and the writes, of which all or none are made.
+// transition is one or more steps in the life of a run. It is computed once: the events, the run after them, and the writes of
+// one transaction.
 type transition struct {
 	from   plan.Run // as it was read
 	next   plan.Run // as the commit leaves it; Events are set
@@ -24,7 +24,7 @@ type transition struct {
 	writes []kv.Write
 	said   []conversation.Message // to the run's chat
 
-	noted []string // keys of the requests of which the chat notes whether they are answered
+	noted []string // keys of the requests whose unanswered state in the chat changes
 
 	row             kv.Write // the update of the run's own row; update adds the fields of every transition
 	dueList, dueKey string   // empty: as they were
@@ -78,7 +78,7 @@ func (t *transition) event(to plan.Status, rec run.Record) error {
 	return nil
 }
 
-// unnumbered notes a change that is no event. It is a change of the run: whoever read the run before it reads again.
+// unnumbered bumps the version of the run without an event, so that concurrent writers conflict and retry.
 func (t *transition) unnumbered(at time.Time) {
 	t.next.Handouts++
 	if t.next.UpdatedAt.Before(at) {

@@ -96,7 +96,7 @@ func put[T any](account, sk string, kind kv.Document[T], v T) kv.Write {
 	return kv.Put(settingRow{Key: kv.Key{PK: settingsKey(account), SK: sk}, Data: data}).Unless(err)
 }
 
-// remove deletes a setting; one that is not there is deleted already.
+// remove deletes a setting; deleting a missing setting is no error.
 func (s *Store) remove(ctx context.Context, account, sk string) error {
 	return s.table.Commit(ctx, kv.Delete(kv.Key{PK: settingsKey(account), SK: sk}), setups.Raise(account))
 }
@@ -106,7 +106,7 @@ func (s *Store) PutAssistant(ctx context.Context, account, projectID string, a e
 	return set(ctx, s, account, assistantKey+projectID, assistants, a)
 }
 
-// DeleteAssistant removes it; one that is not there is removed already.
+// DeleteAssistant removes it; deleting a missing assistant is no error.
 func (s *Store) DeleteAssistant(ctx context.Context, account, projectID string) error {
 	return s.remove(ctx, account, assistantKey+projectID)
 }
@@ -132,7 +132,7 @@ func (s *Store) PutProvider(ctx context.Context, account string, seen *eligibili
 	return s.table.Commit(ctx, w.If(unchanged).Else(eligibility.ErrMoved), setups.Raise(account))
 }
 
-// DeleteProvider removes a provider; one that is not there is removed already.
+// DeleteProvider removes a provider; deleting a missing provider is no error.
 func (s *Store) DeleteProvider(ctx context.Context, account, name string) error {
 	return s.remove(ctx, account, providerKey+name)
 }
