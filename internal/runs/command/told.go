@@ -68,7 +68,7 @@ type follower struct {
 	leaves bool // the text may end early, with a code of its own, or run other programs than it names
 }
 
-// and joins parts of which the second is reached, and has the code, only if the first ended with 0.
+// and joins two parts. The second is reached, and has the code, only if the first ended with 0.
 func (p part) and(next part) part {
 	all := part{found: p.found || next.found, sure: (!p.found || p.sure) && (!next.found || next.sure), other: next.other, lenient: p.lenient || next.lenient}
 	if !next.found {
@@ -77,7 +77,7 @@ func (p part) and(next part) part {
 	return all
 }
 
-// then joins parts of which the second is reached, and has the code, however the first ended.
+// then joins two parts. The second is reached, and has the code, at any code of the first.
 func (p part) then(next part) part {
 	all := p.and(next)
 	all.sure = all.sure && !p.found

@@ -38,9 +38,9 @@ func RequestLine(url string, headers json.RawMessage) string {
 	return url + " " + string(form)
 }
 
-// RequestHash identifies a request without its key: the lower-case hex SHA-256 of its method (or
-// its tool), its URL with the headers of its plan (RequestLine) and its body, each on a line of its own. It compares the approved request, the
-// sent request and the request in a receipt.
+// RequestHash identifies a request without its key: the lower-case hex SHA-256 of its method (or its tool), its URL with the
+// headers of its plan (RequestLine) and its body, each on a line of its own. It compares the approved request, the sent
+// request and the request in a receipt.
 func RequestHash(method, url string, body []byte) string {
 	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
 	return hex.EncodeToString(sum[:])

@@ -29,8 +29,8 @@ func (r Run) Own(user string, revisions []Revision) bool {
 	return slices.ContainsFunc(r.Owners(revisions), func(owner string) bool { return SamePerson(user, owner) })
 }
 
-// SamePerson reports whether two names of users may be one person's. Names that fold to the same text without their
-// trailing punctuation are, so that nobody is another person by writing their own name otherwise.
+// SamePerson reports whether two names of users may be one person's: they fold to the same text without their trailing
+// punctuation, so that another spelling of a name is no other person.
 func SamePerson(a, b string) bool { return a != "" && b != "" && person(a) == person(b) }
 
 func person(name string) string {

@@ -7,8 +7,8 @@ type Reader interface {
 	Run(ctx context.Context, account, id string) (Run, error)
 }
 
-// BareReader reads a run of which the results that are stored apart are only their beginnings, however small. Its
-// errors are those of Reader.
+// BareReader reads a run with only the beginnings of results that are stored apart, however small. Its errors are those of
+// Reader.
 type BareReader interface {
 	Bare(ctx context.Context, account, id string) (Run, error)
 }

@@ -62,7 +62,8 @@ func (p Plan) sums(reads ref.Lookup) (planned, known []string, err error) {
 	return planned, known, nil
 }
 
-// RequestsOf returns the sets of Requests of the request that waits in a step for an approval: as it is planned, and as it would be sent.
+// RequestsOf returns the sets of Requests of the request that waits in a step for an approval: as it is planned, and as it
+// would be sent.
 func (p Plan) RequestsOf(st StepState) ([][]string, error) {
 	at := slices.IndexFunc(p.Steps, func(s Step) bool { return s.ID == st.StepID })
 	if at < 0 || st.Approval == nil {

@@ -22,7 +22,7 @@ type Unanswered struct {
 	Undoes  string   // the run of which it undoes an effect; "": of none
 }
 
-// Doubt names an effect of which nobody knows whether it was done. A step that sends its request again may do it twice.
+// Doubt names an effect with an unknown outcome. A step that sends its request again may do it twice.
 type Doubt struct {
 	RunID    string   `json:"run_id"`
 	StepID   EffectID `json:"step_id"`
@@ -55,12 +55,12 @@ func (p Plan) Knowing(known []Known) Plan {
 	return p
 }
 
-// MayRepeat reports whether a step sends a request of which nobody knew whether it was done, as the plan says.
+// MayRepeat reports whether the plan marks a step as repeating an unanswered request.
 func (p Plan) MayRepeat() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Unanswered != nil })
 }
 
-// MayBeDone reports whether nobody knows if an effect was done: its call is under way, or it is in doubt and no person
+// MayBeDone reports whether the outcome of an effect is unknown: its call is under way, or it is in doubt and no person
 // resolved it.
 func (s StepState) MayBeDone() bool {
 	return s.Last.Key != "" && (s.Last.Open || s.Status == StepInDoubt) && s.Resolved == nil

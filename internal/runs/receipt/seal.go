@@ -101,16 +101,16 @@ const sealLimit = 5000
 
 // Seal appends and signs the link of a run that ended. It is idempotent.
 func (s *Sealer) Seal(ctx context.Context, k run.Key) error {
-	l, err := s.place(ctx, k, true)
+	l, err := s.link(ctx, k, true)
 	if err != nil || l.Signature != nil {
 		return err
 	}
 	return s.sign(ctx, l)
 }
 
-// place returns the link of a run. If the run has none, it appends one to the chain, at the first
-// attempt with its signature if that is wanted.
-func (s *Sealer) place(ctx context.Context, k run.Key, signed bool) (Link, error) {
+// link returns the link of a run. If the run has none, it appends one to the chain, at the first attempt with its signature if
+// that is wanted.
+func (s *Sealer) link(ctx context.Context, k run.Key, signed bool) (Link, error) {
 	queue := s.queue(k.Account)
 	queue.Lock()
 	defer queue.Unlock()

@@ -20,7 +20,7 @@ type Swept struct {
 func (s *Sealer) Sweep(ctx context.Context) (Swept, error) {
 	var placed []sweep.Row[LinkKey]
 	runs := sweep.List[run.Key]{Name: "unplaced", Due: s.Store.Unplaced, Most: sealLimit, Within: sealWithin, Now: s.Now, Log: s.Log, Do: func(ctx context.Context, k run.Key) error {
-		l, err := s.place(ctx, k, false)
+		l, err := s.link(ctx, k, false)
 		if err == nil {
 			placed = append(placed, sweep.Row[LinkKey]{Key: LinkKey{l.Account, l.Seq}, Name: k.RunID})
 		}

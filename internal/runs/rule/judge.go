@@ -8,9 +8,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Call is the call that the rules judge. For a named tool, Tool is the name, and Method and Path
-// are ignored. Query, Headers and Body are JSON. Resolved means that no reference is left: text that looks
-// like one is literal.
+// Call is the call that the rules judge. For a named tool, Tool is the name, and Method and Path are ignored. Query, Headers
+// and Body are JSON. Resolved means that no reference is left: text of that form is literal.
 type Call struct {
 	ServerID   string
 	ServerName string

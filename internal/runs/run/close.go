@@ -7,7 +7,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// interrupted is the failure of an effect that began, and of which nothing else is known.
+// interrupted is the failure of an effect that began and has no other outcome.
 const interrupted = "step.interrupted"
 
 // closing closes the effects that the execution of a run left open.

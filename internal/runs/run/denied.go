@@ -12,7 +12,7 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// deniedError refuses a plan a call of which a rule denies.
+// deniedError refuses a plan because a rule denies one of its calls.
 type deniedError struct {
 	error
 	by   rule.Rule

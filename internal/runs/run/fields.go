@@ -290,8 +290,8 @@ func says(value json.RawMessage) bool {
 	}
 }
 
-// listIn returns body as a list, or the only list among the members of an object that is no thing itself. A list of which
-// no element says anything is the answer only where nothing else is. A list that has only a list is that.
+// listIn returns body as an array, or the only array member of an envelope object. An array of empty elements counts only if
+// the object has no other content. An array that holds only an array is unwrapped.
 func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && list != nil {

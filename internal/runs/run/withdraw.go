@@ -10,7 +10,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Retraction is the wish of a model to take a draft back that it was shown.
+// Retraction is a model's request to withdraw a draft that it was shown.
 type Retraction struct {
 	Account string
 	RunID   string
@@ -19,8 +19,8 @@ type Retraction struct {
 	Locale  locale.Tag
 }
 
-// Withdraw takes a draft back, if it still waits as the model read it. It is no decision of a person: the event and the run say that
-// the model did it, for which reason and in answer to which message, and the chat does not remember it as a refusal.
+// Withdraw withdraws a draft, if it still waits as the model read it. It is no decision of a person: the event and the run
+// record the model, its reason and the message that it answers, and the chat does not remember it as a refusal.
 //
 // It returns plan.ErrStale when the draft was changed or replaced, plan.ErrAlreadyRunning when it was confirmed, plan.ErrExpired,
 // plan.ErrNotPending when it ended otherwise, and plan.ErrRunNotFound. An error changes nothing.

@@ -10,11 +10,11 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// A request of which nobody knows whether it was done is sent again only where the card said so. A draft says it when the
-// values of the request are known. Else it is found when they become known, and the run ends before it is sent: the draft
-// of its retry knows them.
+// An unanswered request is sent again only if the card warned of it. A draft has the warning when the values of the request are
+// known. Else the request is found when they become known, and the run ends before it is sent: the draft of its retry knows
+// them.
 
-// doubts are the requests of a chat of which nobody knows whether they were done, for a plan.
+// doubts are the unanswered requests of a chat, for a plan.
 type doubts struct {
 	trial  *trial
 	stores Stores
@@ -22,8 +22,8 @@ type doubts struct {
 	runs   map[string]plan.Run
 }
 
-// addDoubts says of each step of a draft whether it sends a request again of which nobody knows whether it was done. A request
-// whose values are not all known cannot be compared.
+// addDoubts sets the doubt of each step of a draft that sends an unanswered request again. A request whose values are not all
+// known cannot be compared.
 func (p Preview) addDoubts(ctx context.Context, t *trial, known []plan.Known) error {
 	d := doubts{trial: t, stores: p.Reader.Stores, runs: map[string]plan.Run{}}
 	if err := d.read(ctx); err != nil {
@@ -32,8 +32,8 @@ func (p Preview) addDoubts(ctx context.Context, t *trial, known []plan.Known) er
 	return d.each(ctx, func(i int, doubt *plan.Doubt) { known[i].Unanswered = doubt })
 }
 
-// unsaid returns the first step of a run that would send a request of another run again, of which nobody knows whether it was
-// done, although its plan did not say so, and the reason; a nil reason when there is none.
+// unsaid returns the first step of a run that would send an unanswered request of another run again without a warning in its
+// plan, and the reason; a nil reason when there is none.
 func (o outlook) unsaid(ctx context.Context, t *trial) (id plan.EffectID, why *plan.Failure, err error) {
 	r := t.run
 	if len(r.Unanswered) == 0 {

@@ -15,7 +15,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// attempt is an attempt at an effect, of which is judged how it ends.
+// attempt is an attempt at an effect whose ending is judged.
 type attempt struct {
 	run   plan.Run
 	step  plan.Step

@@ -41,7 +41,7 @@ type prepared struct {
 	hash    string // plan.RequestHash
 
 	idempotency string        // the Idempotency-Key of a change
-	unanswered  bool          // it is that of the same request of an earlier run, of which no answer is known
+	unanswered  bool          // it is that of an unanswered request of an earlier run
 	ask         *plan.Ask     // the approval that the step needs
 	within      time.Duration // how long it may take
 
@@ -253,10 +253,10 @@ func keysFor(ctx context.Context, store tool.KeyReader, account string, server t
 	return some, nil
 }
 
-// identify gives a call its idempotency key. The key stays the same for all attempts that could repeat one another:
-// those of the effect, and the same request of an earlier run of the chat of which no answer is known. A service that
-// refused a call may answer its key so for ever, so that another run's call has another key. A command that
-// reported failure is complete, so the next attempt has another key.
+// identify gives a call its idempotency key. The key stays the same for all attempts that could repeat one another: those of the
+// effect, and the same unanswered request of an earlier run of the chat. A service that refused a call may answer its key so for
+// ever, so that another run's call has another key. A command that reported failure is complete, so the next attempt has another
+// key.
 func (call *prepared) identify(r plan.Run, step plan.Step) error {
 	st := r.State(step.ID)
 	_, isCommand := command.Of(call.args)

@@ -106,7 +106,7 @@ func continueWith(o Outcome, items ...plan.EffectID) Done {
 	return Done{Outcome: o, Items: append([]plan.EffectID{}, items...)}
 }
 
-// Stores is the data of which calls are made.
+// Stores has the data from which calls are made.
 type Stores struct {
 	Catalogue run.Catalogue
 	Tools     Tools

@@ -25,7 +25,7 @@ type trial struct {
 	literals bool          // calls without references are tried, too
 	begins   plan.EffectID // it is prepared next anyway; its undo and its check are tried
 	bind     func(context.Context, plan.Step) (b bound, ok bool, err error)
-	unknown  map[plan.EffectID]bool // steps of which is not known yet whether they run
+	unknown  map[plan.EffectID]bool // steps that may be skipped: it is not known yet whether they run
 	*learned
 }
 
