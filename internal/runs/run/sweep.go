@@ -108,9 +108,9 @@ func (h healing) resume(ctx context.Context, r plan.Run) error {
 	return s.Runs.Postpone(ctx, r, NextCheck(r, s.Now()))
 }
 
-// ReadAgain returns the next due time of an active run: the expiry of the first open approval, if the run only waits for
+// NextCheck returns the next due time of an active run: the expiry of the first open approval, if the run only waits for
 // approvals, else a fixed time later. A decision, or a failed execution, makes the run due earlier.
-func ReadAgain(r plan.Run, at time.Time) time.Time {
+func NextCheck(r plan.Run, at time.Time) time.Time {
 	if until, waits := r.WaitsUntil(at); waits {
 		return until
 	}

@@ -15,7 +15,7 @@ import (
 func (con *Console) lost(e *client.UnreachableError) string {
 	said := []string{con.Text("cli.lost."+string(e.Came), "url", e.Origin, "status", fmt.Sprint(e.Status), "why", con.whyLost(e))}
 	switch {
-	case e.Wait > mostMinutes:
+	case e.Wait > longest:
 		said = append(said, con.Text("cli.lost.wait_long"))
 	case e.Wait > 0:
 		said = append(said, con.Text("cli.lost.wait", "n", fmt.Sprint(int64((e.Wait+time.Minute-1)/time.Minute))))
@@ -23,8 +23,8 @@ func (con *Console) lost(e *client.UnreachableError) string {
 	return strings.Join(said, "\n")
 }
 
-// mostMinutes is the longest pause that is written in minutes.
-const mostMinutes = 24 * time.Hour
+// longest is the longest pause that is written in minutes.
+const longest = 24 * time.Hour
 
 // whyLost says why there was no answer.
 func (con *Console) whyLost(e *client.UnreachableError) string {
