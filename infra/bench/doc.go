@@ -47,7 +47,7 @@
 //
 // # Looks and jobs
 //
-// The added time of a look is the time of a turn that looks minus that of the same turn whose look is refused before it is
+// The added time of a read is the time of a turn that looks minus that of the same turn whose look is refused before it is
 // sent: both call the model twice. The two and the bare GET of the same service, over a kept connection, alternate;
 // the median of the differences is compared with the median of the GET. A job is timed from the POST that starts it
 // until a GET says that it is done; it is read only after the model gave the last answer, as the end of a run. Its

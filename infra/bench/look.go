@@ -114,7 +114,7 @@ func (s *system) work(chat string, sc scenario) (string, error) {
 	return is.ID, nil
 }
 
-// bareGet makes the request of a look, and nothing else.
+// bareGet makes the request of a read, and nothing else.
 type bareGet struct {
 	sys *system
 	of  scenario
@@ -126,7 +126,7 @@ func (g bareGet) operate() error {
 	return g.sys.caller.get(g.sys.shelfURL+itemsPath(0, g.of.ms), nil)
 }
 
-// looked compares the time that a look adds to a turn with the same request alone. A turn that looks is compared with the same
+// looked compares the time that a read adds to a turn with the same request alone. A turn that looks is compared with the same
 // turn whose look is refused before it is sent: both call the model twice.
 type looked struct {
 	Name       string  `json:"name"`
@@ -139,7 +139,7 @@ type looked struct {
 	Aim        float64 `json:"aim"` // at most
 }
 
-// mostLook is the aim for a look: the added time, as a multiple of the request.
+// mostLook is the aim for a read: the added time, as a multiple of the request.
 const mostLook = 1.5
 
 var lookScenarios = []scenario{

@@ -15,7 +15,7 @@ type call struct {
 }
 
 // request is a request of a person, and the calls that it takes. A model has to read before it can answer or write. blind are the
-// writes with references in the place of values that were read; without them, the rows must be seen first.
+// writes with references instead of values that were read; without them, the rows must be seen first.
 type request struct {
 	of, language, says string
 	reads              []call

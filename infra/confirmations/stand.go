@@ -119,7 +119,7 @@ func (s *script) plan(calls []call) any {
 	return map[string]any{"goal": s.now.says, "steps": steps}
 }
 
-// arguments returns those of a look, or of the step with an id.
+// arguments returns those of a read, or of the step with an id.
 func (s *script) arguments(c call, id string) map[string]any {
 	a := map[string]any{"mcp_id": s.servers[c.of], "path": c.path}
 	if id != "" {

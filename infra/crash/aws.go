@@ -32,7 +32,7 @@ func newAWS(addr string) *aws {
 // waitUntilIdle waits until no work is left, and returns an error with the remaining work after a
 // time: a run that has not ended, an execution that runs, or a row that is due. For work that is
 // due later, the machine is off for a while first. It is off twice where the work that was due then left
-// more that is due later: a conclusion that is written after an hour holds credit, and the wallet is then looked at.
+// more that is due later: a conclusion that is written after an hour holds credit, and the wallet is then due.
 func (a *aws) waitUntilIdle(v *user) error {
 	var left error
 	off := 0

@@ -43,7 +43,7 @@ func (d dialogue) looked(once look) bool {
 	})
 }
 
-// lookOf returns the look that made a read; false when no operation can be looked at so now.
+// lookOf returns the look that made a read; false when no operation can be read so now.
 func lookOf(ops []operation, read readAnswer) (look, bool) {
 	address, query, _ := strings.Cut(strings.TrimPrefix(read.Called, "GET "), "?")
 	asked, err := url.ParseQuery(query)

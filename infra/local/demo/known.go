@@ -38,7 +38,7 @@ type member struct {
 	value any
 }
 
-// readAnswer is the result of a look, as the model reads it.
+// readAnswer is the result of a read, as the model reads it.
 type readAnswer struct {
 	Called, Service, Answer, Error string
 	Status                         int

@@ -19,12 +19,12 @@ type look struct {
 // mostRows is the greatest number of rows that an answer lists.
 const mostRows = 20
 
-// readOf returns the result of a look; false for another tool's.
+// readOf returns the result of a read; false for another tool's.
 func readOf(result string) (read readAnswer, ok bool) {
 	return read, json.Unmarshal([]byte(result), &read) == nil && read.Called != ""
 }
 
-// tell writes the answer of a look: a list in rows.
+// tell writes the answer of a read: a list in rows.
 func (d dialogue) tell(read readAnswer) string {
 	if meaning.Of(read.Status, false) != meaning.Done {
 		return d.speech.say("look.failed", d.speech.word(read.Service), read.Status)

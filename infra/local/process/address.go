@@ -51,7 +51,7 @@ func Find(ctx context.Context, folder string) (a Address, err error) {
 }
 
 // isHere reports whether an origin is at an address of this machine. A request to the process of a folder goes nowhere
-// else, whoever answers on its control socket.
+// else, the process that answers on its control socket.
 func isHere(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" || u.User != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // registerAgents registers the agents that the environment names (document 001). An agent that
-// cannot be reached is registered too, and functions/mcp looks for it later. A refused address is
+// cannot be reached is registered too, and functions/mcp retries it later. A refused address is
 // logged and does not stop the start.
 func (p *Process) registerAgents(ctx context.Context, registry tool.Registry) error {
 	for _, name := range slices.Sorted(maps.Keys(p.Settings.Agents)) {

@@ -114,7 +114,7 @@ func checkHosts(named []string) error {
 	return nil
 }
 
-// lookupTime is how long a name in --addr is looked for.
+// lookupTime is how long the lookup of a name in --addr takes at most.
 const lookupTime = 5 * time.Second
 
 // checkAddress refuses an address at which nothing can listen: without a port, or with a host that is not known here.

@@ -9,7 +9,7 @@ import (
 // Cursor moves over the keys of a bucket in their order. Every move returns a nil key at the end,
 // and a nil value for a bucket.
 //
-// It looks for the next key in every layer by the present one, and keeps a position only in the
+// It finds the next key in every layer by the present one, and keeps a position only in the
 // file, which no transaction changes. So writes to the bucket do not disturb it.
 type Cursor struct {
 	b    *Bucket

@@ -240,10 +240,10 @@ type journal struct {
 	log       *slog.Logger
 	ctx       context.Context // ends when the engine stops
 	committed func()          // for tests: runs after every journal write
-	async     bool            // writes that nobody is told of do not wait for the disk
+	async     bool            // writes without a reply do not wait for the disk
 }
 
-// write makes a write that nobody is told of before a later write.
+// write makes a write without a reply before a later write.
 func (j *journal) write(fn func(*disk.Tx) error) error {
 	if j.async {
 		return j.store.UpdateAsync(fn)

@@ -11,7 +11,7 @@ import (
 // Withdrew adds a plan that was taken back before it ran, by the record that it would have made.
 func (r *Record) Withdrew(plan *Record) { r.withdrawn = append(r.withdrawn, plan) }
 
-// Ended adds a plan that ended before it ran, whoever ended it, by the record that it would have made.
+// Ended adds a plan that ended before it ran, by a person or not, by the record that it would have made.
 func (r *Record) Ended(plan *Record) { r.ended = append(r.ended, plan) }
 
 // saysWithdrawn reports whether an act may be the withdrawal of a plan: it names no other thing, and its verb withdraws

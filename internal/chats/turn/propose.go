@@ -72,7 +72,7 @@ type provenance struct {
 	read     reads.Results       // the same, by the calls
 	readFrom []string            // the ids of the services whose data the model had read
 	notes    []conversation.Note // beside the card
-	askers   []string            // who asked for it, besides whoever has it proposed
+	askers   []string            // who asked for it, besides the user of the request
 	data     map[string]any      // data of the event
 	viewer   string              // who gets the answer; "": nobody waits for it
 	// refuses returns plan.ErrInvalid for a plan that a person refused; nil: it may be shown again.

@@ -114,7 +114,7 @@ func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error
 	return w, err
 }
 
-// jobTerms returns the terms of the loop of a job. Nobody waits for its answer, so its plan is shown to whoever says yes
+// jobTerms returns the terms of the loop of a job. Nobody waits for its answer, so its plan is shown to the person who says yes
 // to it before the yes counts, unless their client sends the digest that they saw. It may not ask unless the agent may,
 // because it may wait for days.
 func jobTerms(j job.Job) terms {

@@ -15,7 +15,7 @@
 //     its host, and nothing is fetched for it (guarantee I31).
 //   - No response allows a script, style or frame of another origin, and there are no
 //     inline ones.
-//   - A draft past its time is shown as expired, whatever its stored status.
+//   - A draft past its time is shown as expired, with any stored status.
 //   - A tool's result is text. Other content (images, audio, resources) is shown by
 //     name and size, and is neither fetched nor rendered (guarantee I31). A tool
 //     without a method is shown at least as a write, even if its server declares a read.
