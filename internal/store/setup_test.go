@@ -117,10 +117,10 @@ var otherMethods = strings.Fields(`
 	settings.Settings
 	runs.Rules
 	registry.AgentChange registry.AgentChanges registry.Absent registry.Allowlist registry.Entries registry.Keys registry.Operation registry.PutOffServer registry.Server registry.Servers
-	hooks.ChangeHooks hooks.Hooks hooks.Hook hooks.Secret hooks.NoteHook hooks.Deliveries hooks.Delivery hooks.Resend hooks.DueHooks hooks.Told hooks.Spread hooks.Lease hooks.DelayHook hooks.Record
+	hooks.ChangeHooks hooks.Hooks hooks.Hook hooks.Secret hooks.NoteHook hooks.Deliveries hooks.Delivery hooks.Resend hooks.DueHooks hooks.OutboxRow hooks.Spread hooks.Lease hooks.DelayHook hooks.Record
 	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
 	router.Memory router.MemoryStats router.NotePause router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
-	chats.AddMessages chats.AddTold chats.AddNewMessages chats.Branch chats.ChatOfMessage chats.Rate chats.PutSummary chats.Summary chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked chats.FindChats chats.Replace
+	chats.AddMessages chats.AddNotified chats.AddNewMessages chats.Branch chats.ChatOfMessage chats.Rate chats.PutSummary chats.Summary chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked chats.FindChats chats.Replace
 	chats.DropAgent chats.Expire chats.LeftAnswers chats.Messages chats.NoteAsked chats.OpenSession chats.Project chats.Projects chats.Say chats.Session chats.SetAsking chats.Show
 	chats.Shown chats.Refused chats.ReleaseChats chats.StopAsked chats.TakeAnswer chats.UpdateChat`)
 
