@@ -3,6 +3,7 @@
 package failpoint
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -110,24 +111,23 @@ func At(owner, action, moment string) { Here(owner + "." + action + "." + moment
 
 // Verb is At for the nearest exported method on the stack of a type as the runtime writes it:
 // "Type" or "(*Type)". Its name is "owner.Method.moment"; the owner "" stands for the package of
-// the type.
+// the type. Where the stack has none, the caller of the caller gives its package and its name.
 func Verb(owner, of, moment string) {
 	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	nearest := ""
 	for {
 		frame, more := frames.Next()
-		if path, method, ok := strings.Cut(frame.Function, "."+of+"."); ok {
-			method, _, _ = strings.Cut(method, ".")
-			if method != "" && method[0] >= 'A' && method[0] <= 'Z' {
-				if owner == "" {
-					owner = path[strings.LastIndexByte(path, '/')+1:]
-				}
-				At(owner, method, moment)
-				return
-			}
+		path, method, ok := strings.Cut(frame.Function, "."+of+".")
+		method, _, _ = strings.Cut(method, ".")
+		if ok && method != "" && method[0] >= 'A' && method[0] <= 'Z' {
+			At(cmp.Or(owner, path[strings.LastIndexByte(path, '/')+1:]), method, moment)
+			return
 		}
+		nearest = cmp.Or(nearest, frame.Function[strings.LastIndexByte(frame.Function, '/')+1:])
 		if !more {
-			At(owner, "unnamed", moment)
+			pkg, _, _ := strings.Cut(nearest, ".")
+			At(cmp.Or(owner, pkg), nearest[strings.LastIndexByte(nearest, '.')+1:], moment)
 			return
 		}
 	}
