@@ -13,6 +13,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
 	"piloto/internal/ground/version"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -88,6 +89,7 @@ var keptNames = map[reflect.Type]string{
 	reflect.TypeFor[plan.Resolution]():    "Settlement",
 	reflect.TypeFor[receipt.Resolution](): "ReceiptSettled",
 	reflect.TypeFor[agent.Assistant]():    "AgentAssistant",
+	reflect.TypeFor[job.ToolResult]():     "ToldCall",
 }
 
 // schemaName returns the name of a type in the document. The parts of a receipt and of a plan have prefixes,
