@@ -169,6 +169,7 @@ type jobView struct {
 	Reads  int        `json:"looks"`
 	Cost   int64      `json:"cost_micros"`
 	Lost   int        `json:"lost_calls"`
+	Unsure []string   `json:"unknown"`
 	Events []jobEvent `json:"-"` // the job has only their number
 }
 
@@ -184,8 +185,8 @@ type jobEvent struct {
 }
 
 // checkJob returns the check of a job that ended in a state, for a reason, after a number of rounds: it ended once, no
-// answer of its model was handled twice, its events have no gap, and its costs add up. lost is the number of calls
-// that were lost before its client came.
+// answer of its model was handled twice, its events have no gap, and its costs add up. A job whose plan is in doubt is
+// partial, and names the plan. lost is the number of calls that were lost before its client came.
 func checkJob(status, reason string, rounds, lost int) func(*user) error {
 	return func(v *user) error {
 		var s jobView
@@ -196,9 +197,17 @@ func checkJob(status, reason string, rounds, lost int) func(*user) error {
 			return err
 		}
 		s.Events = log.Events
-		var wrong []error
-		if s.Status != status || s.Reason != reason || s.Rounds != rounds || s.Reads != 1 {
-			wrong = append(wrong, fmt.Errorf("want %s %s after %d rounds and a look", status, reason, rounds))
+		want, unsure := status, 0
+		run, err := v.client.get("/api/runs/" + v.run)
+		if run.text("status") == "in_doubt" {
+			want, unsure = "partial", 1
+		}
+		wrong := []error{err}
+		if len(s.Unsure) != unsure {
+			wrong = append(wrong, fmt.Errorf("want %d plans of unknown outcome", unsure))
+		}
+		if s.Status != want || s.Reason != reason || s.Rounds != rounds || s.Reads != 1 {
+			wrong = append(wrong, fmt.Errorf("want %s %s after %d rounds and a look", want, reason, rounds))
 		}
 		wrong = append(wrong, s.checkEvents(), s.checkCalls(v, lost), s.checkCost(v), s.checkChat(v), checkNothingElse(v))
 		if err := errors.Join(wrong...); err != nil {
