@@ -41,7 +41,7 @@ func (c checker) notes(ctx context.Context, said claim.Reading) ([]conversation.
 			return nil, err
 		}
 		if !waits {
-			list = append(list, c.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
+			list = append(list, c.req.nothingPending())
 		}
 	}
 	lacking, err := c.lacking(ctx, said.Acts)
@@ -79,6 +79,11 @@ func withoutOptions(question string) claim.Reading {
 // note returns a note in the language of the request.
 func (r Request) note(code, key string, args ...any) conversation.Note {
 	return conversation.Note{Code: code, Text: locale.Say(key, args...).In(r.Locale)}
+}
+
+// nothingPending returns the note about a text that asks for a confirmation although no plan waits.
+func (r Request) nothingPending() conversation.Note {
+	return r.note(conversation.NoteNothingPending, "note.nothing_pending")
 }
 
 // notDone returns the note about acts that the record lacks; none: no note.

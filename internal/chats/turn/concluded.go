@@ -94,7 +94,7 @@ func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Not
 	}
 	said := claim.Read(text)
 	if said.Asks && w.chat.PendingRunID == "" {
-		list = append(list, w.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
+		list = append(list, w.req.nothingPending())
 	}
 	if unsure := inDoubt(w.run); len(said.Acts) > 0 && len(unsure) > 0 {
 		return append(list, w.req.note(conversation.NoteInDoubt, "note.in_doubt", "list", strings.Join(unsure, "; "))), nil

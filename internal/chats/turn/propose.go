@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/reads"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
@@ -65,6 +66,7 @@ func (s *Service) drafter(account string, tag locale.Tag) proposal.Drafter {
 // provenance is the origin of a plan and who asked for it. It is stored with the draft, and shown on its card.
 type provenance struct {
 	asked    Request          // the request that it answers; the zero Request for a person's own edit
+	tag      locale.Tag       // the language of the card
 	by       *conversation.By // the model that wrote it; nil: a person did
 	said     string           // the message that it answers
 	sources  []conversation.Source
@@ -84,7 +86,7 @@ type provenance struct {
 // provenance returns the provenance of the loop's next proposal.
 func (l *loop) provenance() provenance {
 	return provenance{
-		asked: l.req, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
+		asked: l.req, tag: l.req.Locale, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
 		readFrom: l.dataFrom(), notes: l.journal.cardNotes(), askers: l.askers(), data: modelData(l.calls.Use), viewer: l.terms.viewer,
 		refuses: l.refusals().check, preceding: l.textMessages,
 	}
@@ -105,6 +107,40 @@ func modelData(use *eligibility.Selection) map[string]any {
 		data["preferred"], data["because"] = swap.Preferred, swap.Reason
 	}
 	return data
+}
+
+// seal adds the known facts to the plan of a run, and gives it its digest. plan.ErrInvalid names the calls that could not be
+// sent, or are not to be proposed.
+func (p provenance) seal(ctx context.Context, s *Service, r *plan.Run, until time.Time) (err error) {
+	if err := s.addKnown(ctx, r, p.read, until); err != nil {
+		return err
+	}
+	if p.refuses != nil {
+		if err := p.refuses(ctx, r.Plan); err != nil {
+			return err
+		}
+	}
+	r.Digest, err = r.Plan.Digest()
+	return err
+}
+
+// messages returns the card of a plan with a text, and before it the texts that precede it: they are created first, because
+// messages are ordered by their ids.
+func (p provenance) messages(ctx context.Context, create *ids.Source, r plan.Run, at time.Time, text locale.Phrase) (list []conversation.Message, err error) {
+	if p.preceding != nil {
+		if list, err = p.preceding(ctx, r, at); err != nil {
+			return nil, err
+		}
+	}
+	card := withAnswerID(p.asked, run.Message(create, r, conversation.KindPlan, at, p.tag, text))
+	card.By, card.Sources, card.Notes = p.by, p.sources, p.notes
+	return append(list, card), nil
+}
+
+// reply returns the answer with the messages of a stored plan.
+func (p provenance) reply(messages []conversation.Message, chat conversation.Chat, r plan.Run) Reply {
+	last := len(messages) - 1
+	return Reply{Kind: KindPlan, Before: messages[:last], Message: messages[last], Chat: chat, Run: &r, By: p.by}
 }
 
 // drafting stores a plan as the draft of a chat.
@@ -144,18 +180,10 @@ func (d drafting) propose(ctx context.Context, p plan.Plan) (reply Reply, err er
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	if err := d.service.addKnown(ctx, &r, d.read, d.until); err != nil {
+	if err := d.seal(ctx, d.service, &r, d.until); err != nil {
 		return Reply{}, err
-	}
-	if d.refuses != nil {
-		if err := d.refuses(ctx, r.Plan); err != nil {
-			return Reply{}, err
-		}
 	}
 	r.Taken = r.Plan.TakenFrom(d.answers, d.said, nil)
-	if r.Digest, err = r.Plan.Digest(); err != nil {
-		return Reply{}, err
-	}
 	var writes sync.WaitGroup // the hold is settled although the draft is not stored
 	writes.Go(func() { d.service.settle(ctx, d.calls, d.count, Reply{Kind: KindPlan, By: d.by, Run: &r}, nil) })
 	reply, err = d.store(ctx, r)
@@ -180,23 +208,20 @@ func (d drafting) store(ctx context.Context, r plan.Run) (reply Reply, err error
 		}
 		again = true
 		at := d.service.Now()
-		preceding, err := d.preceding(ctx, r, at) // created first, because it sorts before the card
+		r.Dropped = plan.DroppedFor(old, r.Plan)
+		text := locale.Lines(append([]locale.Phrase{run.Describe(r.Plan, r.Dropped)}, d.below...)...)
+		messages, err := d.messages(ctx, d.service.IDs, r, at, text)
 		if err != nil {
 			return err
 		}
-		r.Dropped = plan.DroppedFor(old, r.Plan)
-		text := locale.Lines(append([]locale.Phrase{run.Describe(r.Plan, r.Dropped)}, d.below...)...)
-		card := withAnswerID(d.asked, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.asked.Locale, text))
-		card.By, card.Sources, card.Notes = d.by, d.sources, d.notes
 		draft, err := d.service.Plans.Propose(ctx, r, chat, old, run.Record{
-			At: at, Type: plan.EventProposed, Messages: append(preceding, card), Replaced: replaced,
-			Data: run.Proposed(r, d.data), Shown: r.Sighted(d.viewer, at),
+			At: at, Type: plan.EventProposed, Messages: messages, Replaced: replaced, Data: run.Proposed(r, d.data), Shown: r.Sighted(d.viewer, at),
 		})
 		if err != nil {
 			return err
 		}
 		chat.PendingRunID, chat.UpdatedAt = draft.ID, at
-		reply = Reply{Kind: KindPlan, Before: preceding, Message: card, Chat: chat, Run: &draft, By: d.by}
+		reply = d.reply(messages, chat, draft)
 		return nil
 	})
 	return reply, err

@@ -68,8 +68,8 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 		return r, nil
 	}
 	c := change{
-		tag: e.Locale, before: r, next: next, user: e.Principal.User,
-		provenance: provenance{data: map[string]any{"trace_id": e.TraceID}, viewer: Request{Principal: e.Principal}.Viewer()},
+		before: r, next: next, user: e.Principal.User,
+		provenance: provenance{tag: e.Locale, data: map[string]any{"trace_id": e.TraceID}, viewer: Request{Principal: e.Principal}.Viewer()},
 	}
 	reply, err := s.applyChange(ctx, c, began.Add(previewTime))
 	if errors.Is(err, plan.ErrInvalid) {
@@ -102,92 +102,84 @@ func checkEditable(r plan.Run, seen plan.Digest, at time.Time) error {
 // change is a new plan for a draft, ready to be stored.
 type change struct {
 	provenance
-	tag    locale.Tag
 	before plan.Run
 	next   plan.Plan
 	user   string // who has it changed
+
+	digest  plan.Digest   // of the next plan
+	dropped *plan.Dropped // steps of the draft before that the next plan leaves out
 }
 
 // applyChange adds the known facts to the new plan and stores it, while the draft has the digest that was seen and its
 // chat waits for it.
-func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (Reply, error) {
+func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (reply Reply, err error) {
 	draft := c.before
 	draft.Plan, draft.ReadFrom = c.next, union(c.before.ReadFrom, c.readFrom)
-	if err := s.addKnown(ctx, &draft, c.read, until); err != nil {
+	if err := c.seal(ctx, s, &draft, until); err != nil {
 		return Reply{}, err
 	}
-	c.next = draft.Plan
-	if c.refuses != nil {
-		if err := c.refuses(ctx, c.next); err != nil {
+	c.next, c.digest = draft.Plan, draft.Digest
+	if c.dropped, err = stillDropped(ctx, s.Plans, c.before, c.next); err != nil {
+		return Reply{}, err
+	}
+	err = retry.Do(ctx, func() (err error) {
+		reply, err = c.store(ctx, s)
+		return err
+	})
+	return reply, err
+}
+
+// store reads the draft and its chat, and stores the new plan. Another attempt, whose response was lost, may have stored it.
+func (c change) store(ctx context.Context, s *Service) (Reply, error) {
+	r, err := s.Plans.Run(ctx, c.before.Account, c.before.ID)
+	if err != nil {
+		return Reply{}, err
+	}
+	chat, err := s.Chats.Chat(ctx, r.Account, r.ChatID)
+	if errors.Is(err, conversation.ErrChatNotFound) {
+		return Reply{}, plan.ErrNotPending
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	at := s.Now()
+	if r.Digest == c.digest && r.Status == plan.Draft {
+		card := run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text())
+		return c.reply([]conversation.Message{card}, chat, r), nil
+	}
+	if err := checkEditable(r, c.before.Digest, at); err != nil {
+		return Reply{}, err
+	}
+	if chat.PendingRunID != r.ID {
+		return Reply{}, plan.ErrStale
+	}
+	shown := r
+	shown.Plan, shown.Digest = c.next, c.digest
+	messages, err := c.messages(ctx, s.IDs, shown, at, c.text())
+	if err != nil {
+		return Reply{}, err
+	}
+	var replaced []conversation.Message
+	if c.asked.anew != nil {
+		replaced = c.asked.anew.answers
+		if err := s.thread().stillStand(ctx, r.Account, r.ChatID, replaced); err != nil {
 			return Reply{}, err
 		}
 	}
-	digest, err := c.next.Digest()
-	if err != nil {
-		return Reply{}, err
+	rev := plan.Revision{Plan: c.next, Digest: c.digest, By: c.user, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
+	if c.by != nil {
+		rev.Model = c.by.Model
 	}
-	dropped, err := stillDropped(ctx, s.Plans, c.before, c.next)
-	if err != nil {
-		return Reply{}, err
-	}
-	var reply Reply
-	err = retry.Do(ctx, func() error {
-		r, err := s.Plans.Run(ctx, c.before.Account, c.before.ID)
-		if err != nil {
-			return err
-		}
-		chat, err := s.Chats.Chat(ctx, r.Account, r.ChatID)
-		if errors.Is(err, conversation.ErrChatNotFound) {
-			return plan.ErrNotPending
-		}
-		if err != nil {
-			return err
-		}
-		at := s.Now()
-		if r.Digest == digest && r.Status == plan.Draft { // stored by an earlier attempt whose response was lost
-			reply = Reply{Kind: KindPlan, Message: run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()), Chat: chat, Run: &r, By: c.by}
-			return nil
-		}
-		if err := checkEditable(r, c.before.Digest, at); err != nil {
-			return err
-		}
-		if chat.PendingRunID != r.ID {
-			return plan.ErrStale
-		}
-		shown := r
-		shown.Plan, shown.Digest = c.next, digest
-		var messages []conversation.Message
-		if c.preceding != nil {
-			if messages, err = c.preceding(ctx, shown, at); err != nil {
-				return err
-			}
-		}
-		var replaced []conversation.Message
-		if c.asked.anew != nil {
-			replaced = c.asked.anew.answers
-			if err := s.thread().stillStand(ctx, r.Account, r.ChatID, replaced); err != nil {
-				return err
-			}
-		}
-		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()))
-		card.By, card.Sources, card.Notes = c.by, c.sources, c.notes
-		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.user, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
-		if c.by != nil {
-			rev.Model = c.by.Model
-		}
-		r.Dropped = dropped
-		r.ReadFrom, r.Besides = union(r.ReadFrom, c.readFrom), union(r.Besides, c.askers)
-		next, err := s.Plans.Revise(ctx, r, chat, rev, run.Record{
-			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Replaced: replaced, Shown: shown.Sighted(c.viewer, at),
-		})
-		if err != nil {
-			return err
-		}
-		chat.UpdatedAt = at
-		reply = Reply{Kind: KindPlan, Before: messages, Message: card, Chat: chat, Run: &next, By: c.by}
-		return nil
+	r.Dropped = c.dropped
+	r.ReadFrom, r.Besides = union(r.ReadFrom, c.readFrom), union(r.Besides, c.askers)
+	next, err := s.Plans.Revise(ctx, r, chat, rev, run.Record{
+		At: at, Type: plan.EventRevised, Data: c.eventData(), Messages: messages, Replaced: replaced, Shown: shown.Sighted(c.viewer, at),
 	})
-	return reply, err
+	if err != nil {
+		return Reply{}, err
+	}
+	chat.UpdatedAt = at
+	return c.reply(messages, chat, next), nil
 }
 
 // stillDropped returns the steps of the replaced draft that a draft's new plan leaves out; the stored ones, when the
@@ -204,9 +196,9 @@ func stillDropped(ctx context.Context, store plan.BareReader, r plan.Run, next p
 }
 
 // eventData returns the data of the revision's event.
-func (c change) eventData(digest plan.Digest) map[string]any {
+func (c change) eventData() map[string]any {
 	data := maps.Clone(c.data)
-	data["digest"], data["before"], data["revision"], data["by"] = digest, c.before.Digest, c.next.Revision, c.user
+	data["digest"], data["before"], data["revision"], data["by"] = c.digest, c.before.Digest, c.next.Revision, c.user
 	data["changes"] = boundedChanges(c.changes())
 	return data
 }
@@ -222,7 +214,7 @@ func (l *loop) revise(ctx context.Context, p plan.Proposal, s *step) ([]fault.Fi
 	case !changed:
 		return []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{provenance: l.provenance(), tag: l.req.Locale, before: *l.pending, next: next, user: l.req.Principal.User}
+	c := change{provenance: l.provenance(), before: *l.pending, next: next, user: l.req.Principal.User}
 	if s.reply, err = l.service.applyChange(ctx, c, l.began.Add(l.service.modelTime())); err == nil {
 		l.service.settle(ctx, l.calls, l.count, s.reply, nil)
 	}
