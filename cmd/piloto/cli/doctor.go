@@ -97,7 +97,7 @@ func (g *doctor) examine(ctx context.Context) []finding {
 	} else {
 		var more []finding
 		more, running = g.examineProcess(ctx, data)
-		list = append(append(list, g.examineFolder()), more...)
+		list = append(append(list, g.examineFolder(ctx)), more...)
 	}
 	if !running { // a process has the provider of its own start
 		list = append(list, g.examineProvider(ctx)...)
@@ -142,7 +142,7 @@ func (g *doctor) examineStatus(ctx context.Context, c *client.Client) finding {
 }
 
 // examineFolder checks the data folder: its owner, its mode, and whether it can be written.
-func (g *doctor) examineFolder() finding {
+func (g *doctor) examineFolder(ctx context.Context) finding {
 	f := finding{What: "data"}
 	info, err := os.Stat(g.folders.Data)
 	switch {
@@ -157,6 +157,10 @@ func (g *doctor) examineFolder() finding {
 		return f
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		f.Text, f.Do = g.con.Text("cli.doctor.readable", "folder", g.folders.Data, "mode", info.Mode().Perm().String()), "chmod 700 "+visible.Word(g.folders.Data)
+		return f
+	}
+	if err := process.CheckFormat(ctx, g.folders.Data); err != nil {
+		f.Text = g.con.Told(err)
 		return f
 	}
 	probe, err := os.CreateTemp(g.folders.Data, ".doctor.new-")

@@ -135,12 +135,12 @@ func (g *machineGroup) openCommand() *cobra.Command {
 func (g *machineGroup) rotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate-key", Short: "Have receipts signed with a new key from the next start on", Args: usage.None,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			data, err := g.folders.DataFolder()
 			if err != nil {
 				return err
 			}
-			key, err := process.RotateKey(data)
+			key, err := process.RotateKey(cmd.Context(), data)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-cmp/cmp"
 
 	"piloto/infra/local/fixture"
@@ -330,6 +331,64 @@ func TestFoldersOfOtherFormatsAreRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestARefusedFolderIsNotTouched: neither by a start long after its objects expired, nor by a command, whether its process was
+// stopped or killed.
+func TestARefusedFolderIsNotTouched(t *testing.T) {
+	stopped, killed := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
+	p, err := openAt(t, stopped, fixture.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, bucket, key := s3.NewFromConfig(p.clientConfig(), func(o *s3.Options) { o.UsePathStyle = true }), p.names["FilesBucket"], "a"
+	for _, text := range []string{"the first", "the second"} {
+		if _, err := objects.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later, table := kv.Key{PK: "FORMAT", SK: "FORMAT"}.Item(), p.table()
+	later["format"] = kv.N(kv.Format + 1)
+	if _, err := dynamodb.NewFromConfig(p.clientConfig()).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: later}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(stopped, objectsFolder, "unknown"), []byte("of the later version"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(stopped, "control.sock")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(killed, os.DirFS(stopped)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(killed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "backup")
+	if err := backup(t.Context(), stopped, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := restore(t.Context(), file, filepath.Join(t.TempDir(), "new")); err == nil || !strings.Contains(said(err), "later version of Piloto") {
+		t.Errorf("restored: %v", err)
+	}
+	for _, folder := range []string{stopped, killed} {
+		before := contents(t, folder)
+		p, startErr := openAt(t, folder, fixture.Epoch.Add(60*24*time.Hour))
+		if startErr == nil {
+			t.Fatal("it was opened", p.Close())
+		}
+		for _, err := range []error{startErr, rotateKey(folder), CheckFormat(t.Context(), folder)} {
+			if err == nil || !strings.Contains(said(err), "later version of Piloto") {
+				t.Errorf("%s: %v", folder, err)
+			}
+		}
+		if d := cmp.Diff(before, contents(t, folder)); d != "" {
+			t.Errorf("the folder was changed: %s", d)
+		}
 	}
 }
 

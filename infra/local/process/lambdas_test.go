@@ -82,7 +82,7 @@ func TestFunctionsHaveTemplateSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tpl.Stack = "piloto"
+	tpl.Stack = stack
 	d, err := tpl.Resolve(tpl.Names())
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,10 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-const awsRegion = "us-east-1"
+const (
+	awsRegion = "us-east-1"
+	stack     = "piloto" // the name of the deployment
+)
 
 // Options configure the deployment.
 type Options struct {
@@ -104,6 +107,9 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	}
 	p.functions = &functions{template: p.template, now: p.Clock, log: p.log, stopTime: stopTime}
 	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
+	if err := checkFormat(ctx, p.Data, p.table()); err != nil { // before the services change anything in the folder
+		return nil, err
+	}
 	p.engines, err = openEngines(p.Data, localaws.Options{
 		Now: p.Clock, Invoke: p.functions, Concurrency: failpoint.Concurrency(), Called: called{p.functions}, Log: p.log,
 		Changed: func(ctx context.Context, e stepfunctions.Event) error {
@@ -114,10 +120,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	if err != nil {
 		return nil, err
 	}
-	if err = p.checkFormat(ctx); err == nil {
-		err = p.furnish(ctx, folder)
-	}
-	if err != nil {
+	if err = p.furnish(ctx, folder); err != nil {
 		p.closeFunctions()
 		return nil, errors.Join(err, p.engines.close())
 	}
@@ -159,7 +162,7 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	if err := s.check(p.template); err != nil {
 		return nil, err
 	}
-	p.template.Stack = "piloto"
+	p.template.Stack = stack
 	p.names = p.template.Names()
 	if p.names["ReceiptKey.Arn"], err = receiptKeyPath(o.Data); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"localaws/disk"
@@ -51,8 +52,8 @@ func newReceiptKey(path string) error {
 // RotateKey makes a new key, which signs receipts from the next start. The old private key is
 // removed. Its public key stays in GET /api/keys, so that older receipts can be verified. No
 // process may hold the folder meanwhile. It returns the file of the key.
-func RotateKey(folder string) (path string, err error) {
-	if err := hasData(folder); err != nil {
+func RotateKey(ctx context.Context, folder string) (path string, err error) {
+	if err := errors.Join(hasData(folder), CheckFormat(ctx, folder)); err != nil {
 		return "", err
 	}
 	store, err := disk.Open(filepath.Join(folder, dataFile))

@@ -172,6 +172,9 @@ func unpack(ctx context.Context, archive *os.File, folder string) (manifest, err
 	if err == nil {
 		err = checkObjects(folder, m)
 	}
+	if err == nil {
+		err = checkArchived(ctx, folder)
+	}
 	return m, err
 }
 

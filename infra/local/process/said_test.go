@@ -34,7 +34,7 @@ func restore(ctx context.Context, file, folder string) error {
 }
 
 func rotateKey(folder string) error {
-	_, err := RotateKey(folder)
+	_, err := RotateKey(context.Background(), folder)
 	return err
 }
 

@@ -232,8 +232,8 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	if !s.readOnly {
 		s.finish()
+		_ = os.Remove(holderPath(s.path))
 	}
-	_ = os.Remove(holderPath(s.path))
 	if s.stuck.Load() { // the end of the process releases the file
 		return s.brokenErr()
 	}

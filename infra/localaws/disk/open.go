@@ -76,8 +76,9 @@ func newStore(path string, options []Option) *Store {
 
 // begin loads the commits of the log.
 func (s *Store) begin(r *replayed) {
-	// The note only improves the message of ErrHeld; the lock is on the file itself.
-	_ = os.WriteFile(holderPath(s.path), []byte(strconv.Itoa(os.Getpid())), 0o600)
+	if !s.readOnly { // the note only improves the message of ErrHeld; the lock is on the file itself
+		_ = os.WriteFile(holderPath(s.path), []byte(strconv.Itoa(os.Getpid())), 0o600)
+	}
 	s.w.at, s.w.work, s.w.logged = r.at, r.changes, r.bytes
 	if s.w.log != nil {
 		s.w.logged -= s.w.log.used()

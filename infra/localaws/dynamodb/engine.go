@@ -51,6 +51,18 @@ func Open(store *disk.Store, options ...Option) (*Engine, error) {
 	return e, nil
 }
 
+// OpenReadOnly opens the tables of a data file that is open for reading. Writes fail.
+func OpenReadOnly(store *disk.Store) (*Engine, error) {
+	e := &Engine{store: store, now: time.Now}
+	err := store.View(func(tx *disk.Tx) (err error) {
+		if tx.Bucket(bucketTables) != nil { // nothing was written to it otherwise
+			e.tables, err = loadTables(tx)
+		}
+		return err
+	})
+	return e, err
+}
+
 // catalogue holds the definitions of tables by their names. An Engine's is used with ddl held.
 type catalogue map[string]*table
 
