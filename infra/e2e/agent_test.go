@@ -206,7 +206,7 @@ func (s *toolServer) got() []received {
 	return append([]received{}, s.calls...)
 }
 
-// tools is the command of the scripts for servers that speak the protocol.
+// toolServers is the command «tools» of the scripts for servers that speak the protocol.
 //
 //	tools NAME start [FILE]         with the tools in FILE, a JSON list; or "chat" alone
 //	tools NAME stop|again|release

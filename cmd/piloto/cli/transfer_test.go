@@ -40,7 +40,7 @@ func (anyPlace) Chat(_ context.Context, _, id string) (conversation.Chat, error)
 	return conversation.Chat{ID: id, ProjectID: someProject}, nil
 }
 
-// deployment serves the files of a project, and returns a function that runs piloto workspace there.
+// deploymentFor serves the files of a project, and returns a function that runs piloto workspace there.
 func deploymentFor(t *testing.T, store workspace.Store) func(args ...string) (code ending.Code, out, errOut string) {
 	t.Helper()
 	service := serve.New(serve.Config{

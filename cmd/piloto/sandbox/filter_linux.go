@@ -32,10 +32,10 @@ const (
 	makes  = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 )
 
-// architectures are those whose numbers of calls the filter knows.
+// architectures maps the supported values of GOARCH to those of seccomp.
 var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// The words of a filter. Jt and Jf are how many of the next instructions are left out.
+// The instructions of a filter. Jt and Jf are the numbers of instructions to skip.
 const (
 	load     = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 	equal    = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K

@@ -40,7 +40,7 @@ type index struct {
 	at  time.Time
 }
 
-// An entry is one of an index. Its parts are those of the index.
+// An entry is one file of an index. Its fields are slices of the bytes of the index.
 type entry struct {
 	name              []byte // slashed, below the work tree, until the next entry is read
 	stat, sum         []byte

@@ -152,7 +152,7 @@ func listIn(value any) (list []any, ok bool) {
 	return list, ok
 }
 
-// line writes a value on one line: of an object its name and its simple members.
+// lineOf writes a value on one line: of an object its name and its simple members.
 func (s speech) lineOf(value any) string {
 	object, ok := value.(map[string]any)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// spanish matches what no English text of the demonstration has.
+// spanishText matches words and letters that no English text of the demonstration has.
 var spanishText = regexp.MustCompile(`(?i)[áéíóúñ¿¡]|\b(?:de|la|las|los|el|una?|con|para|por|sala|salas|reservas?|libres?|debe|fecha|hora|pantalla|pizarra)\b`)
 
 // TestDocumentIsInOneLanguage checks every text of the document. Ids stay as they are.

@@ -172,7 +172,7 @@ func recordSectors(to []byte, p position, first uint64, changes []byte) ([]byte,
 	return appendSectors(to, p.segment, first, next.number, head[:], changes), next
 }
 
-// sector states.
+// sectorState is the result of the check of a sector.
 type sectorState byte
 
 const (

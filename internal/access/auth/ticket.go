@@ -72,7 +72,7 @@ func ValidUntil(ctx context.Context, store Store, hash string, at time.Time) (ti
 	return earlier(t.end(), parent.end()), nil
 }
 
-// earlier returns the earlier of two times, of which zero means never.
+// earlier returns the earlier time; zero means no limit.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

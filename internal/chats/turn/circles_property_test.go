@@ -306,7 +306,7 @@ func drawSaying() *rapid.Generator[saying] {
 	})
 }
 
-// circleWorld is a world with four parties, three of which are APIs and one of which has tools.
+// zoneWorld is a world with four parties, three of which are APIs and one of which has tools.
 type zoneWorld struct {
 	*jobWorld
 	*wire

@@ -23,7 +23,7 @@ import (
 
 const asksRoom = "Reserva la Sala Norte de 10 a 11"
 
-// ended asks for a booking, confirms it and carries it out. The model's further answers are those of the conclusion.
+// endedRun asks for a booking, confirms it and carries it out. The model's further answers are those of the conclusion.
 func (w *world) endedRun(t *testing.T, answers ...any) plan.Run {
 	t.Helper()
 	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"norte","start":"10:00"}`))}

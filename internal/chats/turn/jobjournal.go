@@ -190,9 +190,6 @@ func (jj *jobJournal) chargeLost(ctx context.Context, r *job.Round) error {
 
 // settleAgain charges a call whose answer was stored by an invocation that may have died before it charged it.
 func (jj *jobJournal) settleAgain(ctx context.Context, r *job.Round) {
-	if r.Used == nil { // it was stored before records were kept with it
-		return
-	}
 	if err := jj.service.Paid.Left(jj.job.Account, *r.Used).Settle(ctx); err != nil {
 		jj.service.Log.ErrorContext(ctx, "job.unsettled", "job_id", jj.job.ID, "round", r.N, "micros", r.Micros, "error", err)
 	}

@@ -139,11 +139,11 @@ func TestAServerDoesNotHearWhatALoopRead(t *testing.T) {
 	}
 }
 
-// told records what agents that are servers are told.
-type answerMeta struct{ contexts []string }
+// contextRecorder records the contexts that agents get that are servers.
+type contextRecorder struct{ contexts []string }
 
 // Ask implements turn.Agents.
-func (l *answerMeta) Ask(_ context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
+func (l *contextRecorder) Ask(_ context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
 	raw, err := json.Marshal(m.Context)
 	l.contexts = append(l.contexts, string(raw))
 	return agent.Answer{Text: "vale", Attempts: 1}, err
@@ -152,7 +152,7 @@ func (l *answerMeta) Ask(_ context.Context, _ string, _ agent.Agent, m agent.Mes
 // A server that is an agent is told neither what a loop answered nor what the router's own model wrote when it had read that.
 func TestAServerIsNotToldWhatALoopRead(t *testing.T) {
 	w := newTillWorld(t, till)
-	heard := &answerMeta{}
+	heard := &contextRecorder{}
 	w.service.Router.Agents = heard
 	w.model.answers = []any{
 		delegateTo("tendero"), calls("look", lookAt(w.Server.ID, "/rooms")), text("Queda la Sala Norte."),

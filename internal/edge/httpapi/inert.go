@@ -213,7 +213,7 @@ func untabbed(line string) string {
 	return out.String()
 }
 
-// quoted returns where a line goes on behind its marks of quotations, at most so many (-1: all), and how many they are.
+// quoted returns the position behind the quotation marks of a line, at most so many of them (-1: all), and their number.
 func quoted(line string, most int) (at, quotes int) {
 	for quotes != most {
 		next := at + len(line[at:]) - len(strings.TrimLeft(line[at:], " "))

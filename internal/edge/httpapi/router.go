@@ -114,7 +114,7 @@ func (t *router) add(function Function, op operation, bind func(huma.API), answe
 	})
 }
 
-// ServeHTTP serves one request; the package comment has the order of the checks.
+// serve serves one request; the package comment has the order of the checks.
 func (t *router) serve(w http.ResponseWriter, r *http.Request) {
 	outer := r
 	r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, t.config.newRequestInfo(w, r)))

@@ -7,7 +7,7 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// maxKept is the limit of the cached HTML, in bytes.
+// maxCached is the limit of the cached HTML, in bytes.
 const maxCached = 8 << 20
 
 // renderedTexts caches the HTML of texts, because every view of a chat shows the same ones. The cache is in memory,

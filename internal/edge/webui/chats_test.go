@@ -61,7 +61,6 @@ func TestListOfChats(t *testing.T) {
 	}
 }
 
-// TestReplacedLinesAreFolded: they have no card and no buttons.
 // TestAChatSaysHowItsLastPlanEnded, when it ended badly and nothing newer is asked or running in it.
 func TestAChatSaysHowItsLastPlanEnded(t *testing.T) {
 	w := newWorld(at(noon), Facts{})

@@ -74,7 +74,7 @@ func (p *visibleWriter) text(s string) {
 
 func (p *visibleWriter) reference(s string) { p.writeReference(s, s) }
 
-// reference writes a whole reference without the signs around it.
+// bareReference writes a whole reference without the signs around it.
 func (p *visibleWriter) bareReference(s string) {
 	p.writeReference(s, strings.TrimSuffix(strings.TrimPrefix(s, "${"), "}"))
 }

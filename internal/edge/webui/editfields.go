@@ -163,7 +163,7 @@ const (
 	mostCalls    = 400
 )
 
-// editService is read with its entries.
+// editableService is a service of which a draft may call other operations: its entries.
 type editableService struct {
 	server  tool.Server
 	entries []tool.Entry

@@ -43,7 +43,7 @@ func TestEveryViewSaysThatTheServerIsGone(t *testing.T) {
 	}
 }
 
-// TestTheBrowserOffline is said at once, without a request.
+// TestTheBrowserOfflineIsSaid at once, without a request.
 func TestTheBrowserOfflineIsSaid(t *testing.T) {
 	b := open(t, 390, 844)
 	b.waitForSocket()

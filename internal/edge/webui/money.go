@@ -36,7 +36,7 @@ func (w words) group(digits string) string {
 	return sign + strings.Join(append([]string{digits}, parts...), mark)
 }
 
-// cut splits a number into its sign and digits. The sign is a minus and not a hyphen.
+// splitSign splits a number into its sign and digits. The sign is a minus and not a hyphen.
 func splitSign(number string) (sign, digits string) {
 	if digits, below := strings.CutPrefix(number, "-"); below {
 		return "−", digits

@@ -280,7 +280,7 @@ func (w *sentenceWriter) list(raw json.RawMessage, where, name string) {
 	w.put(v)
 }
 
-// put adds a value, if there is room for it. An amount always has.
+// put adds a value if it fits. Amounts always fit.
 func (w *sentenceWriter) put(v saidValue) {
 	if len(w.Values) >= mostSaid && !v.Money {
 		w.Whole = false

@@ -119,8 +119,7 @@ func (h *Hub) Notify(ctx context.Context, account string, events ...Event) {
 	sending.Wait()
 }
 
-// concerned returns the events for a connection: those of the chat that it has open, and for any other chat one that
-// says that it changed.
+// concerned returns the events for a connection: those of the chat that it has open, and one "changed" event per other chat.
 func (c Connection) concerned(events []Event) []Event {
 	if !c.Says {
 		return events

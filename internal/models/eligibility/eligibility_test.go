@@ -138,7 +138,7 @@ func (f facts) preferred() eligibility.Reason {
 	return ""
 }
 
-// blockedError returns the reason why the turn may not run at all; "" when it may.
+// blocked returns the reason why the turn may not run at all; "" when it may.
 func (f facts) blocked() eligibility.Reason {
 	switch {
 	case !f.entitled:

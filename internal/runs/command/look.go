@@ -7,7 +7,7 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// onlyLooks reports whether a program with subcommands only reads, where the name of the subcommand
+// onlyReads reports whether a program with subcommands only reads, where the name of the subcommand
 // does not decide it.
 func (c call) onlyReads(positional []string) bool {
 	if len(positional) == 0 || anyDynamic(c.args) || strings.HasPrefix(c.args[0].text, "-") || !c.isLocal() {

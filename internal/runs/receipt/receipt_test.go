@@ -101,10 +101,11 @@ func tree(t *testing.T, raw []byte) any {
 	return v
 }
 
-// isSampled reports whether only one change in eight is tested: under -short, and with the race
-// detector, because it is slow and nothing runs concurrently here.
-const sampled = 24 // one in so many
+// sampled is the number of changes of which isSampled has one tested.
+const sampled = 24
 
+// isSampled reports whether only some changes are tested: under -short, and with the race detector, because it is slow and
+// nothing runs concurrently here.
 func isSampled() bool { return raced || testing.Short() }
 
 func TestVerifyDetectsEveryChange(t *testing.T) {

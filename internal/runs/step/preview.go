@@ -102,10 +102,10 @@ func (p Preview) Read(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	if err != nil {
 		return seen
 	}
-	circleOf := map[string]string{} // of each known result
+	zoneOf := map[string]string{} // of each known result
 	for _, st := range seen {
 		s, _ := r.Plan.Step(st.StepID)
-		if circleOf[st.StepID.String()], err = p.zone(ctx, r.Account, s.MCPID); err != nil {
+		if zoneOf[st.StepID.String()], err = p.zone(ctx, r.Account, s.MCPID); err != nil {
 			return seen
 		}
 	}
@@ -123,7 +123,7 @@ func (p Preview) Read(ctx context.Context, r plan.Run, limit time.Duration) []pl
 			if !done && wanted[id.Step()] && isHarmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
 				carried := slices.Clone(zones)
 				for _, name := range referencesOf(s) {
-					carried = append(carried, circleOf[name.Step])
+					carried = append(carried, zoneOf[name.Step])
 				}
 				reads.Go(func() { results[i], from[i] = p.read(ctx, r, s, rules, lookup, carried) })
 			}
@@ -132,7 +132,7 @@ func (p Preview) Read(ctx context.Context, r plan.Run, limit time.Duration) []pl
 		for i, res := range results {
 			if res != nil {
 				known[wave[i].Step()] = ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
-				circleOf[wave[i].Step()] = from[i]
+				zoneOf[wave[i].Step()] = from[i]
 				seen = append(seen, plan.StepState{StepID: wave[i], Status: plan.StepDone, Result: res})
 			}
 		}

@@ -25,7 +25,7 @@ const (
 	lifeStuck  = 30 * 24 * time.Hour // of a delivery that does not end
 )
 
-// toldRow is the messages of one transaction, until a sweep makes deliveries of them.
+// outboxRow holds the messages of one transaction, until a sweep makes deliveries of them.
 type outboxRow struct {
 	kv.Key
 	Messages []byte `dynamodbav:"messages"` // JSON of []hook.Message, gzipped when that is shorter

@@ -140,7 +140,7 @@ func TestTheChosenAlternativeIsTheOneThatIsTold(t *testing.T) {
 	}
 }
 
-// operationOf reads a document whose one operation takes a body of a schema.
+// bodyOperation reads a document whose one operation takes a body of a schema.
 func bodyOperation(t *testing.T, body string) tool.Operation {
 	t.Helper()
 	document := "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths:\n  /x:\n    post:\n      requestBody:\n        required: true\n        content:\n          application/json:\n            schema: " +

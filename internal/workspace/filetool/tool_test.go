@@ -21,10 +21,10 @@ import (
 	"piloto/internal/workspace/filetool"
 )
 
-// args are the arguments of a call.
 // ctx shortens the methods of stores.
 type ctx = context.Context
 
+// args are the arguments of a call.
 type args map[string]any
 
 // call calls a tool. arguments is a JSON text or args.

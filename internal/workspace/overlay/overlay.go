@@ -128,7 +128,7 @@ func (v *Overlay) Stat(ctx context.Context, name string) (workspace.File, error)
 	return v.base.Stat(ctx, name)
 }
 
-// Read returns a part of a file. Versions of before its change are those of the base.
+// Read returns a part of a file. Older versions come from the base.
 func (v *Overlay) Read(ctx context.Context, name, version string, from, n int64) ([]byte, workspace.File, error) {
 	e, ok := v.changed(name)
 	if !ok || version != "" && version != e.After {

@@ -154,7 +154,7 @@ func (t *jobTale) read(ctx context.Context, c *client.Client) (httpapi.Job, erro
 
 // events reads the events after the last printed one, if there are any.
 func (t *jobTale) events(ctx context.Context, c *client.Client, j httpapi.Job) (httpapi.JobEventList, error) {
-	if 0 < j.Events && j.Events <= t.after { // an older deployment does not count them
+	if j.Events <= t.after {
 		return httpapi.JobEventList{}, nil
 	}
 	return client.Get[httpapi.JobEventList](ctx, c.Following(), client.Path("api", "jobs", t.id, "events"), url.Values{"after": {fmt.Sprint(t.after)}})

@@ -231,7 +231,7 @@ func (d *Deployment) needsOwnFolder() error {
 	return nil
 }
 
-// freeAddress returns the first of some addresses at which nobody listens, and else any. An empty one counts as taken.
+// freeAddress returns the first address at which nobody listens, or any when all are taken. An empty address counts as taken.
 func freeAddress(ctx context.Context, addresses ...string) string {
 	for _, addr := range addresses {
 		if addr == "" {

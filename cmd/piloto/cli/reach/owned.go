@@ -44,7 +44,8 @@ func (n notes) have(folder, data string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && (noted[0] == "" || noted[0] == now)
 }
 
-// strange returns the keys of a noted data folder that are there and not as they were noted. A note without keys is of before there were any.
+// strange returns the keys of a noted data folder that are there and not as they were noted. A note
+// without keys was made before the folder had some.
 func (n notes) strange(folder string) []string {
 	noted, ok := n.read(folder)
 	if !ok || len(noted) == 1 {
