@@ -156,11 +156,11 @@ type strategy interface {
 	loaders(ctx context.Context, message conversation.Message) []func() error
 	// equip takes the account's settings, in parallel to the loaders.
 	equip(ctx context.Context, set setup.Setup) error
-	// endEarly reports whether the turn ends without a model call, and returns its reply. When it waited, it replaces the
-	// snapshot by one of afterwards.
-	endEarly(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error)
 	// prepare writes the prompt.
 	prepare(snapshot eligibility.Snapshot) error
+	// endEarly reports whether the turn ends without a model call, and returns its reply. When it waited, it loads the turn
+	// again.
+	endEarly(ctx context.Context, message conversation.Message) (over bool, reply Reply, err error)
 	// converse answers; asking bounds the model calls.
 	converse(ctx, asking context.Context) (Reply, error)
 }
@@ -197,23 +197,16 @@ func (s *Service) take(ctx context.Context, w strategy, message conversation.Mes
 			s.thread().expire(ctx, req, x.chat, message)
 		}
 	}()
-	var snapshot eligibility.Snapshot
-	var storeErr error
-	var updated conversation.Chat
-	var loads errgroup.Group // without a context: a failed read does not cancel the write of the message
-	loads.Go(func() error { updated, storeErr = store(message); return storeErr })
-	chat := x.chat
-	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, req, chat, nil, w.equip); return })
-	for _, load := range w.loaders(ctx, message) {
-		loads.Go(load)
-	}
-	loadErr := loads.Wait()
-	if storeErr != nil {
-		s.count(ctx, req, x.began, Reply{}, storeErr)
-		return Reply{}, storeErr
+	var load errgroup.Group // without a context: a failed read does not cancel the write of the message
+	load.Go(func() error { return s.load(ctx, w, message) })
+	updated, err := store(message)
+	loadErr := load.Wait()
+	if err != nil {
+		s.count(ctx, req, x.began, Reply{}, err)
+		return Reply{}, err
 	}
 	if x.chat = updated; loadErr == nil {
-		over, early, err := w.endEarly(asking, message, &snapshot)
+		over, early, err := w.endEarly(asking, message)
 		if over || err != nil {
 			s.count(ctx, req, x.began, early, err)
 			return early, err
@@ -226,11 +219,8 @@ func (s *Service) take(ctx context.Context, w strategy, message conversation.Mes
 		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", x.chat.ID, "error", loadErr)
 		return s.thread().storeBlock(ctx, req, x.chat, eligibility.Refuse(eligibility.InternalError, ""))
 	}
-	if err := w.prepare(snapshot); err != nil {
-		return Reply{}, err
-	}
-	if block := x.query.Resolve(x.calls, snapshot); block != nil {
-		return s.thread().storeBlock(ctx, req, x.chat, block)
+	if x.block != nil {
+		return s.thread().storeBlock(ctx, req, x.chat, x.block)
 	}
 	if reply, err = w.converse(ctx, asking); err == nil || errors.Is(err, ErrActed) || errors.Is(err, ErrNotLast) {
 		return reply, err
@@ -241,6 +231,26 @@ func (s *Service) take(ctx context.Context, w strategy, message conversation.Mes
 		return Reply{}, err
 	}
 	return blocked, nil
+}
+
+// load reads the data of a turn, writes its prompt and chooses its model. It changes nothing that is stored: it runs while the
+// message is written.
+func (s *Service) load(ctx context.Context, w strategy, message conversation.Message) error {
+	x := w.state()
+	var snapshot eligibility.Snapshot
+	var reads errgroup.Group
+	reads.Go(func() (err error) { snapshot, err = s.equip(ctx, x.req, x.chat, nil, w.equip); return })
+	for _, load := range w.loaders(ctx, message) {
+		reads.Go(load)
+	}
+	if err := reads.Wait(); err != nil {
+		return err
+	}
+	if err := w.prepare(snapshot); err != nil {
+		return err
+	}
+	x.automation, x.block = snapshot.Automation(), x.query.Resolve(x.calls, snapshot)
+	return nil
 }
 
 // equip reads the account's settings, and hands them to take. The agent of a job works; nil: the one that the chat chose.

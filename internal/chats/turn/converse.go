@@ -54,9 +54,9 @@ func (d *dialog) state() *exchange { return &d.loop.exchange }
 func (d *dialog) loaders(ctx context.Context, message conversation.Message) []func() error {
 	l := d.loop
 	l.incoming = message
-	chat := l.chat // a copy: the parallel store of the message does not change the fields read here
+	of := l.req.history(l.chat, message)
 	return []func() error{
-		func() (err error) { l.past, err = d.service.history().Load(ctx, l.req.history(chat, message)); return },
+		func() (err error) { l.past, err = d.service.history().Load(ctx, of); return },
 		func() error { d.watched = d.service.Tell.Watched(ctx, l.req.Principal.Account); return nil },
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 // endEarly implements strategy. It returns an earlier answer again. It ends the turn when the
 // chat is answered only on request.
-func (d *dialog) endEarly(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
-	s, req, chat, automation := d.service, d.loop.req, d.loop.chat, snapshot.Automation()
+func (d *dialog) endEarly(ctx context.Context, message conversation.Message) (over bool, reply Reply, err error) {
+	s, req, chat, automation := d.service, d.loop.req, d.loop.chat, d.loop.automation
 	if d.loop.past.Previous.ID != "" {
 		reply, err = s.thread().previousReply(ctx, req, d.loop.chat, d.loop.past.Previous)
 		return true, reply, err
@@ -42,12 +42,12 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 	if err := retry.Wait(ctx, min(delay, eligibility.MaxDelay)); err != nil {
 		return true, Reply{}, err
 	}
-	return d.endDelayed(ctx, message, snapshot)
+	return d.endDelayed(ctx, message)
 }
 
 // endDelayed is endEarly after the delay. The settings may have changed meanwhile: the chat and the settings are read
 // again, and the turn is judged by them. It ends every turn but that of the last message that arrived within the delay.
-func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
+func (d *dialog) endDelayed(ctx context.Context, message conversation.Message) (over bool, reply Reply, err error) {
 	s, req, account := d.service, d.loop.req, d.loop.req.Principal.Account
 	if d.loop.chat, err = s.Chats.Chat(ctx, account, d.loop.chat.ID); err != nil {
 		return true, Reply{}, err
@@ -55,18 +55,14 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, s
 	d.loop.agent, d.loop.files = actor{}, changes.Work{}
 	var stopAt time.Time
 	var loads errgroup.Group
-	loads.Go(func() (err error) { *snapshot, err = s.equip(ctx, req, d.loop.chat, nil, d.equip); return })
-	loads.Go(func() (err error) {
-		d.loop.past, err = s.history().Load(ctx, req.history(d.loop.chat, message))
-		return
-	})
+	loads.Go(func() error { return s.load(ctx, d, message) })
 	loads.Go(func() (err error) { stopAt, err = s.Answers.StopAsked(ctx, account, d.loop.chat.ID); return })
 	err = loads.Wait()
 	notice := ""
 	switch {
 	case err != nil:
 		return true, Reply{}, err
-	case snapshot.Automation().Mode == eligibility.Manual:
+	case d.loop.automation.Mode == eligibility.Manual:
 		notice = "turn.manual"
 	case !stopAt.Before(d.loop.began.Truncate(time.Millisecond)):
 		notice = "turn.stopped"

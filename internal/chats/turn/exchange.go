@@ -24,6 +24,9 @@ type exchange struct {
 	query   ask.Query             // the request to the model
 	calls   *paid.Calls           // of the model
 	count   counter               // counts the turn; nil: it is none
+
+	automation eligibility.Automation // of the chat, by its settings
+	block      *eligibility.Block     // why no model may be asked; nil: one may
 }
 
 // counter counts a turn by its outcome.

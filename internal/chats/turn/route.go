@@ -147,10 +147,10 @@ func (r *routing) loadAgents(ctx context.Context, servers []tool.Server) ([]agen
 
 // endEarly implements strategy. It returns an earlier answer again. In a chat that a person took
 // over, it sends a notice. Otherwise the router answers at once.
-func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot *eligibility.Snapshot) (bool, Reply, error) {
+func (r *routing) endEarly(ctx context.Context, _ conversation.Message) (bool, Reply, error) {
 	switch {
 	case r.previous.ID != "":
-	case snapshot.Automation().Mode == eligibility.Manual:
+	case r.automation.Mode == eligibility.Manual:
 		reply, err := r.leaveToPerson(ctx)
 		return true, reply, err
 	default:
