@@ -211,15 +211,12 @@ func TestABranchHasWhatWasRefused(t *testing.T) {
 	if _, err := w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Reason: "es cara"}); err != nil {
 		t.Fatal(err)
 	}
-	requests, err := r.Plan.EachRequest(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requests := func() ([]string, error) { return r.Plan.EachRequest(nil) }
 	branch, err := branched(w, said[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := w.Store.Chats.Refused(ctx, fixture.Account, branch.ID, requests); err != nil || len(list) != 1 || list[0].Reason != "es cara" || list[0].RunID != r.ID {
+	if list, err := w.Store.Chats.Refused(ctx, conversation.Key{Account: fixture.Account, ChatID: branch.ID}, requests); err != nil || len(list) != 1 || list[0].Reason != "es cara" || list[0].RunID != r.ID {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

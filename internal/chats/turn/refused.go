@@ -45,15 +45,13 @@ func (f refusals) check(ctx context.Context, p plan.Plan) error {
 }
 
 func (f refusals) of(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
-	results, err := f.read.Of(p)
-	if err != nil {
-		return nil, err
-	}
-	requests, err := p.EachRequest(func(step string) (ref.Result, bool) { res, ok := results[step]; return res, ok })
-	if err != nil {
-		return nil, err
-	}
-	refusals, err := f.service.Drafts.Refused(ctx, f.chat.Account, f.chat.ChatID, requests)
+	refusals, err := f.service.Drafts.Refused(ctx, f.chat, func() ([]string, error) {
+		results, err := f.read.Of(p)
+		if err != nil {
+			return nil, err
+		}
+		return p.EachRequest(func(step string) (ref.Result, bool) { res, ok := results[step]; return res, ok })
+	})
 	if err != nil {
 		return nil, err
 	}

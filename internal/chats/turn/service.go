@@ -72,8 +72,8 @@ type Drafts interface {
 	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
 	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
 	// Refused returns the refusals in a chat that some requests (plan.Plan.EachRequest) meet: of which they have all, or one that
-	// was refused in three plans.
-	Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error)
+	// was refused in three plans. It calls requests if the chat has refusals.
+	Refused(ctx context.Context, chat conversation.Key, requests func() ([]string, error)) ([]plan.Refusal, error)
 }
 
 // Plans reads runs, and writes those that are drafts.

@@ -116,11 +116,8 @@ func TestAWithdrawalIsTheModels(t *testing.T) {
 	if got := w.Read(r.ID); got.EventSeq != r.EventSeq+1 || got.Refused() {
 		t.Errorf("%+v", got)
 	}
-	requests, err := r.Plan.EachRequest(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if refusals, err := w.Store.Chats.Refused(t.Context(), fixture.Account, w.Chat.ID, requests); err != nil || len(refusals) != 0 {
+	requests := func() ([]string, error) { return r.Plan.EachRequest(nil) }
+	if refusals, err := w.Store.Chats.Refused(t.Context(), conversation.Key{Account: fixture.Account, ChatID: w.Chat.ID}, requests); err != nil || len(refusals) != 0 {
 		t.Errorf("the chat remembers %+v, %v", refusals, err)
 	}
 	other := retraction(r)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
@@ -57,16 +58,20 @@ func (r rows) copyRefusals(ctx context.Context, account, from, to string) error 
 const often = 3
 
 // Refused returns the refusals in a chat that some requests meet: those of which all requests are among them, and for a request that
-// was refused often the newest. It reads those of the chat at once, because most chats have none.
-func (s *Store) Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error) {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, chatID), refusalKind), 0)
+// was refused often the newest. It reads those of the chat at once, and sums no requests before, because most chats have none.
+func (s *Store) Refused(ctx context.Context, chat conversation.Key, requests func() ([]string, error)) ([]plan.Refusal, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(chat.Account, chat.ChatID), refusalKind), 0)
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	sums, err := requests()
 	if err != nil {
 		return nil, err
 	}
 	rows, err := kv.DecodeAll[refusalRow](items)
 	slices.SortStableFunc(rows, func(a, b refusalRow) int { return cmp.Compare(b.At, a.At) })
 	runs := map[string][]string{} // of each request, in which it was refused
-	for _, sum := range requests {
+	for _, sum := range sums {
 		runs[sum] = []string{}
 	}
 	newest := map[string]plan.Refusal{}
