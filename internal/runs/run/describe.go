@@ -130,6 +130,7 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	if check, ok := p.CheckOf(s.ID); ok {
 		binding, _ := p.Binding(check.ID)
 		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+argumentsOf(check, binding)), keysOf(tag, binding))
+		lines = append(lines, locale.Text(tag, "run.plan_check_expect", "when", escapeInvisible(s.Verify.Expect.Text(), jsonEscape)))
 	}
 	if s.Ask != nil {
 		key := "run.plan_ask"
@@ -137,6 +138,9 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 			key = "run.plan_ask_maybe"
 		}
 		lines = append(lines, locale.Text(tag, key, "reason", clip.Line(s.Ask.Reason)))
+		if s.Ask.Another {
+			lines = append(lines, locale.Text(tag, "run.plan_ask_another"))
+		}
 	}
 	if p.Reuse != nil && slices.Contains(p.Reuse.Steps, s.ID) {
 		lines = append(lines, locale.Text(tag, "run.plan_done"))
