@@ -140,7 +140,7 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 			w.line(4, w.style(faint, w.text("page.says.about", "service", visible.Line(s.Server))+": "+visible.Line(s.About)))
 		}
 	}
-	w.crossing(s, r)
+	w.crossing(4, callOf(s.PlannedStep), s.Target, r, s.ForEach)
 	if s.Unanswered != nil {
 		w.line(4, w.style(yellow, visible.Line(s.Unanswered.Phrase().In(w.Tag))))
 	}
@@ -179,11 +179,13 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 		w.line(4, w.text("page.step.undo")+":")
 		w.request(8, s.Undo.Base, s.Undo.URL, s.Undo.Media, s.Undo.Call)
 		w.keys(8, s.Undo.Auth)
+		w.crossing(8, s.Undo.Call, s.Undo.Target, r)
 	}
 	if s.Verify != nil {
 		w.line(4, w.text("page.step.check")+":")
 		w.request(8, s.Verify.Base, s.Verify.URL, "", s.Verify.Call)
 		w.keys(8, s.Verify.Auth)
+		w.crossing(8, s.Verify.Call, s.Verify.Target, r)
 		w.line(8, w.text("page.step.check.expect"), w.condition(s.Verify.Expect))
 	}
 }
@@ -236,16 +238,16 @@ func (w *Writer) arguments(indent int, key string, raw json.RawMessage, also ...
 	w.block(indent, JSON(raw))
 }
 
-// crossing warns that a step sends the answer of one host to another host.
-func (w *Writer) crossing(s httpapi.Step, r httpapi.Run) {
+// crossing warns that a call, or the list for whose elements it is made, sends the answer of one host to another host.
+func (w *Writer) crossing(indent int, c plan.Call, target string, r httpapi.Run, list ...string) {
 	from := map[string]bool{}
-	for _, text := range []string{s.Path, string(s.Query), string(s.Headers), string(s.Body), s.ForEach} {
+	for _, text := range append(list, c.Path, string(c.Query), string(c.Headers), string(c.Body)) {
 		refs, _ := ref.InText(text)
 		for _, one := range refs {
 			for _, other := range r.Steps {
-				if other.ID == one.Step && other.Target != s.Target && !from[other.Target] {
+				if other.ID == one.Step && other.Target != target && !from[other.Target] {
 					from[other.Target] = true
-					w.line(4, w.style(yellow, w.text("page.step.crossing")+" "+visible.Line(other.Target)+" → "+visible.Line(s.Target)))
+					w.line(indent, w.style(yellow, w.text("page.step.crossing")+" "+visible.Line(other.Target)+" → "+visible.Line(target)))
 				}
 			}
 		}
