@@ -85,7 +85,7 @@ var (
 		"title", "mcp_id", "tool", "method", "path", "query", "headers", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets", "unanswered",
 	}
 	// The names of a binding follow from its tool and the call, so that they are no change of their own.
-	bindingFields = []string{"server_name", "base_url", "template", "fingerprint", "auth", "query", "summary", "about", "mcp_id"}
+	bindingFields = []string{"server_name", "base_url", "template", "fingerprint", "auth", "media", "query", "summary", "about", "mcp_id"}
 )
 
 // nestedFields lists the fields that are compared member by member.
