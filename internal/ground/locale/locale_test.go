@@ -8,45 +8,23 @@ import (
 	"testing"
 )
 
-func TestLanguagesHaveSameKeysAndPlaceholders(t *testing.T) {
-	for key, es := range catalogue[Spanish]() {
-		for _, tag := range Tags()[1:] {
-			other, ok := catalogue[tag]()[key]
-			if !ok {
-				t.Errorf("%s: missing in %s", key, tag)
-				continue
-			}
-			if a, b := names(es), names(other); !slices.Equal(a, b) {
-				t.Errorf("%s: placeholders differ: es %v, %s %v", key, a, tag, b)
-			}
-			if other == "" || es == "" {
-				t.Errorf("%s: empty", key)
-			}
+// TestEveryLanguageIsFound by its tag and by its name, and has a catalogue of its own.
+func TestEveryLanguageIsFound(t *testing.T) {
+	named := slices.Collect(maps.Values(inWords))
+	for i, tag := range Tags() {
+		if got := Match(string(tag)); got != tag {
+			t.Errorf("Match(%q) = %s: add the language to matcher, in the order of Tags", tag, got)
+		}
+		if got := Parse(string(tag), Tags()[(i+1)%len(Tags())]); got != tag {
+			t.Errorf("Parse(%q) = %s: add the language to matcher, in the order of Tags", tag, got)
+		}
+		if !slices.Contains(named, tag) {
+			t.Errorf("no word names the language %s: add those that people write to inWords", tag)
+		}
+		if catalogue[tag] == nil {
+			t.Errorf("the language %s has the sentences of another one: add it to catalogue", tag)
 		}
 	}
-	for _, tag := range Tags()[1:] {
-		for key := range catalogue[tag]() {
-			if _, ok := catalogue[Spanish]()[key]; !ok {
-				t.Errorf("%s: in %s, missing in Spanish", key, tag)
-			}
-		}
-	}
-}
-
-func names(sentence string) []string {
-	var out []string
-	for _, p := range placeholder().FindAllString(sentence, -1) {
-		name := p[1 : len(p)-1]
-		for i := range name {
-			if name[i] == ':' {
-				name = name[:i]
-				break
-			}
-		}
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 func TestMatchFallsBackToSpanish(t *testing.T) {
