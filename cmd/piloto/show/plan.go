@@ -140,7 +140,8 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 			w.line(4, w.style(faint, w.text("page.says.about", "service", visible.Line(s.Server))+": "+visible.Line(s.About)))
 		}
 	}
-	w.crossing(4, callOf(s.PlannedStep), s.Target, r, s.ForEach)
+	id := plan.ParseEffect(s.ID)
+	w.crossings(4, r, id)
 	if s.Unanswered != nil {
 		w.line(4, w.style(yellow, visible.Line(s.Unanswered.Phrase().In(w.Tag))))
 	}
@@ -179,13 +180,13 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 		w.line(4, w.text("page.step.undo")+":")
 		w.request(8, s.Undo.Base, s.Undo.URL, s.Undo.Media, s.Undo.Call)
 		w.keys(8, s.Undo.Auth)
-		w.crossing(8, s.Undo.Call, s.Undo.Target, r)
+		w.crossings(8, r, plan.UndoOf(id))
 	}
 	if s.Verify != nil {
 		w.line(4, w.text("page.step.check")+":")
 		w.request(8, s.Verify.Base, s.Verify.URL, "", s.Verify.Call)
 		w.keys(8, s.Verify.Auth)
-		w.crossing(8, s.Verify.Call, s.Verify.Target, r)
+		w.crossings(8, r, plan.CheckOf(id))
 		w.line(8, w.text("page.step.check.expect"), w.condition(s.Verify.Expect))
 	}
 }
@@ -238,20 +239,19 @@ func (w *Writer) arguments(indent int, key string, raw json.RawMessage, also ...
 	w.block(indent, JSON(raw))
 }
 
-// crossing warns that a call, or the list for whose elements it is made, sends the answer of one host to another host.
-func (w *Writer) crossing(indent int, c plan.Call, target string, r httpapi.Run, list ...string) {
-	from := map[string]bool{}
-	for _, text := range append(list, c.Path, string(c.Query), string(c.Headers), string(c.Body)) {
-		refs, _ := ref.InText(text)
-		for _, one := range refs {
-			for _, other := range r.Steps {
-				if other.ID == one.Step && other.Target != target && !from[other.Target] {
-					from[other.Target] = true
-					w.line(indent, w.style(yellow, w.text("page.step.crossing")+" "+visible.Line(other.Target)+" → "+visible.Line(target)))
-				}
-			}
-		}
+// crossings warns that a call sends data of one service to another.
+func (w *Writer) crossings(indent int, r httpapi.Run, id plan.EffectID) {
+	for _, c := range r.Crossings(id) {
+		w.line(indent, w.style(yellow, w.text("run.plan_crossing")+" "+shownOrigin(c.From)+" → "+shownOrigin(c.To)))
 	}
+}
+
+// shownOrigin returns the origin of a base address in the form in which it is resolved.
+func shownOrigin(base string) string {
+	if address, ok := visible.AddressOf(base); ok {
+		return visible.Line(address.Origin)
+	}
+	return visible.Line(base)
 }
 
 // condition returns a condition in words.
@@ -282,8 +282,8 @@ func (w *Writer) join(list []ref.Condition, word string) string {
 	return strings.Join(parts, " "+w.text(word)+" ")
 }
 
-// Approval writes the exact request that waits for an approval.
-func (w *Writer) Approval(s httpapi.Step) {
+// Approval writes the exact request of a step of a run that waits for an approval.
+func (w *Writer) Approval(r httpapi.Run, s httpapi.Step) {
 	a := s.Approval
 	if a == nil {
 		return
@@ -300,6 +300,7 @@ func (w *Writer) Approval(s httpapi.Step) {
 		w.arguments(6, "page.step.headers", a.Headers)
 		w.arguments(6, "page.step.body", a.Body, notPlain(s.Media))
 	}
+	w.crossings(4, r, plan.ParseEffect(s.ID))
 	if a.Cut {
 		w.line(6, w.text("page.step.truncated"))
 	}

@@ -29,6 +29,7 @@ func (w *Writer) Run(r httpapi.Run) {
 				w.line(4, w.text("page.step.sent"), address(s.Sent.URL))
 			}
 		}
+		w.crossings(4, r, plan.ParseEffect(s.ID))
 		w.answer(4, s, false)
 		w.failure(4, s.Error)
 		for _, item := range s.Items {

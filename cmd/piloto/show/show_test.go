@@ -99,6 +99,45 @@ func TestAStepThatMayBeDoneAlreadySaysSo(t *testing.T) {
 	}
 }
 
+// TestCrossingDataIsWarnedOfInTheTerminal (guarantee I31): of a step, an undo and a check, wherever a person decides.
+func TestCrossingDataIsWarnedOfInTheTerminal(t *testing.T) {
+	const quiet = `"method":"GET","path":"/x","base_url":"http://b.example"`
+	for name, parts := range map[string][3]string{
+		"nothing":   {},
+		"the step":  {`,"body":{"secret":"${s1.body.token}"}`},
+		"the undo":  {"", `,"body":{"secret":"${s1.body.token}"}`},
+		"the check": {"", "", `,"query":{"secret":"${s1.body.token}"}`},
+	} {
+		var run httpapi.Run
+		if err := json.Unmarshal([]byte(`{"status":"draft","steps":[
+			{"id":"s1","title":"first","method":"GET","base_url":"http://a.example/v1","path":"/a","risk":"read"},
+			{"id":"s2","title":"second",`+quiet+`,"risk":"write"`+parts[0]+`,"approval":{"method":"POST","url":"http://b.example/x"},
+				"undo":{`+quiet+parts[1]+`},"verify":{`+quiet+parts[2]+`,"expect":{"value":"${check.status}","is":"present"}}}
+		]}`), &run); err != nil {
+			t.Fatal(err)
+		}
+		for tag, text := range map[locale.Tag]string{
+			locale.Spanish: "Envía a otro servicio datos que devuelva uno anterior: http://a.example → http://b.example\n",
+			locale.English: "Sends data from one service to another: http://a.example → http://b.example\n",
+		} {
+			for form, write := range map[string]func(*show.Writer){
+				"the plan":     func(w *show.Writer) { w.Plan(run) },
+				"the run":      func(w *show.Writer) { w.Run(run) },
+				"the approval": func(w *show.Writer) { w.Approval(run, run.Steps[1]) },
+			} {
+				w, want := &show.Writer{Tag: tag}, 0
+				write(w)
+				if name == "the step" || form == "the plan" && name != "nothing" {
+					want = 1
+				}
+				if got := strings.Count(w.String(), text); got != want {
+					t.Errorf("%s in %s, %s: %d times, not %d, in\n%s", name, form, tag, got, want, w)
+				}
+			}
+		}
+	}
+}
+
 // TestChangesOfFilesAreShownAsADiff, with every character visible.
 func TestChangesOfFilesAreShownAsADiff(t *testing.T) {
 	body, err := json.Marshal(plan.ChangesBody{Set: "x", Changes: []overlay.Change{{Name: "a\u202e.txt", Before: "1", After: "2", Added: 1, Removed: 1}}, Diff: "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-uno\n--- x\n+\tdos\x1b[2J\n"})
@@ -115,7 +154,7 @@ func TestChangesOfFilesAreShownAsADiff(t *testing.T) {
 	for name, write := range map[string]func(*show.Writer){
 		"the plan":     func(w *show.Writer) { w.Plan(run) },
 		"the run":      func(w *show.Writer) { w.Run(run) },
-		"the approval": func(w *show.Writer) { w.Approval(step) },
+		"the approval": func(w *show.Writer) { w.Approval(run, step) },
 	} {
 		w := &show.Writer{Tag: locale.Spanish, Colour: true}
 		write(w)

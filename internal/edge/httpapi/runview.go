@@ -10,7 +10,7 @@ import (
 // View returns the view of a run as a client was answered it. Nothing in it is over because of a deadline: the deployment
 // decides that, by its own clock.
 func (r Run) View() view.View {
-	of := plan.Run{Status: r.Status, CreatedAt: r.CreatedAt, Plan: plan.Plan{ExpiresAt: r.ExpiresAt}}
+	of := plan.Run{Status: r.Status, CreatedAt: r.CreatedAt, Plan: r.plan()}
 	if r.Stopping {
 		of.CancelAt = &r.UpdatedAt
 	}
@@ -19,11 +19,6 @@ func (r Run) View() view.View {
 	}
 	for _, s := range r.Steps {
 		id := plan.ParseEffect(s.ID)
-		step := plan.Step{ID: id, Method: s.Method, Risk: s.Risk, ForEach: s.ForEach, Ask: s.Ask, Unanswered: s.Unanswered}
-		if s.Undo != nil {
-			step.Undo = &s.Undo.Undo
-		}
-		of.Plan.Steps = append(of.Plan.Steps, step)
 		st := Effect{Status: s.Status, Attempts: s.Attempts, Resolved: s.Resolved}.state(id)
 		st.Expanded, st.Reused = s.Elements != nil, s.Reused
 		if a := s.Approval; a != nil {
@@ -41,6 +36,31 @@ func (r Run) View() view.View {
 		}
 	}
 	return view.Of(of, time.Time{})
+}
+
+// Crossings returns the crossings of a step, of its undo or of its check, as view.Crossings does.
+func (r Run) Crossings(id plan.EffectID) []view.Crossing { return view.Crossings(r.plan(), id) }
+
+// plan returns the plan with the calls and their addresses.
+func (r Run) plan() plan.Plan {
+	p := plan.Plan{ExpiresAt: r.ExpiresAt}
+	for _, s := range r.Steps {
+		step := plan.Step{
+			ID: plan.ParseEffect(s.ID), Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
+			Risk: s.Risk, ForEach: s.ForEach, Ask: s.Ask, Unanswered: s.Unanswered,
+		}
+		p.Bindings = append(p.Bindings, plan.Binding{StepID: step.ID, BaseURL: s.Base})
+		if s.Undo != nil {
+			step.Undo = &s.Undo.Undo
+			p.Bindings = append(p.Bindings, plan.Binding{StepID: plan.UndoOf(step.ID), BaseURL: s.Undo.Base})
+		}
+		if s.Verify != nil {
+			step.Verify = &s.Verify.Check
+			p.Bindings = append(p.Bindings, plan.Binding{StepID: plan.CheckOf(step.ID), BaseURL: s.Verify.Base})
+		}
+		p.Steps = append(p.Steps, step)
+	}
+	return p
 }
 
 func (e Effect) state(id plan.EffectID) plan.StepState {

@@ -240,7 +240,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	}
 	v := cardStep{
 		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.pen.show(a.pen.title(s)), Plain: plain(a.pen.title(s)), State: state.Status,
-		call:     a.call(binding, s.Call(), usedSteps(s), known...),
+		call:     a.call(s, known...),
 		Risk:     view.RiskOf(s),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
@@ -256,7 +256,8 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	a.addDetails(&v, s)
 	a.addOutcome(&v, state)
 	a.addEffects(&v, s, state)
-	mustSee := !v.Says.Whole || v.Risk == plan.Destructive || len(v.Crossing) > 0 || s.Unanswered != nil || a.card.Marked
+	crosses := len(v.Crossing) > 0 || v.Undo != nil && len(v.Undo.Crossing) > 0 || v.Check != nil && len(v.Check.Crossing) > 0
+	mustSee := !v.Says.Whole || v.Risk == plan.Destructive || crosses || s.Unanswered != nil || a.card.Marked
 	v.Request = mustSee && !v.Folded
 	a.card.Marked = a.card.Marked || marked
 	return v
@@ -298,9 +299,8 @@ func (w pen) origin(id string) string {
 
 // needs returns the numbers of the steps that come first.
 func (a cardBuilder) needs(s plan.Step) (numbers []int) {
-	uses := usedSteps(s)
 	for i, other := range a.run.Plan.Steps {
-		if slices.Contains(s.Needs, other.ID.Step()) || uses[other.ID.Step()] {
+		if slices.Contains(s.Needs, other.ID.Step()) {
 			numbers = append(numbers, i+1)
 		}
 	}
@@ -334,7 +334,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	if b, _ := a.run.Plan.Binding(s.ID); state.Last.URL != "" && v.Tool == "" && state.Last.URL != b.URL(s) {
 		v.Sent = display(state.Last.URL)
 	}
-	if len(usedSteps(s)) > 0 {
+	if refs, _ := s.Call().References(); len(refs) > 0 {
 		v.SentHeaders = jsonCode(state.Last.Headers, nil)
 		sent := plan.Result{Body: state.Last.Body}.Shortened(a.room())
 		v.SentBody = answerBody(sent.Body)

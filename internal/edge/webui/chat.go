@@ -10,7 +10,6 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -257,30 +256,6 @@ func (r chatReader) empty(ctx context.Context, v visit, projectID string) (*newV
 		view.Examples = append(view.Examples, locale.Text(v.tag, k))
 	}
 	return view, nil
-}
-
-// usedSteps returns the steps whose results a step sends.
-func usedSteps(s plan.Step) map[string]bool {
-	uses := usedByCall(s.Call())
-	if list, _ := ref.InText(s.ForEach); len(list) == 1 && uses[plan.ItemName] {
-		uses[list[0].Step] = true
-	}
-	return uses
-}
-
-// usedByCall returns the steps whose results a call sends.
-func usedByCall(c plan.Call) map[string]bool {
-	uses := map[string]bool{}
-	path, _ := ref.InText(c.Path)
-	query, _ := ref.InJSON(c.Query)
-	headers, _ := ref.InJSON(c.Headers)
-	body, _ := ref.InJSON(c.Body)
-	for _, found := range [][]ref.Reference{path, query, headers, body} {
-		for _, r := range found {
-			uses[r.Step] = true
-		}
-	}
-	return uses
 }
 
 // answerBody shows JSON as JSON, and a text, which is stored as a JSON string, as text.

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/origin"
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 	"piloto/internal/tools/tool"
 )
 
@@ -79,9 +79,10 @@ type aftermath struct {
 	Undone, Kept, Stays []render.HTML // undone; undo failed; done and not undone
 }
 
-// call returns the request of an effect, with its address as it is sent; uses are the steps whose results it sends, known are
-// the values that must still be the same then.
-func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool, known ...plan.Target) call {
+// call returns the request of a step, an undo or a check, with its address as it is sent; known are the values that must still
+// be the same then.
+func (a cardBuilder) call(c plan.Step, known ...plan.Target) call {
+	b, _ := a.run.Plan.Binding(c.ID)
 	v := call{Method: c.Method, Tool: a.pen.show(c.Tool), Server: a.pen.show(b.ServerName), Target: targetOf(b.BaseURL)}
 	a.card.Marked = a.card.Marked || v.Target.Marked
 	path := visibleWriter{step: a.pen.origin, known: valuesOf(known)}
@@ -97,7 +98,9 @@ func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool, kno
 	}
 	v.Headers = a.pen.code(jsonCode(c.Headers, a.pen.origin))
 	v.Body, v.Media, v.Auth = a.pen.code(jsonCode(c.Body, a.pen.origin)), plain(b.Media), plain(b.Auth)
-	v.Crossing = a.crossings(uses, b)
+	for _, crossed := range view.Crossings(a.run.Plan, c.ID) {
+		v.Crossing = append(v.Crossing, crossing{From: targetOf(crossed.From).Origin, To: targetOf(crossed.To).Origin})
+	}
 	return v
 }
 
@@ -113,17 +116,6 @@ func valuesOf(known []plan.Target) func(reference string) (string, bool) {
 	}
 }
 
-// crossings lists the transfers of data from another origin.
-func (a cardBuilder) crossings(uses map[string]bool, to plan.Binding) (list []crossing) {
-	for _, other := range a.run.Plan.Steps {
-		from, ok := a.run.Plan.Binding(other.ID)
-		if ok && uses[other.ID.Step()] && !origin.Same(from.BaseURL, to.BaseURL) {
-			list = append(list, crossing{From: targetOf(from.BaseURL).Origin, To: targetOf(to.BaseURL).Origin})
-		}
-	}
-	return list
-}
-
 // addDetails adds the parts of a step in addition to its call.
 func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 	p := a.run.Plan
@@ -136,16 +128,13 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 	if s.ForEach != "" {
 		v.Each = a.pen.reference(s.ForEach)
 	}
-	if s.Undo != nil {
-		binding, _ := p.Binding(plan.UndoOf(s.ID))
-		undo := a.call(binding, s.Undo.Call, usedByCall(s.Undo.Call))
+	if step, ok := p.Step(plan.UndoOf(s.ID)); ok {
+		undo := a.call(step)
 		undo.Suggested = s.Undo.Suggested
 		v.Undo = &undo
 	}
-	if s.Verify != nil {
-		c, _ := p.CheckOf(s.ID)
-		binding, _ := p.Binding(c.ID)
-		v.Check = &check{call: a.call(binding, s.Verify.Call, usedByCall(s.Verify.Call)), Expect: a.pen.condition(s.Verify.Expect)}
+	if step, ok := p.CheckOf(s.ID); ok {
+		v.Check = &check{call: a.call(step), Expect: a.pen.condition(s.Verify.Expect)}
 	}
 	if s.Ask != nil {
 		v.Ask = &plannedAsk{Maybe: s.Ask.Maybe, Reason: a.pen.show(s.Ask.Reason), Another: s.Ask.Another, Length: formatMinutes(s.Ask.Minutes)}

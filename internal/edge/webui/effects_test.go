@@ -291,6 +291,29 @@ func TestCrossingDataIsShownForElementsUndosAndChecks(t *testing.T) {
 	}
 }
 
+// TestACrossingOfAnUndoOrACheckIsUnfolded (guarantee I31), also that of an element, and its step is in no table.
+func TestACrossingOfAnUndoOrACheckIsUnfolded(t *testing.T) {
+	for name, set := range map[string]func(p *plan.Plan){
+		"":      func(*plan.Plan) {},
+		"undo":  func(p *plan.Plan) { p.Steps[1].Undo.Path = "/x/${s1.body.id}" },
+		"check": func(p *plan.Plan) { p.Steps[1].Verify.Path = "/x/${s1.body.id}" },
+		"element": func(p *plan.Plan) {
+			p.Steps[1].ForEach, p.Steps[1].Undo.Path = "${s1.body}", "/x/${item.id}"
+		},
+	} {
+		p := roomPlan(noon)
+		s2 := p.Steps[1].ID
+		p.Steps[1].Undo = &plan.Undo{Call: plan.Call{Method: "DELETE", Path: "/x"}}
+		p.Steps[1].Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/x"}, Expect: is("${check.status}", ref.Equal, "200")}
+		p.Bindings = append(p.Bindings, plan.Binding{StepID: plan.UndoOf(s2), BaseURL: mailURL}, plan.Binding{StepID: plan.CheckOf(s2), BaseURL: mailURL})
+		set(&p)
+		got := newCard(draft(p), nil, locale.Spanish, noon).Steps[1]
+		if crosses := len(got.Undo.Crossing)+len(got.Check.Crossing) > 0; crosses != (name != "") || got.Request != crosses {
+			t.Errorf("%q: crosses %v, unfolded %v", name, crosses, got.Request)
+		}
+	}
+}
+
 func TestADoubtIsResolvedOnlyWhenTheRunIsOver(t *testing.T) {
 	r := doubtfulRun(nil)
 	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Count(got, "resolve-step") != 3 || strings.Contains(got, "retry-run") {

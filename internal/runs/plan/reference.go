@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -114,26 +115,26 @@ func (a *arranger) runsBefore(i, earlier int) bool {
 // ReferencedSteps lists the steps that are named by the references in a step's own call, its condition and
 // its list.
 func (s Step) ReferencedSteps() ([]string, error) {
-	var names []string
-	add := func(refs []ref.Reference, err error) error {
-		for _, r := range refs {
-			names = append(names, r.Step)
-		}
-		return err
-	}
-	if err := add(ref.InText(s.Path)); err != nil {
-		return nil, err
-	}
-	for _, part := range []json.RawMessage{s.Query, s.Headers, s.Body} {
-		if err := add(ref.InJSON(part)); err != nil {
-			return nil, err
-		}
-	}
-	if err := add(ref.InText(s.ForEach)); err != nil {
-		return nil, err
-	}
+	refs, err := s.Call().References()
+	list, wrong := ref.InText(s.ForEach)
+	refs, err = append(refs, list...), errors.Join(err, wrong)
 	if s.When != nil {
-		return names, add(s.When.References())
+		list, wrong = s.When.References()
+		refs, err = append(refs, list...), errors.Join(err, wrong)
 	}
-	return names, nil
+	var names []string
+	for _, r := range refs {
+		names = append(names, r.Step)
+	}
+	return names, err
+}
+
+// References returns the references in what a call sends.
+func (c Call) References() ([]ref.Reference, error) {
+	refs, err := ref.InText(c.Path)
+	for _, part := range []json.RawMessage{c.Query, c.Headers, c.Body} {
+		list, wrong := ref.InJSON(part)
+		refs, err = append(refs, list...), errors.Join(err, wrong)
+	}
+	return refs, err
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -12,8 +13,10 @@ import (
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/origin"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 	"piloto/internal/tools/tool"
 	"piloto/internal/workspace/overlay"
 )
@@ -115,6 +118,7 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	if s.Unanswered != nil {
 		lines = append(lines, "⚠️ "+s.Unanswered.Phrase().In(tag))
 	}
+	lines = append(lines, crossingLines(tag, p, s.ID)...)
 	if s.When != nil {
 		lines = append(lines, locale.Text(tag, "run.plan_when", "when", escapeInvisible(s.When.Text(), jsonEscape)))
 	}
@@ -126,10 +130,12 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	} else if ok {
 		binding, _ := p.Binding(undo.ID)
 		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+argumentsOf(undo, binding)), keysOf(tag, binding))
+		lines = append(lines, crossingLines(tag, p, undo.ID)...)
 	}
 	if check, ok := p.CheckOf(s.ID); ok {
 		binding, _ := p.Binding(check.ID)
 		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+argumentsOf(check, binding)), keysOf(tag, binding))
+		lines = append(lines, crossingLines(tag, p, check.ID)...)
 		lines = append(lines, locale.Text(tag, "run.plan_check_expect", "when", escapeInvisible(s.Verify.Expect.Text(), jsonEscape)))
 	}
 	if s.Ask != nil {
@@ -146,6 +152,19 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 		lines = append(lines, locale.Text(tag, "run.plan_done"))
 	}
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+}
+
+// crossingLines warns of the data of one service that a call sends to another.
+func crossingLines(tag locale.Tag, p plan.Plan, id plan.EffectID) (lines []string) {
+	for _, c := range view.Crossings(p, id) {
+		lines = append(lines, "⚠️ "+locale.Text(tag, "run.plan_crossing")+" "+originOf(c.From)+" → "+originOf(c.To))
+	}
+	return lines
+}
+
+// originOf returns the origin of a base address; the address itself when it has none.
+func originOf(base string) string {
+	return escapeInvisible(cmp.Or(origin.Of(base), base), jsonEscape)
 }
 
 // keysOf says where the service's keys are in a call; "" for a call without any.

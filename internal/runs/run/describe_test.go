@@ -38,11 +38,32 @@ func TestDescribeShowsAllThatIsSent(t *testing.T) {
 		for _, want := range []string{
 			`POST https://bank.example/payments`, `{"amount":10}`, `{"amount":-10000,"to":"x\u202e"}`, `GET https://other.example/orders {"memo":"${s1.body.memo}"}`,
 			"query token; header X-Id", "query other",
+			locale.Text(tag, "run.plan_crossing") + " https://bank.example → https://other.example", // of the check
 			"Content-Type: application/merge-patch+json", `Content-Type: application/x-www-form-urlencoded {"amount":-10000`,
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %s is not in\n%s", tag, want, text)
 			}
+		}
+	}
+}
+
+// TestCrossingDataIsDescribed (guarantee I31): of a step, an undo and a check, each below its call.
+func TestCrossingDataIsDescribed(t *testing.T) {
+	s1, s2 := plan.EffectOf("s1"), plan.EffectOf("s2")
+	call := plan.Call{Method: "GET", Path: "/x/${item.id}"}
+	p := plan.Plan{Goal: "g", Steps: []plan.Step{{ID: s1, Title: "a", Method: "GET", Path: "/a"}, {
+		ID: s2, Title: "b", Method: "POST", Path: "/b", Body: json.RawMessage(`["${item}"]`), ForEach: "${s1.body}", Undo: &plan.Undo{Call: call},
+		Verify: &plan.Check{Call: call},
+	}}}
+	for id, base := range map[plan.EffectID]string{s1: "https://a.example/v1", s2: "https://b.example", plan.UndoOf(s2): "https://c.example/x", plan.CheckOf(s2): "https://a.example"} {
+		p.Bindings = append(p.Bindings, plan.Binding{StepID: id, BaseURL: base})
+	}
+	for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
+		text, warns := run.Describe(p, nil).In(tag), "\n   ⚠️ "+locale.Text(tag, "run.plan_crossing")+" https://a.example → "
+		undo := strings.Index(text, "https://c.example/x")
+		if strings.Count(text, warns) != 2 || !strings.Contains(text[:undo], warns+"https://b.example\n") || !strings.Contains(text[undo:], warns+"https://c.example\n") {
+			t.Error(text)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package view has the facts of a plan or a run for its readers: the page, the API, the terminal, the messages of its chat,
 // hooks and models. Each of them writes the facts in its own form, and none counts again. The package is below package run,
-// because that one writes messages. It knows package plan alone, so that a client can make a view of an answer.
+// because that one writes messages. It knows the plan alone, so that a client can make a view of an answer.
 package view
 
 import (

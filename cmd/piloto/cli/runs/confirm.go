@@ -134,7 +134,7 @@ func (g *Group) approveCommand() *cobra.Command {
 			return err
 		}
 		w := g.Con.Writer(g.Con.Colour)
-		w.Approval(step)
+		w.Approval(r, step)
 		if err := g.agreed(ctx, d, step.Approval.Digest, w); err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (g *Group) decideMany(ctx context.Context, c *client.Client, what string, n
 				return err
 			}
 			item.StepID, item.Request, digest = step.ID, step.Approval.Digest, step.Approval.Digest
-			w.Approval(step)
+			w.Approval(r, step)
 		} else {
 			w.Plan(r)
 		}
