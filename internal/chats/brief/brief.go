@@ -35,7 +35,7 @@ const (
 
 // Goal returns the goal of a draft that waits; "" when none does.
 func Goal(draft *plan.Run, at time.Time) string {
-	if draft == nil || !at.Before(draft.Plan.ExpiresAt) {
+	if draft == nil || draft.StatusAt(at) != plan.Draft {
 		return ""
 	}
 	return toolcall.OneLine(draft.Plan.Goal)

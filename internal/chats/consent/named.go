@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
+	"piloto/internal/tools/tool"
 )
 
 // step is one step of a plan, by the words that name it. They are in normal form.
@@ -29,7 +30,7 @@ type step struct {
 
 // newSteps returns the steps that a yes is about: those that write, if any does.
 func newSteps(card Card) []step {
-	writing := slices.DeleteFunc(slices.Clone(card.Acts), func(a Act) bool { return isRead(a.Method) })
+	writing := slices.DeleteFunc(slices.Clone(card.Acts), func(a Act) bool { return tool.IsSafe(a.Method) })
 	if len(writing) == 0 {
 		writing = card.Acts
 	}
@@ -39,8 +40,6 @@ func newSteps(card Card) []step {
 	}
 	return out
 }
-
-func isRead(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
 
 func newStep(a Act) step {
 	a.Summary = firstSentence(a.Summary)
@@ -246,7 +245,7 @@ func (s *step) kindsOf(a Act) kinds {
 	switch {
 	case a.Method == "DELETE":
 		return s.kindsOfDelete(a, summary)
-	case isRead(a.Method):
+	case tool.IsSafe(a.Method):
 		return reads
 	}
 	said := []kinds{s.headOf(summary), 0}

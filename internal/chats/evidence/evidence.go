@@ -14,6 +14,7 @@ import (
 	"piloto/internal/chats/claim"
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/view"
 )
 
 // mostNamedRuns bounds the runs of a chat that a claim is compared with.
@@ -42,12 +43,7 @@ func (c Chats) Waits(ctx context.Context, k conversation.Key, but string) (bool,
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return false, nil
 	}
-	return err == nil && StillWaits(r, c.Now()), err
-}
-
-// StillWaits reports whether a run is a draft that did not expire.
-func StillWaits(r plan.Run, at time.Time) bool {
-	return r.Status == plan.Draft && at.Before(r.Plan.ExpiresAt)
+	return err == nil && r.StatusAt(c.Now()) == plan.Draft, err
 }
 
 // Facts are compared with the acts of a text: the runs of a chat, and the data that its model could read.
@@ -91,7 +87,7 @@ func (c Chats) Lacking(ctx context.Context, f Facts, acts []claim.Act) ([]claim.
 			if r.Withdrawn.Message == f.Message.ID {
 				now.Withdrew(OfDraft(r))
 			}
-		} else if neverRan(r) {
+		} else if view.Of(r, c.Now()).Dead {
 			ever.Ended(OfDraft(r))
 			now.Ended(OfDraft(r))
 		}
@@ -103,7 +99,7 @@ func (c Chats) Lacking(ctx context.Context, f Facts, acts []claim.Act) ([]claim.
 			Add(ever, r, st)
 			if goesOn || st.Reused == "" && !st.UpdatedAt.Before(f.Message.At) {
 				Add(now, r, st)
-			} else if step, ok := r.Plan.Step(st.StepID); ok && step.Method != "GET" && step.Method != "HEAD" {
+			} else if step, ok := r.Plan.Step(st.StepID); ok && plan.RiskOf(step.Method) != plan.Read {
 				now.Before(callOf(r, step))
 			}
 		}
@@ -119,12 +115,6 @@ func (c Chats) Lacking(ctx context.Context, f Facts, acts []claim.Act) ([]claim.
 	}), nil
 }
 
-// neverRan reports whether a run ended, and nothing of it was done.
-func neverRan(r plan.Run) bool {
-	return (r.Status == plan.Cancelled || r.Status == plan.Expired || r.Status == plan.Superseded) &&
-		!slices.ContainsFunc(r.Steps, func(st plan.StepState) bool { return st.Status != plan.StepPending && st.Status != plan.StepCancelled })
-}
-
 // Add adds a step to a record: as an act, or as a read.
 func Add(to *claim.Record, r plan.Run, st plan.StepState) {
 	step, ok := r.Plan.Step(st.StepID)
@@ -135,7 +125,7 @@ func Add(to *claim.Record, r plan.Run, st plan.StepState) {
 	if st.Result != nil {
 		c.Answered = string(st.Result.Body)
 	}
-	if step.Method == "GET" || step.Method == "HEAD" {
+	if plan.RiskOf(step.Method) == plan.Read {
 		to.Ran(c.Answered)
 		return
 	}
@@ -152,7 +142,7 @@ func callOf(r plan.Run, step plan.Step) claim.Call {
 func OfDraft(r plan.Run) *claim.Record {
 	would := claim.NewRecord()
 	for _, step := range r.Plan.Steps {
-		if step.Method != "GET" && step.Method != "HEAD" {
+		if plan.RiskOf(step.Method) != plan.Read {
 			would.Did(callOf(r, step))
 		}
 	}

@@ -65,8 +65,6 @@ func fateOf(r plan.Run, at time.Time) fate {
 	switch {
 	case r.Withdrawn != nil:
 		return fateWithdrawn
-	case r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt):
-		return fate(plan.Expired)
 	case r.Status.Active():
 		return fateActive
 	case r.Status == plan.Cancelled && r.Confirmer == "":
@@ -74,7 +72,7 @@ func fateOf(r plan.Run, at time.Time) fate {
 	case r.Status == plan.Cancelled:
 		return fateStopped
 	}
-	return fate(r.Status)
+	return fate(r.StatusAt(at))
 }
 
 // withFates returns texts, the oldest first, with the fates of the plans that they stand beside. messages are those of the chat

@@ -176,7 +176,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	switch {
 	case err != nil:
 		s.Log.WarnContext(ctx, "turn.waiting_unread", "chat_id", reply.Chat.ID, "error", err) // the answer is stored all the same
-	case r.Status == plan.Draft && s.Now().Before(r.Plan.ExpiresAt):
+	case r.StatusAt(s.Now()) == plan.Draft:
 		reply.Pending = &r
 	}
 	return reply, nil

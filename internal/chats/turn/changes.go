@@ -112,8 +112,7 @@ func (c change) describe(one plan.Change) locale.Phrase {
 		what = locale.Joined{Phrases: []locale.Phrase{what, locale.Verbatim(rest)}, Between: " "}
 	}
 	if !one.StepID.IsZero() && len(c.next.Steps) > 1 {
-		at := 1 + slices.IndexFunc(c.next.Steps, func(s plan.Step) bool { return s.ID == one.StepID })
-		what = locale.Say("turn.change.of", "at", at, "what", what)
+		what = locale.Say("turn.change.of", "at", c.next.Place(one.StepID), "what", what)
 	}
 	return locale.Say("turn.change."+string(one.Kind), "what", what, "before", valueText(one.Before), "after", valueText(one.After))
 }

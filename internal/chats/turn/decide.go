@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/chats/consent"
-	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
@@ -18,6 +17,7 @@ import (
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/runs/view"
 )
 
 // A card is on the last screen while at most screenMessages messages follow it and at most
@@ -105,14 +105,13 @@ func (r Request) Viewer() string {
 	return plan.ViewerOf(contract, r.Principal.User, r.Principal.TokenID, person)
 }
 
-// waitingStep returns the title of the step that waits for an approval.
-func waitingStep(r plan.Run) string {
-	for _, st := range r.Steps {
-		if s, ok := r.Plan.Step(st.StepID); ok && st.Status == plan.StepWaiting {
-			return s.Title
-		}
+// activeNotice says that an active run waits for an approval, or else that it goes on.
+func (d decider) activeNotice(ctx context.Context, req Request, chat conversation.Chat, r plan.Run) (Reply, error) {
+	if waits := view.Of(r, d.thread.Now()).Waits; len(waits) > 0 {
+		step, _ := r.Plan.Step(waits[0].StepID)
+		return d.thread.notice(ctx, req, chat, "turn.waiting", "title", step.Title)
 	}
-	return r.Plan.Goal
+	return d.thread.notice(ctx, req, chat, "turn.already_running", "goal", r.Plan.Goal)
 }
 
 // decisionReply returns the reply to a decision over a draft or a run.
@@ -177,7 +176,7 @@ func (d decider) decideOnce(ctx context.Context, req Request, chat conversation.
 		return Reply{}, false, nil
 	}
 	talks := chat.Company == 0 && st.answersText(req)
-	if talks && st.draft != nil && !evidence.StillWaits(*st.draft, d.thread.Now()) {
+	if talks && st.draft != nil && st.draft.StatusAt(d.thread.Now()) != plan.Draft {
 		st.draft = nil
 	}
 	if yes.Meaning.Agrees() {
@@ -228,12 +227,10 @@ func (d decider) handleYes(ctx context.Context, req Request, chat conversation.C
 	switch {
 	case st.isRunning() && st.draft != nil:
 		return asHandled(d.thread.notice(ctx, req, chat, "fault.plan.already_running.other", "running", st.active.Plan.Goal, "goal", st.draft.Plan.Goal))
-	case st.isRunning() && ours:
-		return asHandled(d.thread.notice(ctx, req, chat, "turn.already_running", "goal", st.active.Plan.Goal))
 	case st.draft != nil:
 		return d.assent(ctx, req, chat, yes, st)
-	case st.active != nil && !st.isRunning() && ours:
-		return asHandled(d.thread.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(*st.active)))
+	case st.active != nil && ours:
+		return asHandled(d.activeNotice(ctx, req, chat, *st.active))
 	case meaning == intent.Confirm && !talks:
 		return asHandled(d.thread.notice(ctx, req, chat, "turn.none_pending"))
 	}
@@ -248,7 +245,7 @@ func (d decider) assent(ctx context.Context, req Request, chat conversation.Chat
 	draft, bare, last := *st.draft, yes.Meaning == intent.Assent, st.cardIsLast(req)
 	ofCard := bare || yes.Names != consent.Itself && !yes.Confirms // it needs the card as the last message
 	after, shownAt, onScreen := st.card()
-	if expired := !evidence.StillWaits(draft, d.thread.Now()); expired && ofCard && !last {
+	if expired := draft.StatusAt(d.thread.Now()) != plan.Draft; expired && ofCard && !last {
 		return Reply{}, false, nil // the yes refers to another message, and there is no draft to show
 	} else if expired {
 		return asHandled(d.confirm(ctx, req, draft.ID, draft.Digest))

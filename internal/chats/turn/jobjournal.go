@@ -94,7 +94,7 @@ func (jj *jobJournal) deny(call plan.Step) {
 	jj.mu.Lock()
 	defer jj.mu.Unlock()
 	kind := job.DeedCall
-	if call.Method == "GET" || call.Method == "HEAD" {
+	if plan.RiskOf(call.Method) == plan.Read {
 		kind = job.DeedRead
 	}
 	jj.denied = jj.denied || kind == job.DeedCall

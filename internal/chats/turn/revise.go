@@ -85,7 +85,7 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 // that was seen, or nil.
 func checkEditable(r plan.Run, seen plan.Digest, at time.Time) error {
 	switch {
-	case r.Status == plan.Expired, r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt):
+	case r.StatusAt(at) == plan.Expired:
 		return plan.ErrExpired
 	case r.Status == plan.Superseded:
 		return plan.ErrStale

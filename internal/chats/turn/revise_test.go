@@ -339,6 +339,22 @@ func (w *world) awaitApproval(t testing.TB, r plan.Run) {
 	}
 }
 
+// TestAnApprovalThatIsOverIsNotAskedFor: a yes to a run whose approval expired, or that is being stopped, is not sent to it.
+func TestAnApprovalThatIsOverIsNotAskedFor(t *testing.T) {
+	for name, end := range map[string]func(w *world){
+		"expired":  func(w *world) { w.Pass(time.Hour) },
+		"stopping": func(w *world) { w.send(t, "detener") },
+	} {
+		w := newWorld(t)
+		waiting := w.proposeDraft(t, `[{"title":"Borrar la 7","mcp_id":"SERVER","method":"DELETE","path":"/bookings/7"}]`)
+		w.awaitApproval(t, waiting)
+		end(w)
+		if reply := w.send(t, "confirmo"); reply.Kind != turn.KindNotice || strings.Contains(reply.Message.Content, "aprobación") {
+			t.Errorf("%s: %+v", name, reply.Message)
+		}
+	}
+}
+
 // TestTypedMessageGrantsNoApprovalAndWaitBlocksNothing says yes and no to a run that waits, and
 // then to another plan beside it.
 func TestTypedMessageGrantsNoApprovalAndWaitBlocksNothing(t *testing.T) {

@@ -94,7 +94,7 @@ func proposedGoal(tool, arguments string) string {
 	switch {
 	case tool != toolRequest:
 		return cmp.Or(toolcall.OneLine(with.Goal), tool)
-	case with.Tool == "" && (with.Method == "GET" || with.Method == "HEAD"):
+	case with.Tool == "" && plan.RiskOf(with.Method) == plan.Read:
 		return ""
 	}
 	return cmp.Or(toolcall.OneLine(with.Tool), toolcall.OneLine(with.Method+" "+with.Path), tool)
@@ -127,16 +127,8 @@ func (w *work) countRefusal(r plan.Run) {
 		w.job.Record.RefusePlan(r.Plan.Goal)
 	case r.Confirmer != "":
 		w.job.Refused = 0
-		w.job.Record.Ran(r.Plan.Goal, r.Status, changed(r))
+		w.job.Record.Ran(r.Plan.Goal, r.Status, plan.MayHaveChanged(r))
 	}
-}
-
-// changed reports whether a run changed something, or may have.
-func changed(r plan.Run) bool {
-	return slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {
-		step, ok := r.Plan.Step(st.StepID)
-		return ok && step.Method != "GET" && step.Method != "HEAD" && (st.Status == plan.StepDone || st.Status == plan.StepInDoubt)
-	})
 }
 
 // addDone adds the deeds of a call at the client to the facts with which the model's texts are compared. A refusal is no

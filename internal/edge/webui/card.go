@@ -263,6 +263,17 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	return v
 }
 
+// changing returns the sentences of the steps that change something: of all, or of the one of an effect.
+func (a cardBuilder) changing(of plan.EffectID) (list []sentence) {
+	for _, s := range a.run.Plan.Steps {
+		if (of.IsZero() || s.ID.Step() == of.Step()) && view.RiskOf(s) != plan.Read {
+			binding, _ := a.run.Plan.Binding(s.ID)
+			list = append(list, a.sentence(s, binding))
+		}
+	}
+	return list
+}
+
 // addCosts adds amounts of money to a changing step, each once.
 func (c *card) addCosts(v *cardStep, costs []saidValue) {
 	if len(v.Costs) == 0 && len(costs) > 0 {
@@ -278,11 +289,6 @@ func (c *card) addCosts(v *cardStep, costs []saidValue) {
 // title returns the title of a step in the reader's language.
 func (w pen) title(s plan.Step) string { return stepTitle(w.plan, s, w.words.tag) }
 
-// number returns the number of a step, from 1; 0 for none.
-func (w pen) number(id string) int {
-	return 1 + slices.IndexFunc(w.plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id })
-}
-
 // origin returns the description of the step that a reference names.
 func (w pen) origin(id string) string {
 	switch id {
@@ -291,7 +297,7 @@ func (w pen) origin(id string) string {
 	case plan.CheckName:
 		return locale.Text(w.words.tag, "page.step.reference_check")
 	}
-	if n := w.number(id); n > 0 {
+	if n := w.plan.Place(plan.EffectOf(id)); n > 0 {
 		return locale.Text(w.words.tag, "page.step.reference", "n", itoa(n), "title", plain(w.title(w.plan.Steps[n-1])))
 	}
 	return locale.Text(w.words.tag, "page.step.reference_unknown", "id", plain(id))

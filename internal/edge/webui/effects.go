@@ -264,18 +264,16 @@ func sentTo(raw string) (to target, rest render.HTML) {
 
 // stepOf returns the name of an effect's step: «2. Reservar (3)».
 func stepOf(p plan.Plan, id plan.EffectID, tag locale.Tag) string {
-	for i, s := range p.Steps {
-		if s.ID.Step() != id.Step() {
-			continue
-		}
-		name := itoa(i+1) + ". " + plain(stepTitle(p, s, tag))
-		if n := id.Item(); n >= 0 {
-			name += " (" + itoa(n+1) + ")"
-		}
-		if id.Undo() {
-			return locale.Text(tag, "page.effect.undo", "step", name)
-		}
-		return name
+	at := p.Place(id)
+	if at == 0 {
+		return plain(id.String())
 	}
-	return plain(id.String())
+	name := itoa(at) + ". " + plain(stepTitle(p, p.Steps[at-1], tag))
+	if n := id.Item(); n >= 0 {
+		name += " (" + itoa(n+1) + ")"
+	}
+	if id.Undo() {
+		return locale.Text(tag, "page.effect.undo", "step", name)
+	}
+	return name
 }

@@ -170,12 +170,7 @@ func historyRow(v visit, h plan.Head) runRow {
 	}
 	said := []string{run.Plan.Goal}
 	a := newBuilder(run, &card{}, w, v.now)
-	for _, step := range run.Plan.Steps {
-		b, ok := run.Plan.Binding(step.ID)
-		if !ok || view.RiskOf(step) == plan.Read {
-			continue
-		}
-		says := a.sentence(step, b)
+	for _, says := range a.changing(plan.EffectID{}) {
 		r.Costs = append(r.Costs, says.costs()...)
 		if r.Says == nil {
 			r.Says = says.Values

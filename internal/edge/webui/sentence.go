@@ -237,7 +237,7 @@ func (w *sentenceWriter) place(r ref.Reference, tag locale.Tag) render.HTML {
 		parts = append(parts, locale.Text(tag, wholeParts[r.Part]))
 	}
 	at := locale.Text(tag, "page.says.element")
-	if n := w.card.pen.number(r.Step); n > 0 {
+	if n := w.card.run.Plan.Place(plan.EffectOf(r.Step)); n > 0 {
 		at = locale.Text(tag, "page.says.step", "n", itoa(n))
 	}
 	if len(parts) > 1 {

@@ -230,17 +230,14 @@ func runWaitRow(v visit, w plan.ListedWait) waitRow {
 		if !w.StepID.IsZero() && step.ID.Step() != w.StepID.Step() {
 			continue
 		}
-		b, _ := run.Plan.Binding(step.ID)
-		risk := view.RiskOf(step)
-		if risk == plan.Destructive || r.Risk == plan.Read {
+		if risk := view.RiskOf(step); risk == plan.Destructive || r.Risk == plan.Read {
 			r.Risk = risk
 		}
-		if risk != plan.Read {
-			says := a.sentence(step, b)
-			r.Costs = append(r.Costs, says.costs()...)
-			if r.Says == nil {
-				r.Says = says.inOneLine()
-			}
+	}
+	for _, says := range a.changing(w.StepID) {
+		r.Costs = append(r.Costs, says.costs()...)
+		if r.Says == nil {
+			r.Says = says.inOneLine()
 		}
 	}
 	return r

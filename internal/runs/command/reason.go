@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -315,18 +314,8 @@ func (s *Service) write(ctx context.Context, a *reasoning, result outcome) error
 
 // messages returns the chat's message about the step.
 func (a *reasoning) messages(r plan.Run, key string, at time.Time, more ...any) []conversation.Message {
-	args := append([]any{"at", position(r.Plan, a.step.ID), "n", len(r.Plan.Steps), "title", a.step.Title}, more...)
+	args := append([]any{"at", r.Plan.Place(a.step.ID), "n", len(r.Plan.Steps), "title", a.step.Title}, more...)
 	return []conversation.Message{run.Message(a.service.IDs, r, conversation.KindProgress, at, a.tag, locale.Say(key, args...))}
-}
-
-// position returns the number of a step in its plan, from 1.
-func position(p plan.Plan, id plan.EffectID) string {
-	for i, s := range p.Steps {
-		if s.ID.Step() == id.Step() {
-			return strconv.Itoa(i + 1)
-		}
-	}
-	return "1"
 }
 
 // excerpt returns the beginning and the end of a text.

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -188,14 +189,9 @@ func (p Plan) Step(id EffectID) (Step, bool) {
 	return Step{}, false
 }
 
-// Place returns the position of an effect's step in the plan, counted from 1; 1 when there is no such step.
+// Place returns the position of an effect's step in the plan, counted from 1; 0 when there is no such step.
 func (p Plan) Place(id EffectID) int {
-	for i, s := range p.Steps {
-		if s.ID.Step() == id.Step() {
-			return i + 1
-		}
-	}
-	return 1
+	return 1 + slices.IndexFunc(p.Steps, func(s Step) bool { return s.ID.Step() == id.Step() })
 }
 
 // CheckOf returns the check of a step as a step, so that it can be bound and built.

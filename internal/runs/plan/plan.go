@@ -49,10 +49,10 @@ const (
 
 // RiskOf returns the risk of a method.
 func RiskOf(method string) Risk {
-	switch method {
-	case "GET", "HEAD", "OPTIONS":
+	switch {
+	case tool.IsSafe(method):
 		return Read
-	case "DELETE":
+	case method == "DELETE":
 		return Destructive
 	}
 	return Write
@@ -69,11 +69,7 @@ func (r Risk) Raised(destructive bool) Risk {
 // Idempotent reports whether a request with this method may be repeated after its response was lost
 // (RFC 9110 §9.2.2).
 func Idempotent(method string) bool {
-	switch method {
-	case "GET", "HEAD", "OPTIONS", "PUT", "DELETE":
-		return true
-	}
-	return false
+	return tool.IsSafe(method) || method == "PUT" || method == "DELETE"
 }
 
 // Step is one proposed call: a method and a path, or, for a server that speaks the Model Context

@@ -120,4 +120,7 @@ func TestARunIsRefusedIfItChangedNothing(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	if !plan.MayHaveChanged(plan.Run{Plan: of, Steps: []plan.StepState{doubt}}) || plan.MayHaveChanged(plan.Run{Plan: of, Steps: []plan.StepState{read}}) {
+		t.Error("a change is a step in doubt, and no read")
+	}
 }

@@ -289,11 +289,16 @@ func (r Run) Refused() bool {
 	if r.Confirmer == "" {
 		return r.Status == Cancelled && r.Withdrawn == nil
 	}
-	changed := slices.ContainsFunc(r.Steps, func(st StepState) bool {
+	refused := func(st StepState) bool { return st.Approval != nil && st.Approval.Decision == Refused }
+	return !MayHaveChanged(r) && slices.ContainsFunc(r.Steps, refused)
+}
+
+// MayHaveChanged reports whether a step or an undo of a run that changes something was done, or is in doubt.
+func MayHaveChanged(r Run) bool {
+	return slices.ContainsFunc(r.Steps, func(st StepState) bool {
 		s, ok := r.Plan.Step(st.StepID)
 		return ok && s.Risk != Read && (st.Status == StepDone || st.Status == StepInDoubt)
 	})
-	return !changed && slices.ContainsFunc(r.Steps, func(st StepState) bool { return st.Approval != nil && st.Approval.Decision == Refused })
 }
 
 // WaitsUntil returns the time at which the first open approval of a run expires, if every step that

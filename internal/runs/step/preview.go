@@ -164,7 +164,7 @@ func (p Preview) earlier(ctx context.Context, r plan.Run) (map[string]ref.Result
 // isHarmless reports whether a step may be executed before its plan is confirmed, if its server
 // allows previews.
 func isHarmless(s plan.Step) bool {
-	return s.Risk == plan.Read && s.Tool == "" && (s.Method == "GET" || s.Method == "HEAD") && s.ForEach == "" && s.When == nil && s.Ask == nil
+	return s.Risk == plan.Read && s.Tool == "" && plan.RiskOf(s.Method) == plan.Read && s.ForEach == "" && s.When == nil && s.Ask == nil
 }
 
 // readsOf returns the ids of the reads that a change refers to, and of the reads that these need.

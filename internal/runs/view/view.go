@@ -74,7 +74,7 @@ func Of(r plan.Run, at time.Time) View {
 
 // CountsOf counts the steps of a run.
 func CountsOf(r plan.Run) Counts {
-	n := Counts{Total: len(r.Plan.Steps)}
+	n := Counts{Total: len(r.Plan.Steps), Done: r.DoneSteps()}
 	for _, s := range r.Plan.Steps {
 		risk := RiskOf(s)
 		switch risk {
@@ -86,10 +86,7 @@ func CountsOf(r plan.Run) Counts {
 		if risk != plan.Read && s.Undo != nil {
 			n.Undoable++
 		}
-		switch r.State(s.ID).Status {
-		case plan.StepDone:
-			n.Done++
-		case plan.StepSkipped:
+		if r.State(s.ID).Status == plan.StepSkipped {
 			n.Skipped++
 		}
 		if s.Ask != nil {

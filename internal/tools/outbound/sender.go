@@ -109,13 +109,11 @@ func (s Sender) exchangeKeys(ctx context.Context, keys tool.Keys) (sent tool.Key
 }
 
 func (s Sender) client(method string) *http.Client {
-	if isSafe(method) {
+	if tool.IsSafe(method) {
 		return s.reads
 	}
 	return s.writes
 }
-
-func isSafe(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
 
 // watch records when a connection is handed to the request, and ends a flood of informational responses.
 func watch(ctx context.Context, handed *atomic.Bool) context.Context {
@@ -163,7 +161,7 @@ func (s Sender) read(method string, res *http.Response, secrets []string, limit 
 	}
 	margin := int64(3 * longest) // a key may be cut at the end of the read part: this many bytes there are never kept
 	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1+margin))
-	if err != nil && isSafe(method) {
+	if err != nil && tool.IsSafe(method) {
 		return tool.Answer{}, failure(err, true, secrets...)
 	}
 	a := tool.Answer{Status: res.StatusCode, Headers: map[string]string{}, Bytes: len(body), Truncated: err != nil}

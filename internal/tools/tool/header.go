@@ -49,7 +49,7 @@ func (p Parameter) Accepts(s Compiler, text string) bool {
 // AddsHeader reports whether requests with a method have a header by themselves.
 func AddsHeader(method, name string) bool {
 	name = strings.ToLower(name)
-	return slices.Contains(addedHeaders, name) || strings.EqualFold(name, KeyHeader) && method != "GET" && method != "HEAD" && method != "OPTIONS"
+	return slices.Contains(addedHeaders, name) || strings.EqualFold(name, KeyHeader) && !IsSafe(method)
 }
 
 // MaySetHeader reports whether a call may set a header. It may set none that decides where a request goes, how it is framed,

@@ -58,8 +58,11 @@ func (s Server) MayRead(e Entry) bool {
 	if e.Name != "" {
 		return s.Names(e)
 	}
-	return e.Method == "GET" || e.Method == "HEAD"
+	return IsSafe(e.Method)
 }
+
+// IsSafe reports whether a method only reads (RFC 9110 §9.2.1).
+func IsSafe(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
 
 // Names reports whether a person named a tool as it is now. One that is frozen is another by now.
 func (s Server) Names(e Entry) bool {
