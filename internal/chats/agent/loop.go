@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +30,7 @@ type Loop struct {
 	Name         string     `json:"-"`
 	Description  string     `json:"description"`
 	Prompt       string     `json:"prompt,omitempty"` // "" of a shipped one: its own, in the reader's language
-	Tools        []string   `json:"tools,omitzero"`   // globs over the names of ToolClasses
+	Tools        []string   `json:"tools,omitzero"`   // globs over the names of toolset
 	Servers      []string   `json:"servers,omitzero"` // ids of registered services
 	Mode         Mode       `json:"mode"`
 	MaxSteps     int        `json:"max_steps"`     // model calls
@@ -71,36 +69,6 @@ const (
 	EvalBasic Eval = "basic" // one judgement
 	EvalFull  Eval = "full"  // and corrections, at most twice
 )
-
-// Class is the effect of a tool of a turn.
-type Class string
-
-// The classes. A tool that writes only proposes: a person confirms the proposal.
-const (
-	ClassRead  Class = "look"
-	ClassWrite Class = "write"
-	ClassAsk   Class = "ask" // it asks the person
-)
-
-// ToolClasses has the names of the tools of a turn, which Loop.Tools matches, with their classes.
-var ToolClasses = map[string]Class{
-	"look": ClassRead, "read_result": ClassRead, "search_tools": ClassRead,
-	"mcp_request": ClassWrite, "propose_plan": ClassWrite, "revise_plan": ClassWrite, "withdraw_draft": ClassWrite,
-	"ask_person": ClassAsk,
-	"list_files": ClassRead, "find_files": ClassRead, "read_file": ClassRead, "grep": ClassRead, "search_code": ClassRead,
-	"write_file": ClassWrite, "edit_file": ClassWrite, "apply_patch": ClassWrite, "delete_file": ClassWrite, "apply_changes": ClassWrite,
-}
-
-// ToolNames returns the names of ToolClasses: those that read, then those that write, then those that ask.
-func ToolNames() []string {
-	order := []Class{ClassRead, ClassWrite, ClassAsk}
-	return slices.SortedFunc(maps.Keys(ToolClasses), func(a, b string) int {
-		return cmp.Or(slices.Index(order, ToolClasses[a])-slices.Index(order, ToolClasses[b]), cmp.Compare(a, b))
-	})
-}
-
-// readsOnly are the tools of an agent that proposes nothing.
-var readsOnly = []string{"look", "read_result", "search_tools", "ask_person"}
 
 // MayUse reports whether the agent has a tool.
 func (l Loop) MayUse(tool string) bool {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/visible"
 )
@@ -175,10 +176,8 @@ func wrongGlob(glob string) string {
 	if len(glob) > maxGlob {
 		return "string_too_long"
 	}
-	for name := range ToolClasses {
-		if matches(glob, name) {
-			return ""
-		}
+	if slices.ContainsFunc(toolset.Names(), func(name string) bool { return matches(glob, name) }) {
+		return ""
 	}
 	return "matches_nothing"
 }

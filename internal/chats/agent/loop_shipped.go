@@ -1,6 +1,10 @@
 package agent
 
-import "slices"
+import (
+	"slices"
+
+	"piloto/internal/chats/toolset"
+)
 
 // Bounds that an agent has where nobody sets others.
 const (
@@ -20,11 +24,11 @@ func shipped(name string) (Loop, bool) {
 	l := Loop{Name: name, Mode: ConfirmSensitive, MaxSteps: usualSteps, TimeoutS: usualTimeout, Eval: EvalOff}
 	switch name {
 	case "plan", "review":
-		l.Tools = slices.Clone(readsOnly)
+		l.Tools = toolset.ReadOnly()
 	case "build":
 		l.MaxSteps, l.TimeoutS = 50, buildTimeout
 	case "resume":
-		l.Tools, l.MaxSteps = slices.Clone(readsOnly), 15
+		l.Tools, l.MaxSteps = toolset.ReadOnly(), 15
 	default:
 		return l, false
 	}

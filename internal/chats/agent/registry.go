@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/tools/tool"
@@ -156,7 +157,7 @@ func (r Registry) Put(ctx context.Context, account, by, name string, seen int, p
 		return Entry{}, err
 	}
 	if wrong = append(wrong, unknown...); len(wrong) > 0 {
-		return Entry{}, ErrLoop.With("agent", name).With("tools", strings.Join(ToolNames(), ", ")).At(uniqueFields(wrong)...)
+		return Entry{}, ErrLoop.With("agent", name).With("tools", strings.Join(toolset.Names(), ", ")).At(uniqueFields(wrong)...)
 	}
 	before, err := r.Store.AgentChanges(ctx, account)
 	if err != nil {

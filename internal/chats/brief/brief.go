@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -111,7 +112,7 @@ func mark(reads bool) string {
 func Reads(list []conversation.Source) string {
 	var lines []string
 	for _, s := range list {
-		s.Answer = strings.ReplaceAll(s.Answer, ": "+resultTool+" "+s.ID+"]", "]") // the rest of it is not kept
+		s.Answer = strings.ReplaceAll(s.Answer, ": "+toolset.Result+" "+s.ID+"]", "]") // the rest of it is not kept
 		s.ID = ""
 		lines = append(lines, tags.Replace(reads.Text(s)))
 	}
@@ -235,9 +236,6 @@ func Doubts(r *plan.Run, tag locale.Tag) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-// resultTool is the tool that reads more lines of an answer, as an answer that was cut names it.
-const resultTool = "read_result"
 
 // HasNamedTools reports whether any server has tools with names.
 func HasNamedTools(listed []tool.Listed) bool {

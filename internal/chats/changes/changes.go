@@ -16,6 +16,7 @@ import (
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
@@ -43,16 +44,10 @@ type Of struct {
 	Locale locale.Tag
 	Now    func() time.Time
 	Log    *slog.Logger
-	MayUse func(tool string) bool // of tools by name, of reads and of proposals: see look and mcp_request
+	MayUse func(tool string) bool // of tools by name, see toolset.Allows
 	Dry    bool                   // nothing is proposed
 	Long   bool                   // it takes many replies: it reads as much as it likes, and may make the first file
 }
-
-// Names of the tools that stand for all that read, or write, of an agent that names neither.
-const (
-	asRead  = "look"
-	asWrite = "mcp_request"
-)
 
 // Work is the work on the files so far.
 type Work struct {
@@ -91,27 +86,19 @@ func (w *Work) Open(ctx context.Context, there bool) {
 	}
 }
 
-// Tools returns the file tools that the agent may use, without that which proposes. As with the tools of a client, an
-// agent that lists names of other tools has the reading ones when it may use look, and the writing ones when it may
-// propose.
+// Tools returns the file tools that the agent may use, without that which proposes.
 func (w *Work) Tools() (list []filespec.Spec) {
 	if !w.Offered {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(filespec.All()), func(s filespec.Spec) bool { return !w.mayUse(s) })
-}
-
-func (w *Work) mayUse(s filespec.Spec) bool {
-	as := asRead
-	if s.Class == filespec.Write {
-		as = asWrite
-	}
-	return w.MayUse(s.Name) || w.MayUse(as)
+	return slices.DeleteFunc(filespec.All(), func(s filespec.Spec) bool { return !toolset.Allows(w.MayUse, s.Name, s.Class) })
 }
 
 // MayWrite reports whether the agent may propose changes of files.
 func (w *Work) MayWrite() bool {
-	return !w.Dry && slices.ContainsFunc(filespec.All(), func(s filespec.Spec) bool { return s.Class == filespec.Write && w.mayUse(s) })
+	return !w.Dry && slices.ContainsFunc(filespec.All(), func(s filespec.Spec) bool {
+		return s.Class == filespec.Write && toolset.Allows(w.MayUse, s.Name, s.Class)
+	})
 }
 
 // Waits reports whether there are changes that were not proposed as they are now.
@@ -162,7 +149,7 @@ func (w *Work) Use(ctx context.Context, list []Call, read *reads.Set, results []
 
 // note adds a read of files to the sources, as a read of a service: it stands under the answer.
 func (w *Work) note(c Call, read *reads.Set, answer string) {
-	if !slices.ContainsFunc(filespec.All(), func(s filespec.Spec) bool { return s.Name == c.Name && s.Class == filespec.Read }) {
+	if toolset.ClassOf(c.Name) != toolset.ClassRead {
 		return
 	}
 	s := conversation.Source{

@@ -1,11 +1,14 @@
 package claim
 
-import "strings"
+import (
+	"strings"
 
-// Marks of a tool call that is written as text. The names are those of the tools in package
-// turn.
+	"piloto/internal/chats/toolset"
+)
+
+// Marks of a tool call that is written as text.
 var (
-	toolNames = []string{"mcp_request", "propose_plan", "search_tools"}
+	toolNames = toolset.Distinct()
 	callMarks = []string{
 		"<tool_call", "[tool_call", "<function=", "<function_call", "<|python_tag|>", "<|tool", "<invoke", "action input:", "requires_confirmation", "requiere_confirmacion", "requiere_confirmación",
 		`"tool_calls": [`, `"tool_calls":[`, `"function_call": {`, `"tool_call": {`,

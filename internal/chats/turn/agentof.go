@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/brief"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -68,12 +69,12 @@ func (a actor) servers(all []tool.Server) []tool.Server {
 // tools returns the tools that the agent has. In a turn each may ask the person, because a question is an answer like any other; in a
 // job its list decides, because a job that asks may wait for days.
 func (a actor) tools(all []llm.Tool, inTurn bool) []llm.Tool {
-	return slices.DeleteFunc(all, func(t llm.Tool) bool { return !a.MayUse(t.Name) && (!inTurn || t.Name != toolAsk) })
+	return slices.DeleteFunc(all, func(t llm.Tool) bool { return !a.MayUse(t.Name) && (!inTurn || t.Name != toolset.Ask) })
 }
 
 // mayPropose reports whether the agent has a tool that proposes.
 func (a actor) mayPropose() bool {
-	return slices.ContainsFunc([]string{toolRequest, toolPlan, toolRevise}, a.MayUse)
+	return slices.ContainsFunc([]string{toolset.Request, toolset.Plan, toolset.Revise}, a.MayUse)
 }
 
 // section is the agent's part of the system prompt.

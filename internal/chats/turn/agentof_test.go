@@ -13,6 +13,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
@@ -58,12 +59,12 @@ func TestToolsOfATurnHaveAClass(t *testing.T) {
 	draft.send(t, "¿y cuál es?")
 	all := strings.Fields(toolsOf(draft.asked()))
 	for _, name := range all {
-		if agent.ToolClasses[name] == "" {
+		if toolset.ClassOf(name) == "" {
 			t.Errorf("%s has no class", name)
 		}
 	}
-	if len(all) != len(agent.ToolClasses) {
-		t.Errorf("a turn has %v, and the classes are %v", all, agent.ToolClasses)
+	if len(all) != len(toolset.Names()) {
+		t.Errorf("a turn has %v, and the classes are %v", all, toolset.Names())
 	}
 }
 

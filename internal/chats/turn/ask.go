@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
@@ -158,7 +159,7 @@ func wasCorrected(messages []llm.Message) bool {
 	asked := map[string]bool{}
 	for _, m := range messages {
 		for _, c := range m.Calls {
-			asked[c.ID] = c.Name == toolAsk
+			asked[c.ID] = c.Name == toolset.Ask
 		}
 		if m.Role == llm.ToolRole && asked[m.CallID] && strings.HasPrefix(m.Content, `{"error"`) {
 			return true

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
 )
@@ -94,7 +95,7 @@ func (l *loop) answerCall(ctx context.Context, cut bool, call llm.Call, c toolCa
 		if result, err = spec.do(ctx, l, c); err == nil {
 			return result
 		}
-		if why = l.unread(ctx, err); spec.class == classRead {
+		if why = l.unread(ctx, err); spec.class == toolset.ClassRead {
 			return toolcall.Error("", why)
 		}
 	}
@@ -111,7 +112,7 @@ func (l *loop) offers(name string) bool {
 func (l *loop) panicked(ctx context.Context, c toolCall, spec *toolSpec, cause any) string {
 	l.service.Log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
 	const why = "internal error: this cannot be done now"
-	if spec == nil || spec.class != classRead {
+	if spec == nil || spec.class != toolset.ClassRead {
 		c.batch.proposals.Refused = why // a plan without one of its steps would be a different plan
 	}
 	return toolcall.Error("", why)
@@ -131,7 +132,7 @@ func (l *loop) read(ctx context.Context, list []reads.Asked, results []string, p
 	}
 	propose := l.reading.Make(ctx, list, results)
 	l.sources = l.reading.Sources()
-	if !l.agent.MayUse(toolRequest) {
+	if !l.agent.MayUse(toolset.Request) {
 		for _, a := range propose {
 			results[a.At] = toolcall.Error("", "this read needs the person's confirmation, and this agent proposes nothing")
 		}

@@ -6,15 +6,15 @@ import (
 
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/models/llm"
-	"piloto/internal/tools/tool"
 )
 
 // applySpec is the tool that proposes the change set.
 var applySpec = toolSpec{
-	class: classWrite, do: doApply,
+	class: toolset.ClassWrite, do: doApply,
 	Tool: llm.Tool{
-		Name: tool.ApplyChanges,
+		Name: toolset.Apply,
 		Description: "Propose your changes of files as one step, which the person sees as a diff and confirms. Until then only you see them. " +
 			"Without this call they are proposed when you are done. Propone tus cambios de archivos como un solo paso, que la persona confirma.",
 		Parameters: json.RawMessage(`{

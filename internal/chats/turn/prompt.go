@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/chats/brief"
 	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -33,8 +34,8 @@ func (l *loop) prompt() (string, error) {
 		"Catalogue": brief.Catalogue(shown),
 		"Total":     total,
 		"Named":     brief.HasNamedTools(l.listed),
-		"Look":      mayRead(l.listed) && l.agent.MayUse(toolLook),
-		"Asks":      slices.ContainsFunc(l.query.Tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
+		"Look":      mayRead(l.listed) && l.agent.MayUse(toolset.Look),
+		"Asks":      slices.ContainsFunc(l.query.Tools, func(t llm.Tool) bool { return t.Name == toolset.Ask }),
 		"Files":     l.files.Offered,
 		"Writes":    l.files.Offered && l.files.MayWrite(),
 	})
@@ -71,6 +72,6 @@ func (l *loop) now() (string, error) {
 		"Unread":  l.files.Down,
 		"Lost":    l.files.Lost,
 
-		"Withdraws": l.offers(toolWithdraw),
+		"Withdraws": l.offers(toolset.Withdraw),
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/job"
-	"piloto/internal/chats/turn"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 )
@@ -298,11 +298,11 @@ func TestToolsOfAClientAreChecked(t *testing.T) {
 	} {
 		tool := good
 		c.change(&tool)
-		if wrong := job.CheckTools([]job.Tool{tool}, turn.IsTool); (len(wrong) == 0) != c.ok {
+		if wrong := job.CheckTools([]job.Tool{tool}, toolset.OfServices); (len(wrong) == 0) != c.ok {
 			t.Errorf("%s: %+v", name, wrong)
 		}
 	}
-	if len(job.CheckTools([]job.Tool{good, good}, turn.IsTool)) == 0 {
+	if len(job.CheckTools([]job.Tool{good, good}, toolset.OfServices)) == 0 {
 		t.Error("two have one name")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -25,9 +26,9 @@ func (w *work) noteCalls(r *job.Round, s step) {
 		case s.isLeft(i):
 		case w.lacksTool(c.Name):
 			w.job.Record.Fail(c.Name, arguments, job.RefusedTool)
-		case !w.loop.offers(c.Name) || spec.class != classWrite || c.Name == toolWithdraw:
-		case IsTool(c.Name), c.Name == applySpec.Name:
-			if goal := proposedGoal(c.Name, arguments); wrong && !denied && goal != "" && (IsTool(c.Name) || w.loop.files.Set != "") {
+		case !w.loop.offers(c.Name) || spec.class != toolset.ClassWrite || c.Name == toolset.Withdraw:
+		case toolset.OfServices(c.Name), c.Name == toolset.Apply:
+			if goal := proposedGoal(c.Name, arguments); wrong && !denied && goal != "" && (toolset.OfServices(c.Name) || w.loop.files.Set != "") {
 				w.job.Record.FailPlan(goal)
 			}
 		case wrong:
@@ -41,7 +42,7 @@ func (w *work) noteCalls(r *job.Round, s step) {
 // lacksTool reports whether a tool that would change something is not there.
 func (w *work) lacksTool(name string) bool {
 	spec := w.loop.terms.spec(name)
-	return !w.loop.offers(name) && (spec == nil && !onlyReads(name) || spec != nil && spec.class == classWrite && spec.needs == nil)
+	return !w.loop.offers(name) && (spec == nil && !onlyReads(name) || spec != nil && spec.class == toolset.ClassWrite && spec.needs == nil)
 }
 
 // absent returns the calls of a round whose tool is not there, for who watches the job.
@@ -92,7 +93,7 @@ func proposedGoal(tool, arguments string) string {
 	var with struct{ Goal, Method, Path, Tool string }
 	_ = json.Unmarshal([]byte(arguments), &with) // arguments that are not JSON have its tool only
 	switch {
-	case tool != toolRequest:
+	case tool != toolset.Request:
 		return cmp.Or(toolcall.OneLine(with.Goal), tool)
 	case with.Tool == "" && plan.RiskOf(with.Method) == plan.Read:
 		return ""

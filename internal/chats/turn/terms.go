@@ -7,8 +7,8 @@ import (
 
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/models/llm"
-	"piloto/internal/workspace/filespec"
 )
 
 // dryRunResult returns the result of each proposal in a dry run, else "".
@@ -37,23 +37,18 @@ func (t terms) clientSpec(name string) *toolSpec {
 		return nil
 	}
 	c := t.client[i]
-	spec := &toolSpec{Tool: llm.Tool{Name: c.Name, Description: c.Description, Parameters: c.Schema}, class: classRead, do: doClient}
+	spec := &toolSpec{Tool: llm.Tool{Name: c.Name, Description: c.Description, Parameters: c.Schema}, class: toolset.ClassRead, do: doClient}
 	if c.Writes {
-		spec.class = classWrite
+		spec.class = toolset.ClassWrite
 	}
 	return spec
 }
 
-// clientTools returns the tools of the client that an agent may use. An agent that lists names of other tools has the
-// reading ones when it may use look, and the writing ones when it may propose.
+// clientTools returns the tools of the client that an agent may use.
 func (t terms) clientTools(a actor) (list []llm.Tool) {
 	for _, c := range t.client {
-		needs := toolLook
-		if c.Writes {
-			needs = toolRequest
-		}
-		if a.MayUse(c.Name) || a.MayUse(needs) {
-			list = append(list, t.clientSpec(c.Name).Tool)
+		if spec := t.clientSpec(c.Name); toolset.Allows(a.MayUse, spec.Name, spec.class) {
+			list = append(list, spec.Tool)
 		}
 	}
 	return list
@@ -61,7 +56,7 @@ func (t terms) clientTools(a actor) (list []llm.Tool) {
 
 // doClient leaves a call to the client. In a dry run nothing is written there.
 func doClient(_ context.Context, l *loop, c toolCall) (string, error) {
-	if early := l.terms.dryRunResult(); early != "" && l.terms.clientSpec(c.name).class == classWrite {
+	if early := l.terms.dryRunResult(); early != "" && l.terms.clientSpec(c.name).class == toolset.ClassWrite {
 		return early, nil
 	}
 	c.batch.open = append(c.batch.open, job.OpenCall{ID: strconv.Itoa(c.at), Name: c.name, Arguments: string(c.raw)})
@@ -98,13 +93,12 @@ func indexOf(c job.OpenCall) int {
 
 // fileSpec returns a file tool; nil when there is none of the name.
 func fileSpec(name string) *toolSpec {
-	if name == applySpec.Name {
+	switch class := toolset.ClassOf(name); {
+	case name == toolset.Apply:
 		return &applySpec
-	}
-	all := filespec.All()
-	i := slices.IndexFunc(all, func(s filespec.Spec) bool { return s.Name == name })
-	if i < 0 {
+	case class == "" || toolset.OfServices(name):
 		return nil
+	default:
+		return &toolSpec{Tool: llm.Tool{Name: name}, class: class, do: doFile}
 	}
-	return &toolSpec{Tool: llm.Tool{Name: name}, class: toolClass(all[i].Class), do: doFile}
 }

@@ -12,31 +12,9 @@ import (
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
-)
-
-// Names of the tools that the model may call.
-const (
-	toolRequest = "mcp_request"
-	toolPlan    = "propose_plan"
-	toolRevise  = "revise_plan"
-	toolSearch  = "search_tools"
-	toolLook    = "look"
-	toolResult  = "read_result"
-	toolAsk     = "ask_person"
-
-	toolWithdraw = "withdraw_draft"
-)
-
-// toolClass is the effect of a call of a tool.
-type toolClass string
-
-// The classes of tools.
-const (
-	classRead  toolClass = "look"  // it reads, and is answered in the same turn
-	classWrite toolClass = "write" // it proposes: all of a reply become one plan, which a person confirms. Or it takes a plan back
-	classAsk   toolClass = "ask"   // it asks a person, and waits for them
 )
 
 // toolSpec is a tool as data. do answers a call, whose arguments are an object: its result is the text for the model,
@@ -44,7 +22,7 @@ const (
 // returns an error only when a store fails.
 type toolSpec struct {
 	llm.Tool
-	class toolClass
+	class toolset.Class
 	needs func(offer) bool // whether a turn has it; nil: each has
 	do    func(ctx context.Context, l *loop, c toolCall) (string, error)
 }
@@ -81,26 +59,24 @@ type batch struct {
 
 // specOf returns the tool with a name; nil when there is none.
 func specOf(name string) *toolSpec {
-	for i := range toolTable {
-		if toolTable[i].Name == name {
-			return &toolTable[i]
+	for _, spec := range toolTable {
+		if spec.Name == name {
+			spec.class = toolset.ClassOf(name)
+			return &spec
 		}
 	}
 	return nil
 }
-
-// IsTool reports whether a turn has a tool of the name.
-func IsTool(name string) bool { return specOf(name) != nil }
 
 func needsReads(o offer) bool { return mayRead(o.listed) }
 func needsDraft(o offer) bool { return o.pending }
 
 // doPropose takes a proposal: it is answered with the plan that all proposals of the reply become.
 func doPropose(_ context.Context, _ *loop, c toolCall) (string, error) {
-	if c.name == toolRequest {
+	if c.name == toolset.Request {
 		c.batch.proposals.AddRequest(c.raw)
 	} else {
-		c.batch.proposals.AddPlan(c.raw, c.name == toolRevise)
+		c.batch.proposals.AddPlan(c.raw, c.name == toolset.Revise)
 	}
 	return "", nil
 }
@@ -182,12 +158,12 @@ func withToolNames(list []llm.Tool) []llm.Tool {
 	return out
 }
 
-// toolTable holds all tools, in the order in which a turn offers them.
+// toolTable holds the tools beside those of files, in the order in which a turn offers them. Their classes are those of toolset.
 var toolTable = []toolSpec{
 	{
-		class: classWrite, do: doPropose,
+		do: doPropose,
 		Tool: llm.Tool{
-			Name: toolRequest,
+			Name: toolset.Request,
 			Description: "Propose one call of a registered service. It runs nothing: the person sees it and confirms it first. " +
 				"Paso único: propone una llamada a un servicio registrado; la persona la confirma antes de que se ejecute.",
 			Parameters: json.RawMessage(`{
@@ -206,9 +182,9 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classWrite, do: doPropose,
+		do: doPropose,
 		Tool: llm.Tool{
-			Name: toolPlan,
+			Name: toolset.Plan,
 			Description: "Propose several calls as one plan, in order, where later steps may use the results of earlier ones " +
 				"(${s1.body.id}). It runs nothing: the person sees it and confirms it first. " +
 				"Varios pasos: propone un plan; la persona lo confirma antes de que se ejecute.",
@@ -224,9 +200,9 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classRead, do: doSearch,
+		do: doSearch,
 		Tool: llm.Tool{
-			Name: toolSearch,
+			Name: toolset.Search,
 			Description: "Search the catalogue of registered services for operations, with their parameters. It calls nothing. " +
 				"Busca operaciones en el catálogo.",
 			Parameters: json.RawMessage(`{
@@ -238,9 +214,9 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classRead, needs: needsReads, do: doRead,
+		needs: needsReads, do: doRead,
 		Tool: llm.Tool{
-			Name: toolLook,
+			Name: toolset.Look,
 			Description: "Read from a service that the catalogue marks with (look): a GET or HEAD, or a named tool that only reads. It runs at once and changes nothing; " +
 				"several calls of one reply run together. Lee ahora, sin confirmación, de un servicio marcado con (look).",
 			Parameters: json.RawMessage(`{
@@ -260,9 +236,9 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classRead, needs: needsReads, do: doReadResult,
+		needs: needsReads, do: doReadResult,
 		Tool: llm.Tool{
-			Name:        toolResult,
+			Name:        toolset.Result,
 			Description: "Read more lines of the answer of a look that was cut. Lee más líneas de un resultado recortado.",
 			Parameters: json.RawMessage(`{
   "type": "object",
@@ -277,9 +253,9 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classAsk, do: doAsk,
+		do: doAsk,
 		Tool: llm.Tool{
-			Name: toolAsk,
+			Name: toolset.Ask,
 			Description: "Ask the person what you cannot find out, or which of some options they choose, one question at a time. Their answer confirms nothing: " +
 				"what writes is proposed and confirmed as ever. Pregunta a la persona lo que no puedas averiguar, o qué elige.",
 			Parameters: json.RawMessage(`{
@@ -294,9 +270,9 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classWrite, needs: needsDraft, do: doPropose,
+		needs: needsDraft, do: doPropose,
 		Tool: llm.Tool{
-			Name: toolRevise,
+			Name: toolset.Revise,
 			Description: "Change the plan that waits for its confirmation: give all of its steps, the unchanged ones too, with their ids. " +
 				"It runs nothing: the person sees what changed and confirms it. Cambia el plan pendiente.",
 			Parameters: json.RawMessage(`{
@@ -311,9 +287,9 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classWrite, needs: needsDecider, do: doWithdraw,
+		needs: needsDecider, do: doWithdraw,
 		Tool: llm.Tool{
-			Name: toolWithdraw,
+			Name: toolset.Withdraw,
 			Description: "Take back the plan that waits, when the person does not want it and asks for nothing in its place. It runs nothing; the person reads " +
 				"that you did it and why, and can have it proposed again. Retira el plan pendiente que la persona no quiere.",
 			Parameters: json.RawMessage(`{

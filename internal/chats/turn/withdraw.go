@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/chats/brief"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -138,5 +139,5 @@ func (l *loop) forgetDraft(now plan.Run) {
 		}
 	}
 	l.pending = nil
-	l.query.Tools = slices.DeleteFunc(slices.Clone(l.query.Tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
+	l.query.Tools = slices.DeleteFunc(slices.Clone(l.query.Tools), func(t llm.Tool) bool { return t.Name == toolset.Revise || t.Name == toolset.Withdraw })
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/tools/tool"
 )
 
@@ -98,7 +99,7 @@ func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
 // TestToolsAreNamedInTheDescriptionOfTheAPI holds the text of the document to the table of tools.
 func TestToolsAreNamedInTheDescriptionOfTheAPI(t *testing.T) {
 	about := AgentPatch{}.Schema(nil).Properties["tools"].Description
-	for name := range agent.ToolClasses {
+	for _, name := range toolset.Names() {
 		if !strings.Contains(about, name) {
 			t.Errorf("no %s in %q", name, about)
 		}

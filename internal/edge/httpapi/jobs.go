@@ -11,7 +11,7 @@ import (
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
-	"piloto/internal/chats/turn"
+	"piloto/internal/chats/toolset"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -92,7 +92,7 @@ type ClientTool struct {
 
 // Resolve refuses a model without a name, and tools that no model can call.
 func (r *JobRequest) Resolve(huma.Context) []error {
-	wrong := append(r.Assistant.Check(), job.CheckTools(clientTools(r.Tools), turn.IsTool)...)
+	wrong := append(r.Assistant.Check(), job.CheckTools(clientTools(r.Tools), toolset.OfServices)...)
 	if len(wrong) > 0 {
 		return []error{errInvalid.At(wrong...)}
 	}

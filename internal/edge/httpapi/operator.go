@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"piloto/internal/chats/toolset"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -164,7 +165,7 @@ func toolCalls(r plan.Run) []ToolCall {
 	calls := make([]ToolCall, 0, len(r.Plan.Steps))
 	for _, s := range r.Plan.Steps {
 		calls = append(calls, ToolCall{
-			ID: s.ID.String(), Name: "mcp_request", MCPID: s.MCPID, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
+			ID: s.ID.String(), Name: toolset.Request, MCPID: s.MCPID, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
 			RunID: r.ID, Digest: r.Digest,
 		})
 	}
