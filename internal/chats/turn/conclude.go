@@ -232,7 +232,7 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 
 // refuse notes why no model writes the conclusion. A quiet line says it where somebody has to pay.
 func (w *conclusion) refuse(b *eligibility.Block) string {
-	w.calls.Turn.Outcome, w.calls.Turn.Reason, w.calls.Turn.Provider = credit.OutcomeBlocked, string(b.Reason), b.Provider
+	w.calls.Block(b)
 	if b.Reason == eligibility.InsufficientCredits || b.Reason == eligibility.BudgetExceeded {
 		m := w.newMessage(conversation.KindNotice, locale.Say("conclude."+string(b.Reason)))
 		m.Role, m.Code = conversation.RoleSystem, string(b.Reason)

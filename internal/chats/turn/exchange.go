@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -65,7 +64,7 @@ func (s *Service) settle(ctx context.Context, calls *paid.Calls, count counter, 
 	case err != nil:
 		t.Outcome = credit.OutcomeFailed
 	case reply.Block != nil:
-		t.Outcome, t.Reason, t.Provider = credit.OutcomeBlocked, string(reply.Block.Reason), cmp.Or(t.Provider, reply.Block.Provider)
+		calls.Block(reply.Block)
 	}
 	if reply.Run != nil {
 		t.RunID = reply.Run.ID

@@ -102,6 +102,12 @@ func (c *Calls) Begun() bool { return c.Turn.ID != "" }
 // IsOpen reports whether a record was begun and is not settled.
 func (c *Calls) IsOpen() bool { return c.open }
 
+// Block notes in the record that a block ended the calls. The provider whose usage was counted stays: the block may name
+// another one.
+func (c *Calls) Block(b *eligibility.Block) {
+	c.Turn.Outcome, c.Turn.Reason, c.Turn.Provider = credit.OutcomeBlocked, string(b.Reason), cmp.Or(c.Turn.Provider, b.Provider)
+}
+
 // Resolve chooses the model, or returns the block that keeps the calls from being made.
 func (c *Calls) Resolve(snapshot eligibility.Snapshot) *eligibility.Block {
 	use, block := eligibility.Resolve(snapshot)

@@ -313,3 +313,14 @@ func TestWhatAProviderReadFromItsCacheIsChargedAtItsPrice(t *testing.T) {
 		t.Errorf("without a price of the cache it costs %d", calls.Turn.Micros)
 	}
 }
+
+// TestABlockKeepsTheProviderOfTheUsage: the calls of a second provider were counted, and the block names the first one.
+func TestABlockKeepsTheProviderOfTheUsage(t *testing.T) {
+	for counted, want := range map[string]string{"": "first", "second": "second"} {
+		calls := paid.Calls{Turn: credit.Turn{Provider: counted}}
+		calls.Block(eligibility.Refuse(eligibility.BudgetExceeded, "first"))
+		if got := calls.Turn; got.Provider != want || got.Outcome != credit.OutcomeBlocked || got.Reason != string(eligibility.BudgetExceeded) {
+			t.Errorf("%+v, of %q", got, want)
+		}
+	}
+}

@@ -238,10 +238,7 @@ func (a *reasoning) awaitOther(ctx context.Context) (outcome, error) {
 }
 
 func (a *reasoning) keepBlocked(b *eligibility.Block) outcome {
-	a.calls.Turn.Outcome, a.calls.Turn.Reason = credit.OutcomeBlocked, string(b.Reason)
-	if a.calls.Turn.Provider == "" {
-		a.calls.Turn.Provider = b.Provider
-	}
+	a.calls.Block(b)
 	return a.keepCommand(string(b.Reason), locale.Say("command.unasked", "reason", b.Message()))
 }
 
