@@ -41,7 +41,8 @@ func (b *Batch) AddRequest(raw json.RawMessage) {
 
 // AddCall adds a call that was asked for otherwise.
 func (b *Batch) AddCall(c plan.Call) {
-	s := stepOf(c)
+	var s plan.ProposedStep
+	s.SetCall(c)
 	b.addStep(s, normalize(&s))
 }
 

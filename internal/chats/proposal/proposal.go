@@ -148,7 +148,10 @@ func (d Drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundSte
 // learns the cause.
 func (d Drafter) judge(p *plan.Plan) []fault.Field {
 	var wrong []fault.Field
-	why := locale.Say("turn.destroys").In(d.Locale)
+	why := ""
+	if p.StopsToDestroy() {
+		why = locale.Say("turn.destroys").In(d.Locale)
+	}
 	denied := func(by rule.Rule, call plan.Step, loc ...any) {
 		wrong = append(wrong, fault.Field{Loc: append([]any{"steps"}, loc...), Type: toolcall.Denied, Msg: "denied: " + by.Reason})
 		if d.Denied != nil {
@@ -157,12 +160,12 @@ func (d Drafter) judge(p *plan.Plan) []fault.Field {
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		ask, no := d.Rules.AskFor(*s, *p, d.callOf(*p, *s), why)
+		ask, no := d.Rules.AskFor(*s, d.callOf(*p, *s), why)
 		if s.Ask = ask; no != nil {
 			denied(*no, *s, i)
 		}
 		if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
-			if _, no := d.Rules.AskFor(undo, *p, d.callOf(*p, undo), why); no != nil {
+			if _, no := d.Rules.AskFor(undo, d.callOf(*p, undo), why); no != nil {
 				denied(*no, undo, i, "undo")
 			}
 		}
@@ -180,7 +183,7 @@ func (d Drafter) denies(p plan.Plan, s plan.Step, u *plan.Undo, b boundCall) boo
 	s.Undo = u
 	p.Steps = []plan.Step{s}
 	undo, _ := p.Step(plan.UndoOf(s.ID))
-	_, no := d.Rules.AskFor(undo, p, rule.CallOf(undo, b.binding.ServerName), "")
+	_, no := d.Rules.AskFor(undo, rule.CallOf(undo, b.binding.ServerName), "")
 	return no != nil
 }
 

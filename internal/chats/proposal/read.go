@@ -24,13 +24,12 @@ func (d Drafter) Read(ctx context.Context, c plan.Call) (plan.Bound, []fault.Fie
 	if err != nil {
 		return plan.Bound{}, nil, err
 	}
-	steps, shape := plan.Arrange(plan.Proposal{Steps: []plan.ProposedStep{stepOf(c)}})
-	if wrong = append(wrong, OfCall(shape)...); len(wrong) > 0 {
+	s, shape := plan.ArrangeCall(c)
+	if wrong = append(wrong, shape...); len(wrong) > 0 {
 		return plan.Bound{}, unique(wrong), nil
 	}
-	s := steps[0]
 	to.binding.StepID = s.ID
-	ask, denied := d.Rules.AskFor(s, plan.Plan{Steps: steps}, rule.CallOf(s, to.binding.ServerName), "")
+	ask, denied := d.Rules.AskFor(s, rule.CallOf(s, to.binding.ServerName), "")
 	if denied != nil {
 		if d.Denied != nil {
 			d.Denied(*denied, s)
@@ -39,9 +38,4 @@ func (d Drafter) Read(ctx context.Context, c plan.Call) (plan.Bound, []fault.Fie
 	}
 	s.Ask = ask
 	return plan.Bound{Account: d.Account, Step: s, Binding: to.binding}, nil, nil
-}
-
-// stepOf returns the step that makes a call.
-func stepOf(c plan.Call) plan.ProposedStep {
-	return plan.ProposedStep{MCPID: c.MCPID, Tool: c.Tool, Method: c.Method, Path: c.Path, Query: c.Query, Headers: c.Headers, Body: c.Body}
 }

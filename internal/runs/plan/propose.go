@@ -90,6 +90,16 @@ func Arrange(p Proposal) ([]Step, []fault.Field) {
 	return a.steps, a.wrong
 }
 
+// ArrangeCall is Arrange for a call that is in no plan. The location of a fault is one in the call, such as ["path"].
+func ArrangeCall(c Call) (Step, []fault.Field) {
+	var p ProposedStep
+	p.SetCall(c)
+	a := arranger{steps: make([]Step, 1)}
+	a.steps[0] = a.completeStep(0, p)
+	a.checkCall(nil, c, a.scopeBefore(0))
+	return a.steps[0], a.wrong
+}
+
 // arranger holds the state of one call of Arrange.
 type arranger struct {
 	steps []Step

@@ -133,6 +133,27 @@ func TestArrangeKeepsTheProposalUnchanged(t *testing.T) {
 
 // FuzzArrange checks that every accepted proposal can be carried out in waves, and that every
 // reference names a step of an earlier wave.
+// TestACallAloneIsCheckedAsAStep: its faults are at places of the call.
+func TestACallAloneIsCheckedAsAStep(t *testing.T) {
+	s, wrong := ArrangeCall(Call{MCPID: "srv", Method: "get", Path: "/rooms", Query: json.RawMessage(`{"a":1}`)})
+	if want := "s1 GET /rooms read"; len(wrong) > 0 || fmt.Sprint(s.ID, " ", s.Called(), " ", s.Risk) != want {
+		t.Errorf("%+v, %v", s, wrong)
+	}
+	for _, c := range []struct {
+		call Call
+		at   string
+	}{
+		{Call{Path: "/rooms/${s1.body.id}"}, "path"},
+		{Call{Path: "/", Query: json.RawMessage(`{"a":1,"a":2}`)}, "query"},
+		{Call{Path: "/", Headers: json.RawMessage(`{"A":"${item}"}`)}, "headers"},
+		{Call{Path: "/", Body: json.RawMessage(`"${x"`)}, "body"},
+	} {
+		if _, wrong := ArrangeCall(c.call); len(wrong) != 1 || fmt.Sprint(wrong[0].Loc...) != c.at {
+			t.Errorf("%+v: %v", c.call, wrong)
+		}
+	}
+}
+
 func FuzzArrange(f *testing.F) {
 	f.Add(`{"steps":[{"method":"get"},{"method":"post","for_each":"${s1.body}","path":"/${item}","undo":{"method":"delete","path":"/${s2.body.id}"}}]}`)
 	f.Add(`{"steps":[{"id":"a","needs":["b"]},{"id":"b","needs":["a"]}]}`)

@@ -30,6 +30,10 @@ func (r Run) Sighted(viewer string, at time.Time) *Sight {
 	return &Sight{Viewer: viewer, RunID: r.ID, Digest: r.Digest, At: at, Until: r.Plan.ExpiresAt}
 }
 
+// StopsToDestroy reports whether a run of the plan waits before a step that destroys something, without a rule: one of
+// several steps, unless it undoes a run, whose steps the user confirmed one by one.
+func (p Plan) StopsToDestroy() bool { return len(p.Steps) > 1 && p.Undoes == "" }
+
 // Destroys reports whether a step of the plan destroys something. Its undos do not count, because
 // they run only when a user stops the run or a step fails.
 func (p Plan) Destroys() bool {

@@ -82,14 +82,13 @@ func waitMinutes(r Rule) int {
 }
 
 // AskFor returns the approval that a step needs, or the rule that denies it. c is the step's call.
-// why is the reason for a step that waits without a rule, because it destroys something in a plan
-// of several steps.
+// why is the reason for a step that destroys something to wait without a rule; "" when it does not.
 //
 // A step that is done for each element of a list asks once for all elements; a single element can
 // only be denied. An undo cannot wait, because it runs after the other steps have stopped: a rule
 // that asks denies it. An undo that destroys something without a rule is allowed, because the user
-// confirmed it with its step; so is each step of a plan that undoes a run.
-func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.Ask, denied *Rule) {
+// confirmed it with its step.
+func (s Set) AskFor(step plan.Step, c Call, why string) (ask *plan.Ask, denied *Rule) {
 	v := s.Judge(c)
 	switch {
 	case v.Effect == Deny, v.Effect == Ask && step.ID.Undo():
@@ -98,9 +97,9 @@ func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.
 		return nil, nil
 	case v.Effect == Ask:
 		ask := &plan.Ask{Reason: v.Rule.Reason, Rule: v.Rule.ID, Another: v.Rule.Another, Minutes: waitMinutes(v.Rule)}
-		ask.Maybe = !s.alwaysAsks(c) && (step.Risk != plan.Destructive || len(p.Steps) == 1)
+		ask.Maybe = !s.alwaysAsks(c) && (step.Risk != plan.Destructive || why == "")
 		return ask, nil
-	case step.Risk == plan.Destructive && len(p.Steps) > 1 && p.Undoes == "":
+	case step.Risk == plan.Destructive && why != "":
 		return &plan.Ask{Reason: why, Minutes: Minutes}, nil
 	}
 	return nil, nil

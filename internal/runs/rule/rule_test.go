@@ -332,7 +332,7 @@ func TestUnresolvedReferenceAsksAndIsNotDenied(t *testing.T) {
 func TestAskForDecidesApproval(t *testing.T) {
 	destroys := plan.Step{ID: plan.EffectOf("s1"), Risk: plan.Destructive, Method: "DELETE", Path: "/a/1"}
 	writes := plan.Step{ID: plan.EffectOf("s1"), Risk: plan.Write, Method: "POST", Path: "/a"}
-	one, two := plan.Plan{Steps: make([]plan.Step, 1)}, plan.Plan{Steps: make([]plan.Step, 2)}
+	const one, two = "", "why" // of one step, of several
 	rules := func(effects ...Effect) (s Set) {
 		for _, e := range effects {
 			s.Rules = append(s.Rules, Rule{ID: string(e), Effect: e, Reason: "because", Minutes: 7 * strength[e] * strength[e] % 5})
@@ -344,7 +344,7 @@ func TestAskForDecidesApproval(t *testing.T) {
 		name string
 		set  Set
 		step plan.Step
-		in   plan.Plan
+		why  string
 		want string
 	}{
 		{"one step that destroys was confirmed", rules(), destroys, one, "none"},
@@ -358,7 +358,7 @@ func TestAskForDecidesApproval(t *testing.T) {
 		{"an element was asked for", rules(Ask), as(destroys, "s1[3]"), two, "none"},
 		{"an element is denied", rules(Deny), as(destroys, "s1[3]"), two, "denied by deny"},
 	} {
-		ask, denied := c.set.AskFor(c.step, c.in, CallOf(c.step, "x"), "why")
+		ask, denied := c.set.AskFor(c.step, CallOf(c.step, "x"), c.why)
 		got := "none"
 		switch {
 		case denied != nil:

@@ -53,7 +53,7 @@ func (v reversal) plan(ctx context.Context, undos []plan.EffectID, tag locale.Ta
 			}
 		}
 		binding.StepID = step.ID
-		step.Ask, _ = rules.AskFor(step, p, rule.CallOf(step, binding.ServerName), "") // a denied call is found with the bindings
+		step.Ask, _ = rules.AskFor(step, rule.CallOf(step, binding.ServerName), "") // a denied call is found with the bindings
 		p.Steps, p.Bindings = append(p.Steps, step), append(p.Bindings, binding)
 	}
 	if len(p.Steps) == 0 {

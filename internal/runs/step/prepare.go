@@ -208,7 +208,11 @@ func argumentsOf(body json.RawMessage) json.RawMessage {
 func (call prepared) checkRules(r plan.Run, step plan.Step, b bound) (*plan.Ask, *plan.Failure) {
 	args := call.args
 	args.Body = call.body
-	ask, denied := b.rules.AskFor(step, r.Plan, judged(step, b, args), r.Text(locale.Say("turn.destroys")))
+	why := ""
+	if r.Plan.StopsToDestroy() {
+		why = r.Text(locale.Say("turn.destroys"))
+	}
+	ask, denied := b.rules.AskFor(step, judged(step, b, args), why)
 	if denied != nil {
 		return nil, failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason, "rule", denied.ID)
 	}

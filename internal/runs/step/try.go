@@ -92,7 +92,7 @@ func (b bound) tryAll(schemas tool.Compiler, r plan.Run, call plan.Step, lookup 
 	if _, err = b.build(schemas, call, args); err != nil {
 		return err
 	}
-	if _, denied := b.rules.AskFor(call, r.Plan, judged(call, b, args), ""); denied != nil {
+	if _, denied := b.rules.AskFor(call, judged(call, b, args), ""); denied != nil {
 		return errDeniedValue.With("called", call.Called()).With("reason", denied.Reason).With("rule", denied.ID)
 	}
 	return nil

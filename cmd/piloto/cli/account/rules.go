@@ -132,14 +132,17 @@ func (g *Rules) try(ctx context.Context, c *client.Client, set rule.Set, last in
 		if err != nil {
 			return nil, err
 		}
-		p := plan.Plan{Steps: make([]plan.Step, len(r.Steps))}
+		why := "" // a single step does not wait before it destroys something
+		if len(r.Steps) > 1 {
+			why = g.Con.Text("cli.rule.destroys")
+		}
 		for _, s := range r.Steps {
 			step := plan.Step{MCPID: s.MCPID, Method: s.Method, Path: s.Path, Tool: s.Tool, Query: s.Query, Headers: s.Headers, Body: s.Body, Risk: s.Risk}
 			t := tried{RunID: r.RunID, StepID: s.ID, Call: s.Method + " " + s.Path, Effect: "runs"}
 			if s.Tool != "" {
 				t.Call = s.Tool
 			}
-			asks, denied := set.AskFor(step, p, rule.CallOf(step, s.Server), g.Con.Text("cli.rule.destroys"))
+			asks, denied := set.AskFor(step, rule.CallOf(step, s.Server), why)
 			switch {
 			case denied != nil:
 				t.Effect, t.Rule, t.Reason = "denied", denied.ID, denied.Reason
