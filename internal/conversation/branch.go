@@ -82,9 +82,6 @@ const (
 	Down Rating = "down"
 )
 
-// MaxNote is the longest note of a feedback, in characters.
-const MaxNote = 2000
-
 // Feedback is a person's comment on an answer.
 type Feedback struct {
 	Rating Rating    `json:"rating" enum:"up,down"`
