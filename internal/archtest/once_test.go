@@ -10,21 +10,28 @@ import (
 // anotherMeaning lists the functions that build by themselves what a package of ground builds for all, because they mean
 // something else.
 var anotherMeaning = map[string]string{
-	"internal/edge/webui/revision.go:shortDigest":  "shows the beginning and the end of a digest",
-	"internal/tools/tool/path.go:sameShape":        "compares a whole address with the text that it was read from",
-	"internal/tools/openapi/origin.go:onOrigin":    "resolves an address below an origin",
-	"cmd/piloto/show/run.go:result":                "tells how many characters are left",
-	"internal/chats/turn/summary.go:usableSummary": "counts words",
-	"internal/runs/step/drive.go:abreast":          "looks at the clock when a place is free",
-	"internal/store/kv/table.go:New":               "bounds the reads of all calls together",
+	"internal/edge/webui/revision.go:shortDigest":       "shows the beginning and the end of a digest",
+	"internal/tools/tool/path.go:sameShape":             "compares a whole address with the text that it was read from",
+	"internal/tools/openapi/origin.go:onOrigin":         "resolves an address below an origin",
+	"cmd/piloto/show/run.go:result":                     "tells how many characters are left",
+	"internal/chats/turn/summary.go:usableSummary":      "counts words",
+	"internal/runs/step/drive.go:abreast":               "looks at the clock when a place is free",
+	"internal/store/kv/table.go:New":                    "bounds the reads of all calls together",
+	"internal/ground/ref/named.go:Words":                "writes the words of a name",
+	"internal/conversation/find.go:snippet":             "keeps the marks of the text, in which the words were found",
+	"internal/ground/meaning/missing.go:plain":          "writes the words of a name",
+	"cmd/piloto/cli/console/output.go:PrintJSON":        "indents for a terminal",
+	"internal/runs/command/accept.go:isSameCommand":     "compares commands by their words",
+	"internal/runs/command/people.go:readsConfidential": "compares a statement with another",
+	"internal/runs/command/service.go:sqlClass":         "reads the words of a statement",
 }
 
-// TestIdeasAreBuiltOnce: a text is cut by ground/clip, an origin is written by ground/origin, and at most so many functions run at
+// TestIdeasAreBuiltOnce: a text is cut and put on one line by ground/clip, JSON without escapes is written by ground/jcs, an origin is written by ground/origin, and at most so many functions run at
 // once by errgroup.
 func TestIdeasAreBuiltOnce(t *testing.T) {
 	needed := map[string]bool{}
 	for _, f := range sources(t, false) {
-		if dir := f.dir(); !within(dir, "internal", "cmd") || within(dir, "internal/ground/clip", "internal/ground/origin") {
+		if dir := f.dir(); !within(dir, "internal", "cmd") || within(dir, "internal/ground/clip", "internal/ground/jcs", "internal/ground/origin") {
 			continue
 		}
 		for _, d := range f.syntax.Decls {
@@ -71,7 +78,13 @@ func builtAgain(n ast.Node) string {
 				return "origin.Of"
 			}
 		}
-	case *ast.CallExpr: // make(chan struct{}, n)
+	case *ast.CallExpr: // make(chan struct{}, n), strings.Join(strings.Fields(text), " "), e.SetEscapeHTML(false)
+		if member(n.Fun, "SetEscapeHTML") {
+			return "jcs.Marshal"
+		}
+		if fields, ok := first(n.Args).(*ast.CallExpr); ok && member(n.Fun, "Join") && member(fields.Fun, "Fields") {
+			return "clip.Line"
+		}
 		if fn, ok := n.Fun.(*ast.Ident); ok && fn.Name == "make" && len(n.Args) == 2 {
 			channel, ok := n.Args[0].(*ast.ChanType)
 			if size, fixed := n.Args[1].(*ast.BasicLit); ok && !(fixed && size.Value == "1") {
@@ -82,6 +95,14 @@ func builtAgain(n ast.Node) string {
 		}
 	}
 	return ""
+}
+
+// first returns the first of some expressions; nil when there is none.
+func first(list []ast.Expr) ast.Expr {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
 }
 
 func member(x ast.Expr, name string) bool {

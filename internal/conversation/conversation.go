@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -245,7 +246,7 @@ func (n Note) Contradicts() bool {
 
 // Warning returns a note that contradicts a text, as the line that stands above it.
 func (n Note) Warning() locale.Phrase {
-	return locale.Say("note.warning", "note", strings.Join(strings.Fields(n.Text), " "))
+	return locale.Say("note.warning", "note", clip.Line(n.Text))
 }
 
 // SplitNotes returns the notes that contradict the message, which are read before it, and the others, which follow it.

@@ -96,7 +96,7 @@ func (w *Writer) Plan(r httpapi.Run) {
 	if w.marked() {
 		w.line(0, w.style(yellow, w.text("page.card.marked")))
 	}
-	w.line(0, w.text("cli.plan.expires", "at", w.clock(r.ExpiresAt)), "·", w.text("page.card.digest"), visible.Line(string(r.Digest)))
+	w.line(0, w.text("cli.plan.expires", "at", Moment(r.ExpiresAt)), "·", w.text("page.card.digest"), visible.Line(string(r.Digest)))
 }
 
 // marked reports whether a character of the text is named, because it is invisible or imitates another one.
@@ -159,7 +159,7 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	}
 	for _, t := range r.Taken {
 		if t.StepID.String() == s.ID {
-			w.line(4, visible.Line(t.Value), w.text("page.step.taken.of", "service", visible.Line(t.Service)), w.clock(t.At))
+			w.line(4, visible.Line(t.Value), w.text("page.step.taken.of", "service", visible.Line(t.Service)), Moment(t.At))
 			w.thing(t)
 		}
 	}
@@ -304,7 +304,7 @@ func (w *Writer) Approval(r httpapi.Run, s httpapi.Step) {
 	if a.Cut {
 		w.line(6, w.text("page.step.truncated"))
 	}
-	w.line(4, w.text("cli.plan.expires", "at", w.clock(a.ExpiresAt)))
+	w.line(4, w.text("cli.plan.expires", "at", Moment(a.ExpiresAt)))
 	w.line(0, w.text("page.card.digest"), visible.Line(string(a.Digest)))
 }
 
@@ -348,8 +348,8 @@ func (w *Writer) Status(s plan.Status, withdrawn *plan.Withdrawal) string {
 	}
 }
 
-// clock returns a moment in the time of the machine.
-func (w *Writer) clock(at time.Time) string {
+// Moment returns a time of this machine.
+func Moment(at time.Time) string {
 	if at.IsZero() {
 		return "-"
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"piloto/internal/ground/clip"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/visible"
 	"piloto/internal/tools/tool"
 )
@@ -29,7 +30,7 @@ func buildArguments(schemas tool.Compiler, op tool.Operation, m Message) (json.R
 	if data == nil {
 		data = map[string]any{}
 	}
-	object, err := encodeJSON(data)
+	object, err := jcs.Marshal(data)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func buildArguments(schemas tool.Compiler, op tool.Operation, m Message) (json.R
 			if form != nil && named["context"] {
 				arguments["context"] = form
 			}
-			raw, err := encodeJSON(arguments)
+			raw, err := jcs.Marshal(arguments)
 			if err != nil {
 				return nil, err
 			}
@@ -126,17 +127,6 @@ func resolveRef(root any, ref string) any {
 		at = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
 	}
 	return at
-}
-
-// encodeJSON encodes a value as JSON without escapes for <, > and &.
-func encodeJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // maxText bounds the text of an agent that a person sees, in bytes.

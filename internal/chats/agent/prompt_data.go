@@ -140,7 +140,7 @@ func escapeTags(s string) string {
 
 // inline applies escapeTags and returns one line of at most most bytes.
 func inline(s string, most int) string {
-	return clip.Bytes(strings.Join(strings.Fields(escapeTags(s)), " "), most)
+	return clip.Bytes(clip.Line(escapeTags(s)), most)
 }
 
 // wholeLines returns the whole lines within the first most bytes. A single longer line is cut

@@ -17,6 +17,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -114,7 +115,7 @@ func Reads(list []conversation.Source) string {
 	for _, s := range list {
 		s.Answer = strings.ReplaceAll(s.Answer, ": "+toolset.Result+" "+s.ID+"]", "]") // the rest of it is not kept
 		s.ID = ""
-		lines = append(lines, tags.Replace(reads.Text(s)))
+		lines = append(lines, llm.Escape(reads.Text(s)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -134,13 +135,6 @@ func withSpace(signature string) string {
 	}
 	return " " + signature
 }
-
-// Escape makes a text safe between two tags of the prompt.
-func Escape(s string) string {
-	return tags.Replace(strings.TrimSpace(s))
-}
-
-var tags = strings.NewReplacer("<", "‹", ">", "›")
 
 // Today returns a date with its weekday, which the model needs to resolve «el martes».
 func Today(tag locale.Tag, at time.Time) string {

@@ -1,13 +1,12 @@
 package toolcall
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/visible"
 )
 
@@ -61,13 +60,11 @@ func Location(loc []any) string {
 
 // Encode returns a value as JSON in its shortest form. It is for values that always have one.
 func Encode(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := jcs.Marshal(v)
+	if err != nil {
 		return `{"error":"the answer cannot be shown"}`
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(text)
 }
 
 // OneLine makes text of a document safe inside the prompt: one line of at most 200 characters.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
-	"piloto/internal/chats/brief"
 	"piloto/internal/chats/toolset"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -90,7 +89,7 @@ func (a actor) section(tag locale.Tag, tools []llm.Tool) (*section, error) {
 	for _, t := range tools {
 		names = append(names, t.Name)
 	}
-	return &section{Name: a.Name, Text: brief.Escape(text), Tools: strings.Join(names, ", ")}, err
+	return &section{Name: a.Name, Text: llm.Escape(text), Tools: strings.Join(names, ", ")}, err
 }
 
 // announceGone says once that the agent that the chat chose is no longer there. The chat goes on without it.

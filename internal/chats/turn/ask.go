@@ -129,15 +129,7 @@ func (o *optionText) UnmarshalJSON(raw []byte) error {
 }
 
 // seen returns the visible characters of a text, in one line.
-func seen(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if visible.Invisible(r) {
-			return -1
-		}
-		return r
-	}, text))
-}
+func seen(text string) string { return clip.LineWithout(text, visible.Invisible) }
 
 // doAsk takes a question. Nothing is proposed beside it, because the answer may change the proposal. Errors are returned
 // to the model once; then it is asked as it is, because a model that does not mend them would never ask.

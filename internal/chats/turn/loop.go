@@ -8,7 +8,6 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/ask"
-	"piloto/internal/chats/brief"
 	"piloto/internal/chats/changes"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/history"
@@ -163,7 +162,7 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 	before, message := l.past.Texts[:len(l.past.Texts)-1], l.past.Texts[len(l.past.Texts)-1]
 	begin := []llm.Message{{Role: llm.System, Content: always}}
 	if l.past.Summary.Text != "" {
-		text := locale.Text(l.req.Locale, "prompt.summary") + "\n<summary>\n" + brief.Escape(l.past.Summary.Text) + "\n</summary>"
+		text := locale.Text(l.req.Locale, "prompt.summary") + "\n<summary>\n" + llm.Escape(l.past.Summary.Text) + "\n</summary>"
 		begin = append(begin, llm.Message{Role: llm.System, Content: text})
 	}
 	l.query.Messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})

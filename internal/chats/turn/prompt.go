@@ -26,11 +26,11 @@ func (l *loop) prompt() (string, error) {
 		return "", err
 	}
 	return locale.Prompt(l.req.Locale, "turn", map[string]any{
-		"Persona":   brief.Escape(l.persona),
+		"Persona":   llm.Escape(l.persona),
 		"Agent":     acting,
-		"Project":   brief.Escape(l.project.Context),
-		"Workspace": brief.Escape(l.terms.workspace),
-		"Session":   brief.Escape(l.chat.Summary),
+		"Project":   llm.Escape(l.project.Context),
+		"Workspace": llm.Escape(l.terms.workspace),
+		"Session":   llm.Escape(l.chat.Summary),
 		"Catalogue": brief.Catalogue(shown),
 		"Total":     total,
 		"Named":     brief.HasNamedTools(l.listed),
@@ -68,7 +68,7 @@ func (l *loop) now() (string, error) {
 		"RunID":   runID,
 		"Doubts":  brief.Doubts(l.pending, l.req.Locale),
 		"Pending": brief.Goal(draftIn(l.past.Runs, l.chat), l.service.Now()),
-		"Files":   brief.Escape(l.files.Tree),
+		"Files":   llm.Escape(l.files.Tree),
 		"Unread":  l.files.Down,
 		"Lost":    l.files.Lost,
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"piloto/internal/chats/ask"
-	"piloto/internal/chats/brief"
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/window"
@@ -106,7 +105,7 @@ func (s *summariser) write(ctx context.Context) (string, error) {
 		lines.Write(append(text, '\n'))
 	}
 	prompt, err := locale.Prompt(s.req.Locale, "summary", map[string]any{
-		"Before": brief.Escape(s.before.Text), "Lines": strings.TrimSpace(lines.String()), "Words": summaryWords,
+		"Before": llm.Escape(s.before.Text), "Lines": strings.TrimSpace(lines.String()), "Words": summaryWords,
 	})
 	if err != nil {
 		return "", err

@@ -97,7 +97,7 @@ func fieldOf(name string, schema json.RawMessage, defs map[string]json.RawMessag
 	case len(s.Enum) > 0 && len(s.Enum) <= 100:
 		f.kind = "choice"
 		for _, raw := range s.Enum {
-			f.options = append(f.options, option{string(raw), optionText(raw)})
+			f.options = append(f.options, option{string(raw), textOf(raw)})
 		}
 	case only("object"), only("array"):
 		f.kind = "json"
@@ -111,14 +111,6 @@ func fieldOf(name string, schema json.RawMessage, defs map[string]json.RawMessag
 		f.kind = "truth"
 	}
 	return f
-}
-
-func optionText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
 }
 
 // member returns the input of a value; of nil, an empty one. A value that does not fit the schema is edited by its own type.

@@ -22,6 +22,17 @@ import (
 
 const numberMark = "$number"
 
+// Marshal is json.Marshal without escapes for <, > and &, which need six bytes each.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
 // Canonical returns the canonical form of v, after v is encoded as JSON.
 func Canonical(v any) (form []byte, err error) {
 	err = canonical(v, func(whole []byte) { form = bytes.Clone(whole) })

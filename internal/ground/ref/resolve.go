@@ -149,7 +149,7 @@ func FillJSON(raw json.RawMessage, by Values) (json.RawMessage, error) {
 
 // Literal returns a JSON text in which no string value is read as a reference.
 func Literal(raw json.RawMessage) (json.RawMessage, error) {
-	return mapStrings(raw, func(s string) (json.RawMessage, error) { return marshal(strings.ReplaceAll(s, "${", "$${")) })
+	return mapStrings(raw, func(s string) (json.RawMessage, error) { return jcs.Marshal(strings.ReplaceAll(s, "${", "$${")) })
 }
 
 // Replace replaces every reference in the string values of a JSON text by the result of by: a number, true or false.
@@ -169,7 +169,7 @@ func Replace(raw json.RawMessage, by func(Reference) json.RawMessage) (json.RawM
 				b.Write(by(*p.ref))
 			}
 		}
-		return marshal(b.String())
+		return jcs.Marshal(b.String())
 	})
 }
 
@@ -193,7 +193,7 @@ func (rs results) value(s string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(text)
+	return jcs.Marshal(text)
 }
 
 // results caches the results that references name. Each part of a result is parsed once, however many references go
@@ -261,7 +261,7 @@ func (rs results) follow(r Reference) (json.RawMessage, error) {
 	case "headers":
 		for k, v := range res.Headers {
 			if strings.EqualFold(k, r.Path[0].Name) {
-				return marshal(v)
+				return jcs.Marshal(v)
 			}
 		}
 		return nil, unresolved(r, fault.Reason("ref.no_header").With("step", r.Step).With("name", r.Path[0].Name))
@@ -362,7 +362,7 @@ func (m *mapper) value() error {
 			return err
 		}
 		if v == nil {
-			if v, err = marshal(t); err != nil {
+			if v, err = jcs.Marshal(t); err != nil {
 				return err
 			}
 		}
@@ -388,7 +388,7 @@ func (m *mapper) container(open json.Delim) error {
 			if err != nil {
 				return err
 			}
-			quoted, err := marshal(name)
+			quoted, err := jcs.Marshal(name)
 			if err != nil {
 				return err
 			}
@@ -405,14 +405,4 @@ func (m *mapper) container(open json.Delim) error {
 	}
 	m.out.WriteByte(byte(end.(json.Delim)))
 	return nil
-}
-
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -1,13 +1,14 @@
 package realtime
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"time"
+
+	"piloto/internal/ground/jcs"
 )
 
 // MaxFrame bounds a frame, in bytes: API Gateway allows 32 KB, and additions of a proxy must fit
@@ -49,7 +50,7 @@ func (p push) encode(seq int64) []byte {
 	if !p.once {
 		f.Seq = &seq
 	}
-	text, _ := marshal(f)
+	text, _ := jcs.Marshal(f)
 	return text
 }
 
@@ -60,7 +61,7 @@ var errTooLarge = errors.New("larger than a frame")
 func (e Event) data() (json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	if e.Data != nil {
-		text, err := marshal(e.Data)
+		text, err := jcs.Marshal(e.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -72,13 +73,13 @@ func (e Event) data() (json.RawMessage, error) {
 		}
 	}
 	for name, id := range e.ids() {
-		text, err := marshal(id)
+		text, err := jcs.Marshal(id)
 		if err != nil {
 			return nil, err
 		}
 		members[name] = text
 	}
-	return marshal(members)
+	return jcs.Marshal(members)
 }
 
 func (e Event) ids() fields {
@@ -98,28 +99,16 @@ func (e Event) fallbackData() (json.RawMessage, error) {
 	ids := e.ids()
 	maps.Copy(ids, e.hint)
 	ids["large"] = true
-	return marshal(ids)
+	return jcs.Marshal(ids)
 }
 
 // reply returns a frame that answers a client, or has information about the connection.
 func reply(kind string, seq *int64, at time.Time, data any) ([]byte, error) {
-	raw, err := marshal(data)
+	raw, err := jcs.Marshal(data)
 	if err != nil {
 		return nil, err
 	}
-	return marshal(frame{Type: kind, Seq: seq, At: stamp(at), Data: raw})
+	return jcs.Marshal(frame{Type: kind, Seq: seq, At: stamp(at), Data: raw})
 }
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
-
-// marshal is json.Marshal without escapes for the characters of HTML, because they need five
-// more bytes each.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
-}

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/credit"
@@ -206,8 +207,8 @@ func (a *reasoning) request() (llm.Request, bool, error) {
 	left := a.run.Plan.Ceiling - tokensUsed(a.run)
 	for _, shown := range []string{outputOf(a.state.Result), ""} {
 		prompt, err := locale.Prompt(a.tag, "command", map[string]any{
-			"Goal": escapeTags(oneLine(a.run.Plan.Goal, 300)), "Title": escapeTags(oneLine(a.step.Title, 200)), "Was": escapeTags(excerpt(a.was)),
-			"Failure": escapeTags(oneLine(a.state.Error.Message, 300)), "Output": escapeTags(shown),
+			"Goal": llm.Escape(oneLine(a.run.Plan.Goal, 300)), "Title": llm.Escape(oneLine(a.step.Title, 200)), "Was": llm.Escape(excerpt(a.was)),
+			"Failure": llm.Escape(oneLine(a.state.Error.Message, 300)), "Output": llm.Escape(shown),
 		})
 		if err != nil {
 			return llm.Request{}, false, err
@@ -332,14 +333,9 @@ func outputOf(res *plan.Result) string {
 	if text, ok := value.(string); ok {
 		return excerpt(text)
 	}
-	raw, err := marshal(value) // the text itself, without its escapes
+	raw, err := jcs.Marshal(value) // the text itself, without its escapes
 	if err != nil {
 		raw = res.Body
 	}
 	return excerpt(string(raw))
-}
-
-// escapeTags makes a text safe between two tags of the prompt.
-func escapeTags(s string) string {
-	return strings.NewReplacer("<", "‹", ">", "›").Replace(strings.TrimSpace(s))
 }

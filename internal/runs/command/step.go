@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/tools/tool"
 )
@@ -120,7 +121,7 @@ func shellText(name string, raw json.RawMessage) string {
 // With returns the body with another command and everything else unchanged. A body without a
 // command is returned unchanged.
 func With(body json.RawMessage, text string) json.RawMessage {
-	written, err := marshal(text)
+	written, err := jcs.Marshal(text)
 	if err != nil {
 		return body
 	}
@@ -137,20 +138,11 @@ func With(body json.RawMessage, text string) json.RawMessage {
 		return body
 	}
 	object[name] = written
-	out, err := marshal(object)
+	out, err := jcs.Marshal(object)
 	if err != nil {
 		return body
 	}
 	return out
-}
-
-// marshal encodes JSON without escaping & and <.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // Failed reports whether the response to a command reports failure: its exit code is not 0, its

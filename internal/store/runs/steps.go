@@ -1,10 +1,8 @@
 package runs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +12,7 @@ import (
 	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -111,13 +110,11 @@ func rowOfStep(r plan.Run, st plan.StepState) (stepRow, error) {
 // packState returns the stored bytes of a state. The bodies of answers stay as they were
 // received: no character is escaped.
 func packState(st plan.StepState) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(st); err != nil {
+	text, err := jcs.Marshal(st)
+	if err != nil {
 		return nil, err
 	}
-	return kv.Zip(b.Bytes())
+	return kv.Zip(text)
 }
 
 // putStep returns the write of a step's state, which needs the one before it to be as

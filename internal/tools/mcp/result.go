@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/order"
 	"piloto/internal/ground/redact"
 	"piloto/internal/tools/tool"
@@ -143,14 +144,11 @@ type bodyFitter struct {
 }
 
 func (f *bodyFitter) write() bool {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(f.tree); err != nil {
-		return false
+	body, err := jcs.Marshal(f.tree)
+	if err == nil {
+		f.body = body
 	}
-	f.body = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	return true
+	return err == nil
 }
 
 // part is a text in one block: the object that holds it, and its name there.

@@ -88,7 +88,7 @@ func (d definition) operation() (tool.Operation, error) {
 	op := tool.Operation{
 		Entry: tool.Entry{
 			Name: d.Name, Summary: d.summary(), Hints: d.hints(),
-			About: clip.Runes(strings.Join(strings.Fields(plainText(d.Description, false)), " "), tool.MaxAbout),
+			About: clip.Runes(clip.Line(plainText(d.Description, false)), tool.MaxAbout),
 		},
 		Description: clip.Bytes(plainText(d.Description, true), maxDescription),
 	}

@@ -104,3 +104,5 @@ func (d *document) resolve(n *node) (target *node, broken string) {
 }
 
 func clip(s string, most int) string { return cut.Bytes(strings.ToValidUTF8(s, ""), most) }
+
+func clipLine(s string, most int) string { return clip(cut.Line(s), most) }

@@ -169,7 +169,7 @@ func (c call) title() string {
 			s = s[:i+1]
 		}
 	}
-	return clip(strings.Join(strings.Fields(s), " "), 300)
+	return clipLine(s, 300)
 }
 
 // templateNames returns the parameters in a path.

@@ -52,7 +52,7 @@ type call struct {
 // refuse notes the first reason why the operation cannot be called.
 func (c *call) refuse(reason, what string) {
 	if c.refused == nil {
-		c.refused = &tool.Refusal{Reason: reason, What: clip(strings.Join(strings.Fields(what), " "), 200)}
+		c.refused = &tool.Refusal{Reason: reason, What: clipLine(what, 200)}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"piloto/internal/ground/jcs"
 )
 
 // maxAbsentRounds limits how often arguments are checked to find the nulls that stand for nothing. One check reports at
@@ -98,7 +100,7 @@ func leaveOut(raw json.RawMessage, at string, drop map[string]bool) json.RawMess
 		if drop[place] {
 			continue
 		}
-		name, err := plainJSON(m.name)
+		name, err := jcs.Marshal(m.name)
 		if err != nil {
 			return raw
 		}

@@ -178,14 +178,3 @@ func decodeNumbers(raw json.RawMessage) (any, error) {
 	err := dec.Decode(&v)
 	return v, err
 }
-
-// plainJSON encodes v without escaping <, > and &.
-func plainJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}

@@ -98,7 +98,7 @@ func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 		if name == contentType {
 			text = op.spelled(text)
 		}
-		raw, err := plainJSON(text)
+		raw, err := jcs.Marshal(text)
 		if err != nil {
 			return a, wrong(name, "type", Because("problem.header_text"))
 		}
@@ -106,13 +106,13 @@ func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 	}
 	if len(op.Others) > 0 && !has(contentType) && !isAbsent(a.Body) {
 		if media := op.typeFor(a.Body); media != "" {
-			raw, _ := plainJSON(media) // a text
+			raw, _ := jcs.Marshal(media) // a text
 			list = append(list, jcs.Member{Name: contentType, Value: raw})
 		}
 	}
 	for _, p := range op.Parameters {
 		if fixed, ok := p.fixed(); ok && !has(p.Name) {
-			raw, err := plainJSON(fixed)
+			raw, err := jcs.Marshal(fixed)
 			if err != nil {
 				return a, wrong(p.Name, "type", Because("problem.header_text"))
 			}
@@ -130,7 +130,7 @@ func objectOf(list []jcs.Member) json.RawMessage {
 	}
 	parts := make([]string, len(list))
 	for i, m := range list {
-		name, _ := plainJSON(m.Name) // a text
+		name, _ := jcs.Marshal(m.Name) // a text
 		parts[i] = string(name) + ":" + string(m.Value)
 	}
 	return json.RawMessage("{" + strings.Join(parts, ",") + "}")

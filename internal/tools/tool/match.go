@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/clip"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/order"
 	"piloto/internal/ground/ref"
 )
@@ -250,15 +251,15 @@ func SplitQuery(a Arguments) (Arguments, error) {
 			continue
 		}
 		if len(list) == 1 {
-			query[name], err = plainJSON(list[0])
+			query[name], err = jcs.Marshal(list[0])
 		} else {
-			query[name], err = plainJSON(list)
+			query[name], err = jcs.Marshal(list)
 		}
 		if err != nil {
 			return a, ErrArguments.Because(err)
 		}
 	}
 	a.Path = a.Path[:cut]
-	a.Query, err = plainJSON(query)
+	a.Query, err = jcs.Marshal(query)
 	return a, err
 }

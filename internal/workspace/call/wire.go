@@ -1,12 +1,12 @@
 package call
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/overlay"
 )
@@ -110,11 +110,9 @@ func (f *failure) fault() *fault.Error {
 
 // encode returns the JSON of a value without the escapes for HTML, because a diff would be much longer with them.
 func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	to := json.NewEncoder(&out)
-	to.SetEscapeHTML(false)
-	if err := to.Encode(v); err != nil {
+	text, err := jcs.Marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("call: %w", err)
 	}
-	return bytes.TrimRight(out.Bytes(), "\n"), nil
+	return text, nil
 }

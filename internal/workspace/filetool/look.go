@@ -84,7 +84,7 @@ func (f *Files) find(ctx context.Context, a filespec.Arguments) (string, error) 
 	for _, file := range v.listing.Files {
 		switch {
 		case !glob.MatchString(file.Name):
-		case v.out[file.Name] || v.out[folderOf(file.Name)]:
+		case v.out[file.Name] || v.out[ignore.Parent(file.Name)]:
 			left = append(left, file.Name)
 		default:
 			found = append(found, file.Name)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/ignore"
 )
 
 // Limits of the tree.
@@ -73,19 +74,19 @@ func (v *view) nodes() *node {
 		if n == nil {
 			n = &node{name: name, out: v.out[name]}
 			all[name] = n
-			above := folder(folderOf(name))
+			above := folder(ignore.Parent(name))
 			above.folders = append(above.folders, n)
 		}
 		return n
 	}
 	for _, f := range v.listing.Files {
-		n := folder(folderOf(f.Name))
+		n := folder(ignore.Parent(f.Name))
 		if v.out[f.Name] && !n.out {
 			continue
 		}
 		n.files = append(n.files, f)
 		for at := f.Name; at != ""; {
-			at = folderOf(at)
+			at = ignore.Parent(at)
 			all[at].count++
 		}
 	}

@@ -54,14 +54,14 @@ func (f *Files) view(ctx context.Context) (*view, error) {
 			}
 		}
 		now[file] = content
-		rules.Add(folderOf(file.Name), content)
+		rules.Add(ignore.Parent(file.Name), content)
 	}
 	v := &view{listing: l, out: map[string]bool{}}
 	for _, file := range l.Files {
 		if rules.Ignored(file.Name) {
 			v.out[file.Name] = true
 		}
-		for folder := folderOf(file.Name); folder != ""; folder = folderOf(folder) {
+		for folder := ignore.Parent(file.Name); folder != ""; folder = ignore.Parent(folder) {
 			if rules.FolderIgnored(folder) {
 				v.out[folder] = true
 			}
@@ -70,14 +70,6 @@ func (f *Files) view(ctx context.Context) (*view, error) {
 	v.tree = sync.OnceValue(v.draw)
 	f.seen.last, f.seen.rules = v, now
 	return v, nil
-}
-
-// folderOf returns the folder of a name, "" for the root.
-func folderOf(name string) string {
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		return name[:i]
-	}
-	return ""
 }
 
 // folderName returns the name of a folder as a model may write it: "./src/", "." and "" are possible.
@@ -140,7 +132,7 @@ func (f *Files) scope(ctx context.Context, text string) (files []workspace.File,
 		return files, 0, nil
 	}
 	all := len(files)
-	files = slices.DeleteFunc(slices.Clone(files), func(file workspace.File) bool { return v.out[file.Name] || v.out[folderOf(file.Name)] })
+	files = slices.DeleteFunc(slices.Clone(files), func(file workspace.File) bool { return v.out[file.Name] || v.out[ignore.Parent(file.Name)] })
 	return files, all - len(files), nil
 }
 

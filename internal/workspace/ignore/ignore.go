@@ -96,7 +96,7 @@ func trim(line string) string {
 // Ignored reports whether a file is left out: the last pattern that matches it or one of its folders decides, and a
 // .gitignore file comes after those of the folders above it. No pattern brings back a file below a folder that is left out.
 func (r *Rules) Ignored(name string) bool {
-	return r.FolderIgnored(parent(name)) || r.decide(name, false)
+	return r.FolderIgnored(Parent(name)) || r.decide(name, false)
 }
 
 // FolderIgnored reports whether a folder is left out, with all that is in it.
@@ -108,7 +108,7 @@ func (r *Rules) FolderIgnored(folder string) bool {
 	if ok {
 		return known
 	}
-	out := r.FolderIgnored(parent(folder)) || Excluded(path.Base(folder)) || r.decide(folder, true)
+	out := r.FolderIgnored(Parent(folder)) || Excluded(path.Base(folder)) || r.decide(folder, true)
 	if r.folders == nil {
 		r.folders = map[string]bool{}
 	}
@@ -118,7 +118,7 @@ func (r *Rules) FolderIgnored(folder string) bool {
 
 // decide asks the patterns, from the last to the first.
 func (r *Rules) decide(name string, folder bool) bool {
-	for from := parent(name); ; from = parent(from) {
+	for from := Parent(name); ; from = Parent(from) {
 		below := name
 		if from != "" {
 			below = name[len(from)+1:]
@@ -138,8 +138,8 @@ func (r *Rules) decide(name string, folder bool) bool {
 	}
 }
 
-// parent returns the folder of a name, "" for the root.
-func parent(name string) string {
+// Parent returns the folder of a name, "" for the root.
+func Parent(name string) string {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		return name[:i]
 	}

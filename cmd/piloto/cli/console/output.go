@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"piloto/cmd/piloto/show"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/visible"
 )
@@ -87,12 +88,7 @@ func (con *Console) List(all any, titles []string, rows [][]string) error {
 }
 
 // Moment returns a time of this machine.
-func Moment(at time.Time) string {
-	if at.IsZero() {
-		return "-"
-	}
-	return at.Local().Format("2006-01-02 15:04") //nolint:gosmopolitan // a person reads it
-}
+func Moment(at time.Time) string { return show.Moment(at) }
 
 // Money returns millionths of a US dollar.
 func Money(micros int64) string { return fmt.Sprintf("$%.6f", float64(micros)/1e6) }

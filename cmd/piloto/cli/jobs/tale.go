@@ -17,6 +17,7 @@ import (
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/job"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/visible"
 )
 
@@ -87,7 +88,7 @@ func (t *jobTale) print(e httpapi.JobEvent) {
 	if e.Type == job.EventAnswered && len(calls) == 0 {
 		key = "cli.job.answer"
 	}
-	what := strings.Join(strings.Fields(data.Method+" "+data.URL+" "+data.Tool), " ")
+	what := clip.Line(data.Method + " " + data.URL + " " + data.Tool)
 	if e.Type == job.EventAsked {
 		what = console.Cut(data.Question, 200)
 	}
