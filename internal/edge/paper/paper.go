@@ -50,7 +50,7 @@ type run struct {
 
 // printer writes text at a place of a page.
 type printer struct {
-	*fpdf.Fpdf
+	pdf    *fpdf.Fpdf
 	glyphs map[face]*glyphs
 	left   float64 // where lines begin
 	size   float64
@@ -59,7 +59,7 @@ type printer struct {
 
 // Print writes a document. It is the httpapi.Printer of functions/records.
 func Print(d conversation.Paper) ([]byte, error) {
-	p := &printer{Fpdf: fpdf.New("P", "mm", "A4", ""), glyphs: map[face]*glyphs{}}
+	p := &printer{pdf: fpdf.New("P", "mm", "A4", ""), glyphs: map[face]*glyphs{}}
 	for _, f := range []struct {
 		face
 		raw []byte
@@ -69,23 +69,23 @@ func Print(d conversation.Paper) ([]byte, error) {
 			return nil, err
 		}
 		p.glyphs[f.face] = g
-		p.AddUTF8FontFromBytes(f.family, f.style, f.raw)
+		p.pdf.AddUTF8FontFromBytes(f.family, f.style, f.raw)
 	}
-	p.SetMargins(margin, margin, margin)
-	p.SetCellMargin(0)
-	p.SetAutoPageBreak(true, foot+4)
-	p.SetCreationDate(d.At)
-	p.SetModificationDate(d.At)
-	p.SetTitle(d.Title, true)
-	p.SetLang(d.Lang)
-	p.AliasNbPages("")
-	p.SetFooterFunc(func() {
-		p.SetY(-foot)
-		p.SetFont(plain.family, plain.style, smallSize)
-		p.SetTextColor(110, 110, 110)
-		p.CellFormat(0, smallLine, fmt.Sprintf("%d / {nb}", p.PageNo()), "", 0, "C", false, 0, "")
+	p.pdf.SetMargins(margin, margin, margin)
+	p.pdf.SetCellMargin(0)
+	p.pdf.SetAutoPageBreak(true, foot+4)
+	p.pdf.SetCreationDate(d.At)
+	p.pdf.SetModificationDate(d.At)
+	p.pdf.SetTitle(d.Title, true)
+	p.pdf.SetLang(d.Lang)
+	p.pdf.AliasNbPages("")
+	p.pdf.SetFooterFunc(func() {
+		p.pdf.SetY(-foot)
+		p.pdf.SetFont(plain.family, plain.style, smallSize)
+		p.pdf.SetTextColor(110, 110, 110)
+		p.pdf.CellFormat(0, smallLine, fmt.Sprintf("%d / {nb}", p.pdf.PageNo()), "", 0, "C", false, 0, "")
 	})
-	p.AddPage()
+	p.pdf.AddPage()
 	p.text(titleSize, titleSize*0.5, 0, run{d.Title, bold})
 	for _, line := range d.Notes {
 		p.grey(func() { p.text(smallSize, smallLine, 0, run{line, plain}) })
@@ -94,19 +94,19 @@ func Print(d conversation.Paper) ([]byte, error) {
 		p.entry(e)
 	}
 	var b bytes.Buffer
-	err := p.Output(&b)
+	err := p.pdf.Output(&b)
 	return b.Bytes(), err
 }
 
 // entry writes one message.
 func (p *printer) entry(e conversation.PaperEntry) {
-	p.Ln(3)
-	if _, height := p.GetPageSize(); p.GetY() > height-foot-30 { // its author does not stand alone at the end of a page
-		p.AddPage()
+	p.pdf.Ln(3)
+	if _, height := p.pdf.GetPageSize(); p.pdf.GetY() > height-foot-30 { // its author does not stand alone at the end of a page
+		p.pdf.AddPage()
 	}
-	p.SetDrawColor(215, 215, 215)
-	p.Line(margin, p.GetY(), p.right(), p.GetY())
-	p.Ln(2.5)
+	p.pdf.SetDrawColor(215, 215, 215)
+	p.pdf.Line(margin, p.pdf.GetY(), p.right(), p.pdf.GetY())
+	p.pdf.Ln(2.5)
 	p.text(textSize, textLine, 0, run{e.Author, bold}, run{"   " + e.Time, plain})
 	for _, line := range e.Above {
 		p.strip(line)
@@ -127,7 +127,7 @@ func (p *printer) entry(e conversation.PaperEntry) {
 func (p *printer) block(b block) {
 	switch b.kind {
 	case heading:
-		p.Ln(1)
+		p.pdf.Ln(1)
 		size := max(textSize+4-float64(b.level), textSize)
 		p.text(size, size*0.55, 0, run{b.text, bold})
 	case item:
@@ -143,64 +143,64 @@ func (p *printer) block(b block) {
 
 // strip writes a line that contradicts the text after it, on an amber ground with a bar at its side.
 func (p *printer) strip(line string) {
-	p.SetFont(bold.family, bold.style, textSize)
-	p.SetFillColor(253, 243, 223)
-	p.SetDrawColor(138, 80, 0)
-	p.SetLineWidth(1)
-	p.SetCellMargin(2.5)
-	p.MultiCell(0, textLine+1, p.glyphs[bold].shown(line), "L", "L", true)
-	p.SetCellMargin(0)
-	p.SetLineWidth(0.2)
-	p.Ln(afterBlock)
+	p.pdf.SetFont(bold.family, bold.style, textSize)
+	p.pdf.SetFillColor(253, 243, 223)
+	p.pdf.SetDrawColor(138, 80, 0)
+	p.pdf.SetLineWidth(1)
+	p.pdf.SetCellMargin(2.5)
+	p.pdf.MultiCell(0, textLine+1, p.glyphs[bold].shown(line), "L", "L", true)
+	p.pdf.SetCellMargin(0)
+	p.pdf.SetLineWidth(0.2)
+	p.pdf.Ln(afterBlock)
 }
 
 func (p *printer) grey(write func()) {
-	p.SetTextColor(100, 100, 100)
+	p.pdf.SetTextColor(100, 100, 100)
 	write()
-	p.SetTextColor(0, 0, 0)
+	p.pdf.SetTextColor(0, 0, 0)
 }
 
 // right is where lines end.
 func (p *printer) right() float64 {
-	width, _ := p.GetPageSize()
+	width, _ := p.pdf.GetPageSize()
 	return width - margin
 }
 
 // text writes runs as a paragraph of its own, in lines that are as long as there is room.
 func (p *printer) text(size, line, in float64, runs ...run) {
 	p.left, p.size, p.line = margin+in, size, line
-	p.SetX(p.left)
+	p.pdf.SetX(p.left)
 	for _, r := range runs {
 		p.flow(r)
 	}
-	p.Ln(line)
-	p.Ln(afterBlock)
+	p.pdf.Ln(line)
+	p.pdf.Ln(afterBlock)
 }
 
 // flow writes a run at the present place. A piece that fits into a line is written at once. Code keeps its spaces.
 func (p *printer) flow(r run) {
 	text := p.glyphs[r.face].shown(r.text)
-	p.SetFont(r.face.family, r.face.style, p.size)
+	p.pdf.SetFont(r.face.family, r.face.style, p.size)
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {
-			p.Ln(p.line)
-			p.SetX(p.left)
+			p.pdf.Ln(p.line)
+			p.pdf.SetX(p.left)
 		}
 		var pending strings.Builder
 		width := 0.0
 		write := func() {
-			p.CellFormat(width, p.line, pending.String(), "", 0, "L", false, 0, "")
+			p.pdf.CellFormat(width, p.line, pending.String(), "", 0, "L", false, 0, "")
 			pending.Reset()
 			width = 0
 		}
 		next := func() {
 			write()
-			p.Ln(p.line)
-			p.SetX(p.left)
+			p.pdf.Ln(p.line)
+			p.pdf.SetX(p.left)
 		}
 		for _, word := range wordsOf(line) {
-			w := p.GetStringWidth(word)
-			switch room := p.right() - p.GetX() - width; {
+			w := p.pdf.GetStringWidth(word)
+			switch room := p.right() - p.pdf.GetX() - width; {
 			case w <= room:
 			case w <= p.right()-p.left:
 				next()
@@ -209,8 +209,8 @@ func (p *printer) flow(r run) {
 				}
 			default: // longer than a line
 				for _, c := range word {
-					one := p.GetStringWidth(string(c))
-					if one > p.right()-p.GetX()-width {
+					one := p.pdf.GetStringWidth(string(c))
+					if one > p.right()-p.pdf.GetX()-width {
 						next()
 					}
 					pending.WriteRune(c)
