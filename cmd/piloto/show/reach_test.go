@@ -1,8 +1,6 @@
 package show_test
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 
 	"piloto/cmd/piloto/show"
@@ -38,29 +36,6 @@ func TestEveryMemberOfAStepIsAtTheTerminal(t *testing.T) {
 			"Ask.Minutes":       "the approval says until when, once it is asked for",
 			"Targets.About":     "the label and the value are shown",
 			"Unanswered.StepID": "the run is named, where all of it can be read",
-		},
-	})
-}
-
-// TestEveryReferenceOfAStepIsACrossingAtTheTerminal, when it sends data to another server.
-func TestEveryReferenceOfAStepIsACrossingAtTheTerminal(t *testing.T) {
-	steps, without := planned.Referring()
-	without["When"] = "it sends nothing"
-	steps.Check(t, reach.Reader[plan.Step]{
-		Name: "the data that crosses to another server (crossing in cmd/piloto/show/plan.go)", Without: without,
-		Read: func(s plan.Step) any {
-			var answered httpapi.PlannedStep
-			raw, err := json.Marshal(s)
-			if err == nil {
-				err = json.Unmarshal(raw, &answered)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			answered.Target, answered.Undo.Target, answered.Verify.Target = "n.example", "n.example", "n.example"
-			w := &show.Writer{Tag: locale.Spanish}
-			w.Plan(httpapi.Run{Status: plan.Draft, Steps: []httpapi.Step{{PlannedStep: httpapi.PlannedStep{ID: "s9", Target: "other.example"}}, {PlannedStep: answered}}})
-			return strings.Contains(w.String(), "other.example → n.example")
 		},
 	})
 }

@@ -84,16 +84,3 @@ func TestAStepIsInATableOnlyIfTheTableSaysAllOfIt(t *testing.T) {
 		}
 	}
 }
-
-// TestEveryReferenceOfAStepIsShownAsACrossing of data to another server, in whichever call it stands.
-func TestEveryReferenceOfAStepIsShownAsACrossing(t *testing.T) {
-	steps, without := planned.Referring()
-	without["When"], without["ForEach"] = "it sends nothing", "it sends nothing: a reference to its element does"
-	steps.Check(t, reach.Reader[plan.Step]{
-		Name: "the data that crosses to another server (usedByCall in internal/edge/webui/chat.go)", Without: without,
-		Read: func(s plan.Step) any {
-			used := usedSteps(s)
-			return used["s9"] || usedByCall(s.Undo.Call)["s9"] || usedByCall(s.Verify.Call)["s9"]
-		},
-	})
-}

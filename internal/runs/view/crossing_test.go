@@ -49,8 +49,11 @@ func TestCrossingsAreOfEveryCall(t *testing.T) {
 					Undo: &plan.Undo{Call: of(plan.UndoOf(s2))}, Verify: &plan.Check{Call: of(plan.CheckOf(s2))},
 				}},
 				Bindings: []plan.Binding{
-					{StepID: plan.EffectOf("s0"), BaseURL: ours}, {StepID: plan.EffectOf("s1"), BaseURL: ours},
-					{StepID: s2, BaseURL: c.base}, {StepID: plan.UndoOf(s2), BaseURL: c.base}, {StepID: plan.CheckOf(s2), BaseURL: c.base},
+					{StepID: plan.EffectOf("s0"), BaseURL: ours},
+					{StepID: plan.EffectOf("s1"), BaseURL: ours},
+					{StepID: s2, BaseURL: c.base},
+					{StepID: plan.UndoOf(s2), BaseURL: c.base},
+					{StepID: plan.CheckOf(s2), BaseURL: c.base},
 				},
 			}
 			var want []Crossing
