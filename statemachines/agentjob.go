@@ -1,5 +1,7 @@
 package statemachines
 
+import "piloto/internal/ground/ids"
+
 import _ "embed"
 
 // JobDefinition is agentjob.asl.json before substitution: ${AgentFunctionArn} stands for the function of its tasks. It
@@ -13,11 +15,11 @@ const AgentFunctionArn = "AgentFunctionArn"
 
 // JobInput is the input of a job's execution, and of its tasks. The execution's name is JobID.
 type JobInput struct {
-	JobID     string  `json:"job_id"`
-	AccountID string  `json:"account_id"`
-	Task      JobTask `json:"task,omitempty"`
-	Token     string  `json:"token,omitempty"` // of JobWait
-	Error     *Error  `json:"error,omitempty"` // of JobClose: the error or the output before it
+	JobID     string      `json:"job_id"`
+	AccountID ids.Account `json:"account_id"`
+	Task      JobTask     `json:"task,omitempty"`
+	Token     string      `json:"token,omitempty"` // of JobWait
+	Error     *Error      `json:"error,omitempty"` // of JobClose: the error or the output before it
 }
 
 // Throttled reports whether a job is closed because Lambda had no room for it for too long.

@@ -40,6 +40,8 @@ package statemachines
 import (
 	_ "embed"
 	"slices"
+
+	"piloto/internal/ground/ids"
 )
 
 // Definition is planrun.asl.json before substitution: ${StepFunctionArn}, ${LifecycleFunctionArn}, ${ReasonFunctionArn}
@@ -94,8 +96,8 @@ const CauseThrottled = "Lambda.Throttled"
 
 // Input is the input of an execution. The execution's name is RunID.
 type Input struct {
-	RunID     string `json:"run_id"`
-	AccountID string `json:"account_id"`
+	RunID     string      `json:"run_id"`
+	AccountID ids.Account `json:"account_id"`
 }
 
 // Action selects the task of the lifecycle function.
@@ -109,10 +111,10 @@ const (
 
 // LifecycleInput is the input of the lifecycle function.
 type LifecycleInput struct {
-	Action    Action `json:"action"`
-	RunID     string `json:"run_id"`
-	AccountID string `json:"account_id"`
-	Error     *Error `json:"error,omitempty"` // of Settle: the error or the output before it
+	Action    Action      `json:"action"`
+	RunID     string      `json:"run_id"`
+	AccountID ids.Account `json:"account_id"`
+	Error     *Error      `json:"error,omitempty"` // of Settle: the error or the output before it
 }
 
 // Cause returns the reason why an execution cannot go on; empty when every reversible effect was undone before Settle.
@@ -167,14 +169,14 @@ type StepOutput struct {
 
 // StepInput is the input of the step function and of Reason.
 type StepInput struct {
-	RunID     string `json:"run_id"`
-	AccountID string `json:"account_id"`
-	StepID    string `json:"step_id,omitempty"` // the id of an effect: "s2", "s2[3]", "undo:s2"; empty for Step
-	Token     string `json:"token,omitempty"`   // of AwaitApproval: the token that resumes the execution after the decision
+	RunID     string      `json:"run_id"`
+	AccountID ids.Account `json:"account_id"`
+	StepID    string      `json:"step_id,omitempty"` // the id of an effect: "s2", "s2[3]", "undo:s2"; empty for Step
+	Token     string      `json:"token,omitempty"`   // of AwaitApproval: the token that resumes the execution after the decision
 }
 
 // ConcludeInput is the input of the conclude function. Its schedule sends another event, which names no run.
 type ConcludeInput struct {
-	RunID     string `json:"run_id"`
-	AccountID string `json:"account_id"`
+	RunID     string      `json:"run_id"`
+	AccountID ids.Account `json:"account_id"`
 }

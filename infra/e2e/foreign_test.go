@@ -248,7 +248,7 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 	d, ours, model := startScriptedWithTable(t)
 	clients := []*client{ours, newNeighbour(t, d, auth.ScopeAdmin, auth.ScopeBilling)}
 	var pages []map[string]string // of each account, routes to lists of more than one page
-	store, accounts := d.store(t), []string{"default", "neighbour"}
+	store, accounts := d.store(t), []ids.Account{"default", "neighbour"}
 	for i, c := range clients {
 		chat := c.chat(t)
 		c.chat(t)

@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -120,7 +121,7 @@ type clientCache struct {
 
 // clientKey identifies a client. A new key of the account gives a new version, so a new client.
 type clientKey struct {
-	account  string // "" when the deployment's key is used
+	account  ids.Account // "" when the deployment's key is used
 	provider string
 	base     string
 	version  time.Time
@@ -161,7 +162,7 @@ func (m *clientCache) Platform(ctx context.Context) (map[string]bool, error) {
 }
 
 // Model implements eligibility.Models.
-func (m *clientCache) Model(ctx context.Context, account string, c eligibility.Candidate) (llm.Model, error) {
+func (m *clientCache) Model(ctx context.Context, account ids.Account, c eligibility.Candidate) (llm.Model, error) {
 	doer, platform := m.guarded, false
 	for _, p := range m.deployment.Providers {
 		if p.Name == c.Provider && p.BaseURL == c.BaseURL {
@@ -256,12 +257,12 @@ func (f evictingClient) Probe(ctx context.Context) error {
 type keyStore struct{ secrets *secrets.Manager }
 
 // PutKey implements eligibility.KeyStore.
-func (v keyStore) PutKey(ctx context.Context, account, provider, key string) error {
+func (v keyStore) PutKey(ctx context.Context, account ids.Account, provider, key string) error {
 	return v.secrets.Put(ctx, v.secrets.ProviderID(account, provider), map[string]string{ownKey: key})
 }
 
 // DeleteKey implements eligibility.KeyStore.
-func (v keyStore) DeleteKey(ctx context.Context, account, provider string) error {
+func (v keyStore) DeleteKey(ctx context.Context, account ids.Account, provider string) error {
 	return v.secrets.Delete(ctx, v.secrets.ProviderID(account, provider))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/workspace/files"
 )
@@ -13,16 +14,16 @@ import (
 // FileNeeds reads from the rows of chats, runs and jobs which kept files are needed (serve.Needs).
 type FileNeeds struct {
 	Chats interface {
-		Deleted(ctx context.Context, account string) ([]conversation.Gone, error)
+		Deleted(ctx context.Context, account ids.Account) ([]conversation.Gone, error)
 	}
 	Runs plan.Lister
 	Jobs interface {
-		Jobs(ctx context.Context, account, cursor string, limit int) ([]job.Job, string, error)
+		Jobs(ctx context.Context, account ids.Account, cursor string, limit int) ([]job.Job, string, error)
 	}
 }
 
 // Deleted implements serve.Needs.
-func (n FileNeeds) Deleted(ctx context.Context, account string) ([]files.Place, error) {
+func (n FileNeeds) Deleted(ctx context.Context, account ids.Account) ([]files.Place, error) {
 	list, err := n.Chats.Deleted(ctx, account)
 	var places []files.Place
 	for _, g := range list {
@@ -38,7 +39,7 @@ const beforeItsSet = 8 * 24 * time.Hour
 const page = 100
 
 // Open implements serve.Needs.
-func (n FileNeeds) Open(ctx context.Context, account string, since, young time.Time) (func(id string, made time.Time) bool, error) {
+func (n FileNeeds) Open(ctx context.Context, account ids.Account, since, young time.Time) (func(id string, made time.Time) bool, error) {
 	open, decided := map[string]bool{}, map[string]time.Time{}
 	err := n.sets(ctx, account, since, []plan.Status{plan.Draft, plan.Queued, plan.Running, plan.Waiting}, func(_ plan.Head, set string) {
 		open[set] = true
@@ -71,7 +72,7 @@ func (n FileNeeds) Open(ctx context.Context, account string, since, young time.T
 }
 
 // sets calls each with every change set in the runs of an account that are in some states and newer than since.
-func (n FileNeeds) sets(ctx context.Context, account string, since time.Time, in []plan.Status, each func(r plan.Head, set string)) error {
+func (n FileNeeds) sets(ctx context.Context, account ids.Account, since time.Time, in []plan.Status, each func(r plan.Head, set string)) error {
 	wanted := plan.Filter{Statuses: in, From: since.Add(-beforeItsSet)}
 	for cursor, more := "", true; more; more = cursor != "" {
 		list, next, err := n.Runs.Runs(ctx, account, wanted, cursor, page)

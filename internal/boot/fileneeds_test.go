@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -20,7 +21,7 @@ type lists struct {
 	asked []plan.Filter
 }
 
-func (l *lists) Runs(_ context.Context, _ string, f plan.Filter, cursor string, _ int) ([]plan.Head, string, error) {
+func (l *lists) Runs(_ context.Context, _ ids.Account, f plan.Filter, cursor string, _ int) ([]plan.Head, string, error) {
 	l.asked = append(l.asked, f)
 	at := len(cursor)
 	if at >= len(l.runs) {
@@ -33,7 +34,7 @@ func (l *lists) Runs(_ context.Context, _ string, f plan.Filter, cursor string, 
 	return page, cursor + "x", nil
 }
 
-func (l *lists) Jobs(_ context.Context, _, cursor string, _ int) ([]job.Job, string, error) {
+func (l *lists) Jobs(_ context.Context, _ ids.Account, cursor string, _ int) ([]job.Job, string, error) {
 	at := len(cursor)
 	if at >= len(l.jobs) {
 		return nil, "", nil

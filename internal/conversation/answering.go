@@ -4,12 +4,14 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"piloto/internal/ground/ids"
 )
 
 // Answering is the lease of a process that answers a message. A lease that is not ended by Until
 // is left: its holder has died.
 type Answering struct {
-	Account   string
+	Account   ids.Account
 	ChatID    string
 	MessageID string
 	Until     time.Time

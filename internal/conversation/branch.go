@@ -70,7 +70,7 @@ func (m Message) Steps() string {
 //
 // It returns ErrMessageNotFound when the chat has no such message, or another one replaced it.
 type Brancher interface {
-	Branch(ctx context.Context, account string, b Branch) (Chat, error)
+	Branch(ctx context.Context, account ids.Account, b Branch) (Chat, error)
 }
 
 // Rating is a person's opinion of an answer.
@@ -94,8 +94,8 @@ type Feedback struct {
 type Rater interface {
 	// ChatOfMessage returns the chat that has a message. It reads the 1,000 chats that changed last, and returns
 	// ErrMessageNotFound when none of them has it.
-	ChatOfMessage(ctx context.Context, account, messageID string) (string, error)
+	ChatOfMessage(ctx context.Context, account ids.Account, messageID string) (string, error)
 	// Rate stores a feedback on a message of the assistant and replaces an earlier one; nil: none. It returns the
 	// message, ErrMessageNotFound, or ErrNotAnAnswer.
-	Rate(ctx context.Context, account, chatID, messageID string, f *Feedback) (Message, error)
+	Rate(ctx context.Context, account ids.Account, chatID, messageID string, f *Feedback) (Message, error)
 }

@@ -45,7 +45,10 @@ type Project struct {
 func (p Project) Uses(serverID string) bool { return p.All || slices.Contains(p.MCPIDs, serverID) }
 
 // Key names a chat of an account.
-type Key struct{ Account, ChatID string }
+type Key struct {
+	Account ids.Account
+	ChatID  string
+}
 
 // Chat is one stored conversation with its state.
 type Chat struct {
@@ -97,17 +100,17 @@ const (
 
 // SessionChat returns the ID of the chat of a client's session. A ULID is the ID of a chat
 // itself; any other name belongs to the account.
-func SessionChat(account, sessionID string) string {
+func SessionChat(account ids.Account, sessionID string) string {
 	if ids.Valid(sessionID) {
 		return sessionID
 	}
-	return ids.Derive("session", account, sessionID)
+	return ids.Derive("session", string(account), sessionID)
 }
 
 // RouterChat returns the ID of the chat of a router's session for a company. It never equals the
 // ID of an Operator session.
-func RouterChat(account string, company int64, sessionID string) string {
-	return ids.Derive("router", account, strconv.FormatInt(company, 10), sessionID)
+func RouterChat(account ids.Account, company int64, sessionID string) string {
+	return ids.Derive("router", string(account), strconv.FormatInt(company, 10), sessionID)
 }
 
 // Role is the author of a message.

@@ -5,12 +5,13 @@ import (
 	"log/slog"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 )
 
 // Gone is a project that was deleted, or a chat without one that was deleted and had files.
 type Gone struct {
-	Account   string
+	Account   ids.Account
 	ProjectID string
 	ChatID    string // only without ProjectID
 	Bare      bool   // a project without files
@@ -28,7 +29,7 @@ type GoneStore interface {
 
 // Releaser takes the chats out of a project that is deleted.
 type Releaser interface {
-	ReleaseChats(ctx context.Context, account, project string) error
+	ReleaseChats(ctx context.Context, account ids.Account, project string) error
 }
 
 // FilesSweeper deletes the files of deleted projects and chats, and takes the chats out of such projects.

@@ -10,6 +10,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/tools/tool"
 )
 
@@ -55,7 +56,7 @@ func TestAgentsHaveOneSpaceOfNames(t *testing.T) {
 func TestAgentsOfAnAccount(t *testing.T) {
 	s := fixture.Table(t)
 	agents := agent.Registry{Store: s.Registry, Now: func() time.Time { return now }}
-	names := func(account string) (list []string) {
+	names := func(account ids.Account) (list []string) {
 		entries, err := agents.List(ctx, account)
 		if err != nil {
 			t.Fatal(err)

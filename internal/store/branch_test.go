@@ -10,6 +10,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/run"
 )
 
@@ -193,7 +194,7 @@ func TestFeedbackStandsOnItsMessage(t *testing.T) {
 	if _, err := w.Store.Chats.Rate(ctx, fixture.Account, w.Chat.ID, asked, nil); !errors.Is(err, conversation.ErrNotAnAnswer) {
 		t.Errorf("a person's message: %v", err)
 	}
-	for account, id := range map[string]string{"other": said[1].ID, fixture.Account: w.IDs.New(w.Clock())} {
+	for account, id := range map[ids.Account]string{"other": said[1].ID, fixture.Account: w.IDs.New(w.Clock())} {
 		if _, err := w.Store.Chats.ChatOfMessage(ctx, account, id); !errors.Is(err, conversation.ErrMessageNotFound) {
 			t.Errorf("%s %s: %v", account, id, err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
 	"piloto/internal/store"
 )
@@ -227,9 +228,9 @@ func TestLateCallDoesNotCountAfterBreakerClosed(t *testing.T) {
 
 func TestAnAccountSeesItsOwnBreakers(t *testing.T) {
 	table := fixture.Table(t)
-	for _, account := range []string{"acme", "acme2"} {
+	for _, account := range []ids.Account{"acme", "acme2"} {
 		for _, id := range []string{"a", "b"} {
-			if _, err := table.Router.CountFailure(ctx, account, account+id, agent.Call{}, strict, now); err != nil {
+			if _, err := table.Router.CountFailure(ctx, account, string(account)+id, agent.Call{}, strict, now); err != nil {
 				t.Fatal(err)
 			}
 		}

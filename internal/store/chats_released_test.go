@@ -9,12 +9,13 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 )
 
 // TestADeletedProjectLetsItsChatsGo: all of them, also the pinned and the archived ones, and each stays where it was.
 func TestADeletedProjectLetsItsChatsGo(t *testing.T) {
 	w := fixture.NewWorld(t)
-	ctx, account, yes := t.Context(), fixture.Account, true
+	ctx, account, yes := t.Context(), ids.Account(fixture.Account), true
 	for _, id := range []string{"p", "other"} {
 		if err := w.Store.Chats.CreateProject(ctx, account, conversation.Project{ID: id, Name: "P"}); err != nil {
 			t.Fatal(err)

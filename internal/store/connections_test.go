@@ -16,6 +16,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -23,7 +24,7 @@ import (
 	"piloto/internal/store"
 )
 
-func connect(t *testing.T, table store.Stores, account, id string) realtime.Connection {
+func connect(t *testing.T, table store.Stores, account ids.Account, id string) realtime.Connection {
 	t.Helper()
 	c := realtime.Connection{
 		Account: account, ID: id, User: "ana", Parent: "hash", ConnectedAt: now, ExpiresAt: now.Add(time.Minute),
@@ -143,11 +144,11 @@ type ear struct {
 	all   []realtime.Event
 }
 
-func (e *ear) Notify(_ context.Context, account string, events ...realtime.Event) {
+func (e *ear) Notify(_ context.Context, account ids.Account, events ...realtime.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if account != fixture.Account {
-		panic("told to " + account)
+		panic("told to " + string(account))
 	}
 	e.heard, e.all = append(e.heard, events...), append(e.all, events...)
 }

@@ -11,6 +11,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/store"
 	"piloto/internal/store/kv"
@@ -23,8 +24,8 @@ type pageOf func(cursor string) (shown, next string, err error)
 // that hold the same things. Every method of the table that takes a cursor belongs here.
 func lists(t *testing.T, table store.Stores) map[string]pageOf {
 	list := map[string]pageOf{}
-	for _, account := range []string{"acme", "other"} {
-		of := func(name string) string { return account + ": " + name }
+	for _, account := range []ids.Account{"acme", "other"} {
+		of := func(name string) string { return string(account) + ": " + name }
 		for _, project := range []string{"", "p"} {
 			list[of("chats of "+project)] = func(cursor string) (string, string, error) {
 				got, next, err := table.Chats.Chats(ctx, account, conversation.ChatFilter{ProjectID: project}, cursor, 1)

@@ -57,14 +57,18 @@ func dueLists(s store.Stores) []dueList {
 		listOf("DUE", run("RUN"), s.Runs.Due),
 		listOf("UNPLACED", run("RUN"), s.Receipts.Unplaced),
 		listOf("CONCLUDING", run("CONCLUSION"), s.Runs.LeftConclusions),
-		listOf("UNSIGNED", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#CHAIN", SK: "LINK#000000001"} }, s.Receipts.Unsigned),
+		listOf("UNSIGNED", func(id string) planted {
+			return planted{PK: kv.Account(ids.Account("acme-"+id)) + "#CHAIN", SK: "LINK#000000001"}
+		}, s.Receipts.Unsigned),
 		listOf("JOBS", func(id string) planted { return planted{PK: kv.Job("acme", id), SK: "JOB"} }, s.Jobs.DueJobs),
 		listOf("HOOKS", func(id string) planted { return planted{PK: acme + "#H#" + id, SK: "D#d"} }, s.Hooks.DueHooks),
-		listOf("HOOKS", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#OUTBOX", SK: "T#t"} }, s.Hooks.DueHooks),
+		listOf("HOOKS", func(id string) planted {
+			return planted{PK: kv.Account(ids.Account("acme-"+id)) + "#OUTBOX", SK: "T#t"}
+		}, s.Hooks.DueHooks),
 		listOf("ANSWERING", func(id string) planted { return planted{PK: kv.Chat("acme", "c"), SK: "ANSWER#" + id, Until: 1} }, s.Chats.LeftAnswers),
 		listOf("GONE", func(id string) planted { return planted{PK: acme, SK: "GONE##" + id, Chat: id} }, s.Gone.WithFiles),
 		listOf("ABSENT", func(id string) planted { return planted{PK: acme, SK: "SERVER#" + id, ID: id} }, s.Registry.Absent),
-		listOf("WALLET", func(id string) planted { return planted{PK: kv.Account("acme-"+id) + "#W", SK: "WALLET"} }, s.Wallet.DueWallets),
+		listOf("WALLET", func(id string) planted { return planted{PK: kv.Account(ids.Account("acme-"+id)) + "#W", SK: "WALLET"} }, s.Wallet.DueWallets),
 	}
 }
 

@@ -9,12 +9,13 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store"
 	"piloto/internal/store/kv"
 )
 
 // fill adds chats with their messages, each a minute newer than the one before.
-func fill(t testing.TB, table store.Stores, account string, chats int, texts ...string) {
+func fill(t testing.TB, table store.Stores, account ids.Account, chats int, texts ...string) {
 	t.Helper()
 	for i := range chats {
 		at := now.Add(time.Duration(i) * time.Minute)
@@ -33,7 +34,7 @@ func fill(t testing.TB, table store.Stores, account string, chats int, texts ...
 }
 
 // search reads all pages of a search, and returns the ids of the chats, and how many pages there were.
-func search(t testing.TB, table store.Stores, account string, s conversation.Search, limit int) (found []string, pages int) {
+func search(t testing.TB, table store.Stores, account ids.Account, s conversation.Search, limit int) (found []string, pages int) {
 	t.Helper()
 	cursor := ""
 	for {

@@ -16,12 +16,13 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 )
 
 // TestFilesOfWhatWasDeletedAreDeletedOnce: of a project and a chat with files, and of no other.
 func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 	w := fixture.NewWorld(t)
-	account := fixture.Account
+	account := ids.Account(fixture.Account)
 	other := conversation.Chat{ID: w.IDs.New(w.Clock()), CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
 	err := errors.Join(
 		w.Store.Chats.CreateProject(t.Context(), account, conversation.Project{ID: "p", Name: "P"}),

@@ -16,6 +16,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store"
 )
 
@@ -23,7 +24,7 @@ func exchange(text string, at time.Time) agent.Exchange {
 	return agent.Exchange{ID: "id of " + text, User: text, Agent: "reserva", Response: "re: " + text, At: at}
 }
 
-func recall(t *testing.T, table store.Stores, account string, company int64, session string, at time.Time) agent.Memory {
+func recall(t *testing.T, table store.Stores, account ids.Account, company int64, session string, at time.Time) agent.Memory {
 	t.Helper()
 	m, err := table.Router.Memory(ctx, account, company, session, at)
 	if err != nil {
@@ -33,7 +34,7 @@ func recall(t *testing.T, table store.Stores, account string, company int64, ses
 }
 
 // tell has a session say something, as a turn does: it reads, and then adds.
-func tell(t *testing.T, table store.Stores, account string, company int64, session string, list ...agent.Exchange) {
+func tell(t *testing.T, table store.Stores, account ids.Account, company int64, session string, list ...agent.Exchange) {
 	t.Helper()
 	for _, e := range list {
 		if err := table.Router.Remember(ctx, account, recall(t, table, account, company, session, e.At), e); err != nil {
@@ -53,12 +54,12 @@ func users(m agent.Memory) []string {
 func TestMemoryBelongsToAccountCompanyAndSession(t *testing.T) {
 	table := fixture.Table(t)
 	type whose struct {
-		account string
+		account ids.Account
 		company int64
 		session string
 	}
 	var all []whose
-	for _, account := range []string{"acme", "acme2"} {
+	for _, account := range []ids.Account{"acme", "acme2"} {
 		for _, company := range []int64{1, 10, 1<<63 - 1} {
 			for _, session := range []string{"+51999", "+51999#CO", "stats", "x#KEYS", "sesión 1", strings.Repeat("s", 128)} {
 				all = append(all, whose{account, company, session})
@@ -237,7 +238,7 @@ func TestConcurrentSessionsDoNotMix(t *testing.T) {
 	start.Add(1)
 	for i := range sessions {
 		// Every ten share a name, among companies and accounts.
-		account, company, session := []string{"acme", "acme2"}[i%2], int64(i%10/2+1), fmt.Sprint("s", i/10)
+		account, company, session := []ids.Account{"acme", "acme2"}[i%2], int64(i%10/2+1), fmt.Sprint("s", i/10)
 		done.Go(func() {
 			start.Wait()
 			for n := range turns {
@@ -255,7 +256,7 @@ func TestConcurrentSessionsDoNotMix(t *testing.T) {
 	start.Done()
 	done.Wait()
 	for i := range sessions {
-		m := recall(t, table, []string{"acme", "acme2"}[i%2], int64(i%10/2+1), fmt.Sprint("s", i/10), now)
+		m := recall(t, table, []ids.Account{"acme", "acme2"}[i%2], int64(i%10/2+1), fmt.Sprint("s", i/10), now)
 		if d := cmp.Diff([]string{fmt.Sprint(i, " 0"), fmt.Sprint(i, " 1"), fmt.Sprint(i, " 2")}, users(m)); d != "" {
 			t.Error(d)
 		}

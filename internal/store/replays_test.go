@@ -9,9 +9,10 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/replay"
+	"piloto/internal/ground/ids"
 )
 
-func claim(account, holder string) replay.Claim {
+func claim(account ids.Account, holder string) replay.Claim {
 	return replay.Claim{
 		Account: account, Key: strings.Repeat("ab", 32), Fingerprint: "f", Ticket: replay.Ticket{ID: "t " + holder, At: now},
 		Holder: holder, Until: now.Add(time.Minute), ExpiresAt: now.Add(time.Hour),

@@ -11,6 +11,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -24,7 +25,7 @@ func TestRouterSettingsBelongToAccountAndCompany(t *testing.T) {
 		}
 	}
 	both := agent.Settings{Agents: []string{}, Context: "Somos un spa", Prompts: map[string]string{"direct": "c", "state": "b"}, UpdatedAt: own.UpdatedAt}
-	holds := func(account string, company int64, want agent.Settings) {
+	holds := func(account ids.Account, company int64, want agent.Settings) {
 		t.Helper()
 		got, err := table.Router.RouterSettings(ctx, account, company)
 		if d := cmp.Diff(want, got); err != nil || d != "" {
@@ -118,7 +119,7 @@ func TestCompaniesArePagedByNumber(t *testing.T) {
 func TestPutBusinessRefusesStaleContext(t *testing.T) {
 	table := fixture.Table(t)
 	const url = "https://a.example/ws.php"
-	read := func(account string, company int64, url string) agent.Business {
+	read := func(account ids.Account, company int64, url string) agent.Business {
 		t.Helper()
 		b, err := table.Router.Business(ctx, account, company, url)
 		if err != nil {
@@ -131,7 +132,7 @@ func TestPutBusinessRefusesStaleContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, of := range []struct {
-		account string
+		account ids.Account
 		company int64
 		url     string
 	}{{"acme2", 7, url}, {"acme", 70, url}, {"acme", 7, url + "2"}} {

@@ -20,6 +20,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/rule"
@@ -208,7 +209,7 @@ func TestKeptSetupsAreBounded(t *testing.T) {
 		t.Skip("thousands of setups")
 	}
 	s, calls := countedTable(t)
-	of := func(i int) setup.Of { return setup.Of{Account: fmt.Sprint("a", i)} }
+	of := func(i int) setup.Of { return setup.Of{Account: ids.Account(fmt.Sprint("a", i))} }
 	for i := range store.MostSetups + 1 {
 		if _, err := s.Setups.Setup(ctx, of(i)); err != nil {
 			t.Fatal(err)

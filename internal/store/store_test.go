@@ -30,7 +30,7 @@ var (
 	newID = ids.NewSource(nil).New
 )
 
-func newChat(t *testing.T, table store.Stores, account string, at time.Time) conversation.Chat {
+func newChat(t *testing.T, table store.Stores, account ids.Account, at time.Time) conversation.Chat {
 	t.Helper()
 	c := conversation.Chat{ID: newID(at), CreatedAt: at, UpdatedAt: at}
 	if err := table.Chats.CreateChat(ctx, account, c); err != nil {
@@ -39,7 +39,7 @@ func newChat(t *testing.T, table store.Stores, account string, at time.Time) con
 	return c
 }
 
-func say(t *testing.T, table store.Stores, account, chat, text string, at time.Time) {
+func say(t *testing.T, table store.Stores, account ids.Account, chat, text string, at time.Time) {
 	t.Helper()
 	id := newID(at)
 	m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: text, At: at}

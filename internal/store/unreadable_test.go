@@ -20,6 +20,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
@@ -53,7 +54,7 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 	s := store.Over(rows)
 	client := dynamodb.NewFromConfig(config)
 	w := fixture.NewWorldOver(t, s)
-	acme := fixture.Account
+	acme := ids.Account(fixture.Account)
 	run := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`))
 	at := w.Clock()
 	must := func(err error) {

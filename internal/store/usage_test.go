@@ -12,10 +12,11 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/usage"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
-func totals(t *testing.T, store usage.Store, account string) usage.Totals {
+func totals(t *testing.T, store usage.Store, account ids.Account) usage.Totals {
 	t.Helper()
 	got, err := (&usage.Reader{Store: store, Now: func() time.Time { return now }}).Totals(ctx, account)
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 func TestWebhookIsFoundByIDAndListedByAccount(t *testing.T) {
 	table := fixture.Table(t)
-	hook := func(id, account string, at time.Time) auth.Webhook {
+	hook := func(id string, account ids.Account, at time.Time) auth.Webhook {
 		w := auth.Webhook{ID: id, Account: account, User: "ana", Name: "n8n", Scopes: []auth.Scope{auth.ScopeChat}, CreatedAt: at}
 		if err := table.Access.CreateWebhook(ctx, w); err != nil {
 			t.Fatal(err)

@@ -128,7 +128,7 @@ what stores it there: the first token of a deployment is made so.`,
 // tokenRow makes a token, and prints the request that stores it in a table.
 func (g *tokenGroup) tokenRow(t tokenFlags) error {
 	secret := ids.Secret()
-	token, err := auth.NewToken(secret, t.account, t.user, t.scopes, time.Now(), t.life)
+	token, err := auth.NewToken(secret, ids.Account(t.account), t.user, t.scopes, time.Now(), t.life)
 	if err != nil {
 		return ending.Miswritten(process.TokenError(err, t.scopes, t.life))
 	}

@@ -19,6 +19,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/ids"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/serve"
@@ -29,14 +30,14 @@ const someProject = "01K0000000000000000000000B"
 // anyPlace has every chat and project but one.
 type anyPlace struct{}
 
-func (anyPlace) Project(_ context.Context, _, id string) (conversation.Project, error) {
+func (anyPlace) Project(_ context.Context, _ ids.Account, id string) (conversation.Project, error) {
 	if id != someProject {
 		return conversation.Project{}, conversation.ErrProjectNotFound
 	}
 	return conversation.Project{ID: id}, nil
 }
 
-func (anyPlace) Chat(_ context.Context, _, id string) (conversation.Chat, error) {
+func (anyPlace) Chat(_ context.Context, _ ids.Account, id string) (conversation.Chat, error) {
 	return conversation.Chat{ID: id, ProjectID: someProject}, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/ids"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
 	served "piloto/internal/workspace/serve"
@@ -25,11 +26,11 @@ import (
 // owned has every chat and project.
 type owned struct{}
 
-func (owned) Project(_ context.Context, _, id string) (conversation.Project, error) {
+func (owned) Project(_ context.Context, _ ids.Account, id string) (conversation.Project, error) {
 	return conversation.Project{ID: id}, nil
 }
 
-func (owned) Chat(_ context.Context, _, id string) (conversation.Chat, error) {
+func (owned) Chat(_ context.Context, _ ids.Account, id string) (conversation.Chat, error) {
 	return conversation.Chat{ID: id}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"piloto/infra/local/demo"
 	"piloto/internal/boot/registry"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/tools/tool"
 )
@@ -75,7 +76,7 @@ type renaming struct {
 	as tool.Server
 }
 
-func (r renaming) ReplaceCatalogue(ctx context.Context, account string, s tool.Server, seen string, c tool.Catalogue) error {
+func (r renaming) ReplaceCatalogue(ctx context.Context, account ids.Account, s tool.Server, seen string, c tool.Catalogue) error {
 	s.Name, s.About = r.as.Name, r.as.About
 	return r.Store.ReplaceCatalogue(ctx, account, s, seen, c)
 }

@@ -39,7 +39,7 @@ func Scopes() []Scope { return []Scope{ScopeChat, ScopeAdmin, ScopeBilling, Scop
 
 // Principal is the authenticated caller: always one user of one account.
 type Principal struct {
-	Account string
+	Account ids.Account
 	User    string
 	Scopes  []Scope
 	TokenID string // hash of the token used; ends a web session
@@ -65,7 +65,7 @@ const (
 type Token struct {
 	Hash      string // lower-case hex SHA-256 of the secret
 	Kind      Kind
-	Account   string
+	Account   ids.Account
 	User      string
 	Scopes    []Scope
 	Parent    string    // of a session or a code: hash of the token it comes from, and ends with

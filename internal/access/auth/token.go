@@ -24,9 +24,9 @@ var (
 
 // NewToken returns a token for a user of an account, with scopes separated by commas, valid from
 // a time for a life; 0 means without expiry. Its errors are those of a token that cannot be made.
-func NewToken(secret, account, user, scopes string, at time.Time, life time.Duration) (Token, error) {
+func NewToken(secret string, account ids.Account, user, scopes string, at time.Time, life time.Duration) (Token, error) {
 	t := Token{Hash: ids.Hash(secret), Kind: KindToken, Account: account, User: user, CreatedAt: at}
-	if !validName().MatchString(account) || !validName().MatchString(user) {
+	if !validName().MatchString(string(account)) || !validName().MatchString(user) {
 		return Token{}, ErrTokenName
 	}
 	for text := range strings.SplitSeq(scopes, ",") {

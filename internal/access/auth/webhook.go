@@ -28,7 +28,7 @@ import (
 // Webhook is one stored webhook. It acts as the user who created it.
 type Webhook struct {
 	ID        string // "wh_" and a ULID
-	Account   string
+	Account   ids.Account
 	User      string
 	Name      string
 	Scopes    []Scope // only chat
@@ -72,7 +72,7 @@ type Delivery struct {
 
 // WebhookLister lists an account's webhooks, the oldest first, without their secrets.
 type WebhookLister interface {
-	Webhooks(ctx context.Context, account string) ([]Webhook, error)
+	Webhooks(ctx context.Context, account ids.Account) ([]Webhook, error)
 }
 
 // WebhookStore stores webhooks without their secrets.
@@ -83,16 +83,16 @@ type WebhookStore interface {
 	CreateWebhook(ctx context.Context, w Webhook) error
 	// DeleteWebhook deletes a webhook of an account; ErrWebhookNotFound when the account does
 	// not have it.
-	DeleteWebhook(ctx context.Context, account, id string) error
+	DeleteWebhook(ctx context.Context, account ids.Account, id string) error
 }
 
 // WebhookSecrets stores the secrets of webhooks, and no other data.
 type WebhookSecrets interface {
 	// WebhookSecret returns a secret; ErrNoSecret when there is none.
-	WebhookSecret(ctx context.Context, account, id string) (string, error)
-	PutWebhookSecret(ctx context.Context, account, id, secret string) error
+	WebhookSecret(ctx context.Context, account ids.Account, id string) (string, error)
+	PutWebhookSecret(ctx context.Context, account ids.Account, id, secret string) error
 	// DeleteWebhookSecret deletes a secret. A missing one is no error.
-	DeleteWebhookSecret(ctx context.Context, account, id string) error
+	DeleteWebhookSecret(ctx context.Context, account ids.Account, id string) error
 }
 
 // Webhooks creates and deletes webhooks, and authenticates signed requests.
@@ -139,13 +139,13 @@ func (s *Webhooks) Create(ctx context.Context, p Principal, name string) (Webhoo
 }
 
 // List returns an account's webhooks, the oldest first.
-func (s *Webhooks) List(ctx context.Context, account string) ([]Webhook, error) {
+func (s *Webhooks) List(ctx context.Context, account ids.Account) ([]Webhook, error) {
 	return s.Store.Webhooks(ctx, account)
 }
 
 // Delete deletes a webhook of an account, and its secret permanently. Requests signed with it
 // are refused from then on. Delete can be retried after an error.
-func (s *Webhooks) Delete(ctx context.Context, account, id string) error {
+func (s *Webhooks) Delete(ctx context.Context, account ids.Account, id string) error {
 	if !ValidWebhook(id) {
 		return ErrWebhookNotFound
 	}

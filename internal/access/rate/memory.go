@@ -4,6 +4,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"piloto/internal/ground/ids"
 )
 
 // maxQuotas bounds the quotas of a class in a process. When there are more, full quotas are
@@ -17,17 +19,17 @@ const maxRefusals = 1 << 12
 type Memory struct {
 	mu      sync.Mutex
 	quotas  map[Class]map[Subject]time.Time
-	refusal map[string]map[Class]int64
+	refusal map[ids.Account]map[Class]int64
 }
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
-	return &Memory{quotas: map[Class]map[Subject]time.Time{}, refusal: map[string]map[Class]int64{}}
+	return &Memory{quotas: map[Class]map[Subject]time.Time{}, refusal: map[ids.Account]map[Class]int64{}}
 }
 
 // Refused returns the number of refused requests of an account since the process started, by
 // class. The account "" holds those of addresses.
-func (m *Meter) Refused(account string) map[Class]int64 {
+func (m *Meter) Refused(account ids.Account) map[Class]int64 {
 	counts := map[Class]int64{}
 	if m == nil {
 		return counts

@@ -9,16 +9,16 @@ import (
 
 // Subject is the owner of a quota.
 type Subject struct {
-	account string // "": no principal
+	account ids.Account // "": no principal
 	name    string
 }
 
 // User returns the subject of a user of an account, with all of their tokens and sessions: a
 // token can create more sessions, but no more quota.
-func User(account, user string) Subject { return Subject{account, "user " + user} }
+func User(account ids.Account, user string) Subject { return Subject{account, "user " + user} }
 
 // Webhook returns the subject of a webhook of an account.
-func Webhook(account, id string) Subject { return Subject{account, "webhook " + id} }
+func Webhook(account ids.Account, id string) Subject { return Subject{account, "webhook " + id} }
 
 // Socket returns the subject of one connection, by its ID.
 func Socket(id string) Subject { return Subject{name: "socket " + id} }
@@ -49,5 +49,5 @@ func (w Subject) Links() Subject { return Subject{w.account, "links at " + w.nam
 
 // key returns the storage key of a quota. Keys have the same length, and contain no names.
 func (w Subject) key(c Class) string {
-	return string(c) + "#" + ids.Hash(w.account+"\x00"+w.name)
+	return string(c) + "#" + ids.Hash(string(w.account)+"\x00"+w.name)
 }

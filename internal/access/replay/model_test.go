@@ -11,6 +11,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/replay"
+	"piloto/internal/ground/ids"
 )
 
 // state is the model's state of one key.
@@ -42,12 +43,12 @@ func TestModel(t *testing.T) {
 			alive.pass(pause)
 			dead.pass(pause)
 			now := alive.at.Load()
-			account, value := rapid.SampledFrom(accounts).Draw(t, "account"), rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key")
+			account, value := ids.Account(rapid.SampledFrom(accounts).Draw(t, "account")), rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key")
 			fingerprint := rapid.SampledFrom([]string{"f", "f", "g"}).Draw(t, "fingerprint")
 			outcome := rapid.SampledFrom(outcomes).Draw(t, "outcome")
 			text := rapid.StringN(0, 8, -1).Draw(t, "text")
 
-			id := [2]string{account, value}
+			id := [2]string{string(account), value}
 			was, ok := known[id]
 			ok = ok && now < was.expires
 			free := ok && !was.done && was.until == 0

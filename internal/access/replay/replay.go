@@ -77,7 +77,7 @@ type Ticket struct {
 
 // Claim is the stored state of a request: its lease or its answer.
 type Claim struct {
-	Account     string
+	Account     ids.Account
 	Key         string // hex SHA-256
 	Fingerprint string // of the request
 	Ticket      Ticket
@@ -103,7 +103,7 @@ type Store interface {
 	// FreeReplay ends the lease of c, if c's holder still has it.
 	FreeReplay(ctx context.Context, c Claim) error
 	// Replay returns the claim under a key. It returns ErrUnknown.
-	Replay(ctx context.Context, account, key string) (Claim, error)
+	Replay(ctx context.Context, account ids.Account, key string) (Claim, error)
 }
 
 // Once serves each request once.
@@ -133,7 +133,7 @@ const (
 // error, or f's error. After an error of f the key is free at once for another attempt, of the
 // same request or of another.
 func (o *Once) Do(
-	ctx context.Context, account string, key Key, fingerprint string,
+	ctx context.Context, account ids.Account, key Key, fingerprint string,
 	f func(ctx context.Context, t Ticket) ([]byte, error),
 ) (answer []byte, replayed bool, err error) {
 	c, err := o.claim(ctx, account, key.hash(), fingerprint)
@@ -212,7 +212,7 @@ func (o *Once) renewLease(ctx context.Context, c Claim) (bool, error) {
 }
 
 // claim returns a claim that is done, or one that the caller holds.
-func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Claim, error) {
+func (o *Once) claim(ctx context.Context, account ids.Account, key, fingerprint string) (Claim, error) {
 	wait := time.Duration(0)
 	for range maxAttempts {
 		at := o.Now()

@@ -87,7 +87,7 @@ func TestAnswerExpiresBeforeItsRowIsDeleted(t *testing.T) {
 func TestKeyBelongsToAccountAndScope(t *testing.T) {
 	d := newSetup(fixture.Table(t).Access)
 	for i, one := range []struct {
-		account string
+		account ids.Account
 		key     replay.Key
 	}{
 		{"a", key},
@@ -341,36 +341,36 @@ func (m *memory) setFailing(fails bool) {
 func (m *memory) ClaimReplay(_ context.Context, c replay.Claim, at time.Time) (replay.Claim, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if there, ok := m.claims[c.Account+c.Key]; ok && at.Before(there.ExpiresAt) {
+	if there, ok := m.claims[string(c.Account)+c.Key]; ok && at.Before(there.ExpiresAt) {
 		return there, nil
 	}
-	m.claims[c.Account+c.Key] = c
+	m.claims[string(c.Account)+c.Key] = c
 	return c, nil
 }
 
 func (m *memory) TakeReplay(_ context.Context, c replay.Claim, holder string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	there := m.claims[c.Account+c.Key]
+	there := m.claims[string(c.Account)+c.Key]
 	switch {
 	case m.fails:
 		return false, errors.New("it cannot be written")
 	case there.Holder != holder || there.Done:
 		return false, nil
 	}
-	m.claims[c.Account+c.Key] = c
+	m.claims[string(c.Account)+c.Key] = c
 	return true, nil
 }
 
 func (m *memory) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	there := m.claims[c.Account+c.Key]
+	there := m.claims[string(c.Account)+c.Key]
 	if there.Ticket != c.Ticket || there.Done {
 		return there, nil
 	}
 	c.Done = true
-	m.claims[c.Account+c.Key] = c
+	m.claims[string(c.Account)+c.Key] = c
 	return c, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/boot"
 	"piloto/internal/edge/webui"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 )
 
@@ -24,7 +25,7 @@ func page(p boot.Page) http.Handler {
 	return webui.New(webui.Deps{
 		Chats: p.Stores.Chats, Runs: p.Stores.Runs, Receipts: p.Stores.Receipts, Jobs: p.Stores.Jobs, Servers: p.Stores.Registry, Projects: p.Stores.Chats, Tokens: p.Stores.Access,
 		Assistants: p.Assistants, Credits: p.Stores.Wallet, Breakers: p.Breakers, Webhooks: p.Stores.Access, Hooks: p.Stores.Hooks, Rules: p.Stores.Runs, Facts: facts, Meter: p.Meter,
-		DropConnections: func(ctx context.Context, account, session string) error {
+		DropConnections: func(ctx context.Context, account ids.Account, session string) error {
 			return realtime.Disconnect(ctx, p.Stores.Access, account, session, p.World.Now())
 		},
 		Now: p.World.Now, Log: p.Logger,

@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // ErrBusinessMoved is the error when another process wrote the context meanwhile.
@@ -36,10 +37,10 @@ type BusinessSource interface {
 // BusinessStore stores contexts by account, company and URL.
 type BusinessStore interface {
 	// Business returns the zero Business when there is none.
-	Business(ctx context.Context, account string, company int64, url string) (Business, error)
+	Business(ctx context.Context, account ids.Account, company int64, url string) (Business, error)
 	// PutBusiness replaces seen by next. It returns ErrBusinessMoved, and changes nothing, when
 	// TriedAt changed since seen was read.
-	PutBusiness(ctx context.Context, account string, company int64, url string, seen, next Business) error
+	PutBusiness(ctx context.Context, account ids.Account, company int64, url string, seen, next Business) error
 }
 
 // Businesses reads the business contexts of an account's companies, with a cache and one lookup
@@ -72,7 +73,7 @@ const lookupPending = "asked"
 
 // businessKey identifies a context.
 type businessKey struct {
-	account string
+	account ids.Account
 	company int64
 	url     string
 }
@@ -87,7 +88,7 @@ type lookup struct {
 
 // Read returns the context of a company, "" when there is none. It waits for the source only
 // within ctx, and only for patience when an older text is usable.
-func (b *Businesses) Read(ctx context.Context, account string, company int64, url string) string {
+func (b *Businesses) Read(ctx context.Context, account ids.Account, company int64, url string) string {
 	if url == "" {
 		return ""
 	}

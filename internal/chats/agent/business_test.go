@@ -14,6 +14,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // businessStore is a store of business contexts that several processes share.
@@ -26,11 +27,11 @@ type businessStore struct {
 
 var errLedger = errors.New("the store does not answer")
 
-func businessKey(account string, company int64, url string) string {
+func businessKey(account ids.Account, company int64, url string) string {
 	return fmt.Sprint(account, " ", company, " ", url)
 }
 
-func (l *businessStore) Business(_ context.Context, account string, company int64, url string) (agent.Business, error) {
+func (l *businessStore) Business(_ context.Context, account ids.Account, company int64, url string) (agent.Business, error) {
 	l.mu.Lock()
 	b, down, slow := l.kept[businessKey(account, company, url)], l.down, l.slow
 	l.mu.Unlock()
@@ -41,7 +42,7 @@ func (l *businessStore) Business(_ context.Context, account string, company int6
 	return b, nil
 }
 
-func (l *businessStore) PutBusiness(_ context.Context, account string, company int64, url string, seen, next agent.Business) error {
+func (l *businessStore) PutBusiness(_ context.Context, account ids.Account, company int64, url string, seen, next agent.Business) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.down {
@@ -149,7 +150,7 @@ func TestBusinessBelongsToAccountCompanyAndURL(t *testing.T) {
 		s := newSetup()
 		b := s.process()
 		for i, of := range []struct {
-			account string
+			account ids.Account
 			company int64
 			url     string
 		}{{"acme", 7, url}, {"acme2", 7, url}, {"acme", 8, url}, {"acme", 7, url + "2"}} {

@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/retry"
 	"piloto/internal/tools/tool"
@@ -66,7 +67,7 @@ const (
 // delegation is one message on its way to an agent.
 type delegation struct {
 	*Delegator
-	account  string
+	account  ids.Account
 	agent    Agent
 	message  Message
 	call     tool.Call
@@ -78,7 +79,7 @@ type delegation struct {
 // ErrOpen (the agent was not called), ErrSilent, ErrLate, ErrDoubt, ErrFailed, ErrGarbage,
 // ErrFrozen, ErrForbidden and ErrMisfit, each with the agent's name as "agent"; or ctx's error
 // when the caller cancelled.
-func (d *Delegator) Ask(ctx context.Context, account string, a Agent, m Message) (Answer, error) {
+func (d *Delegator) Ask(ctx context.Context, account ids.Account, a Agent, m Message) (Answer, error) {
 	x := &delegation{Delegator: d, account: account, agent: a, message: m}
 	within, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()

@@ -16,6 +16,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/tools/schema"
@@ -57,12 +58,12 @@ func (d *fakeAgent) CallTool(ctx context.Context, c tool.Call) (tool.Answer, err
 	}
 }
 
-func (d *fakeAgent) Keys(context.Context, string, tool.Server) (tool.Keys, error) {
+func (d *fakeAgent) Keys(context.Context, ids.Account, tool.Server) (tool.Keys, error) {
 	return tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: "s3cret-s3cret"}}, d.keyErr
 }
 
-func (d *fakeAgent) FreezeTool(_ context.Context, account, id, seen, name string, _ time.Time) error {
-	d.frozen = append(d.frozen, account+"/"+id+"/"+seen+"/"+name)
+func (d *fakeAgent) FreezeTool(_ context.Context, account ids.Account, id, seen, name string, _ time.Time) error {
+	d.frozen = append(d.frozen, string(account)+"/"+id+"/"+seen+"/"+name)
 	return nil
 }
 

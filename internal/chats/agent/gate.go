@@ -9,28 +9,29 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // Breakers stores the breakers of accounts' agents, shared by all processes. Each write is an
 // atomic change of the stored breaker, also with concurrent writers, and returns the changed
 // breaker.
 type Breakers interface {
-	Breaker(ctx context.Context, account, agentID string) (Breaker, error)
+	Breaker(ctx context.Context, account ids.Account, agentID string) (Breaker, error)
 	BreakerLister
 	// TakeProbe applies Breaker.Probed. Of concurrent callers, Probe names the one that has the
 	// probe.
-	TakeProbe(ctx context.Context, account, agentID, id string, p Policy, at time.Time) (Breaker, error)
+	TakeProbe(ctx context.Context, account ids.Account, agentID, id string, p Policy, at time.Time) (Breaker, error)
 	// CountFailure applies Breaker.AfterFailure. The same write queues a notification for hooks when a closed breaker opens.
-	CountFailure(ctx context.Context, account, agentID string, c Call, p Policy, at time.Time) (Breaker, error)
-	CountAnswer(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
-	DropProbe(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
+	CountFailure(ctx context.Context, account ids.Account, agentID string, c Call, p Policy, at time.Time) (Breaker, error)
+	CountAnswer(ctx context.Context, account ids.Account, agentID string, c Call, at time.Time) (Breaker, error)
+	DropProbe(ctx context.Context, account ids.Account, agentID string, c Call, at time.Time) (Breaker, error)
 	// NotePause applies Breaker.AfterPause.
-	NotePause(ctx context.Context, account, agentID string, until, at time.Time) (Breaker, error)
+	NotePause(ctx context.Context, account ids.Account, agentID string, until, at time.Time) (Breaker, error)
 }
 
 // BreakerLister lists the breakers of an account's agents. An agent without failures has none.
 type BreakerLister interface {
-	Breakers(ctx context.Context, account string) ([]Breaker, error)
+	Breakers(ctx context.Context, account ids.Account) ([]Breaker, error)
 }
 
 // Outcome is the verdict of a call on the agent.
@@ -66,7 +67,10 @@ type Gate struct {
 }
 
 // breakerKey identifies a breaker.
-type breakerKey struct{ account, agentID string }
+type breakerKey struct {
+	account ids.Account
+	agentID string
+}
 
 // cachedBreaker is a cached breaker, valid between from and until. reading is closed when a
 // running read is over.
@@ -89,7 +93,7 @@ type Pass struct {
 // Enter admits a call of an agent, which has an id and a name. It returns ErrOpen when the agent is not called for now
 // ("retry_at" has the time, RFC 3339, and "retry_after" the seconds), and ctx's error when ctx
 // ended first.
-func (g *Gate) Enter(ctx context.Context, account, agentID, name string) (Pass, error) {
+func (g *Gate) Enter(ctx context.Context, account ids.Account, agentID, name string) (Pass, error) {
 	at, p := breakerKey{account, agentID}, g.Policy.withDefaults()
 	b, blind, err := g.load(ctx, at)
 	if err != nil || blind {
@@ -134,7 +138,7 @@ func withPause(err *fault.Error, at, now time.Time) *fault.Error {
 }
 
 // Pause notes that an agent asks not to be called for a while, at most MostRest, and returns until when.
-func (g *Gate) Pause(ctx context.Context, account, agentID string, pause time.Duration) time.Time {
+func (g *Gate) Pause(ctx context.Context, account ids.Account, agentID string, pause time.Duration) time.Time {
 	now := g.Now()
 	until := now.Add(min(pause, MostRest)).Truncate(time.Millisecond)
 	at := breakerKey{account, agentID}
@@ -276,7 +280,7 @@ func (g *Gate) hasFailures(at breakerKey) bool {
 
 // Breakers returns the stored breakers of an account's agents, without failures that are too old
 // to count.
-func (g *Gate) Breakers(ctx context.Context, account string) ([]Breaker, error) {
+func (g *Gate) Breakers(ctx context.Context, account ids.Account) ([]Breaker, error) {
 	list, err := g.Store.Breakers(ctx, account)
 	for i, b := range list {
 		list[i].Failed = b.Failed[:b.failuresInRow(g.Policy.withDefaults(), g.Now())]

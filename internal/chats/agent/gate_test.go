@@ -15,6 +15,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // breakerStore is a store of breakers in memory that uses the domain's transitions. It can be
@@ -28,7 +29,7 @@ type breakerStore struct {
 	down          error
 }
 
-func (w *breakerStore) change(ctx context.Context, account, id string, writes bool, f func(agent.Breaker) agent.Breaker) (agent.Breaker, error) {
+func (w *breakerStore) change(ctx context.Context, account ids.Account, id string, writes bool, f func(agent.Breaker) agent.Breaker) (agent.Breaker, error) {
 	w.mu.Lock()
 	slow, down := w.slow, w.down
 	w.mu.Unlock()
@@ -52,10 +53,10 @@ func (w *breakerStore) change(ctx context.Context, account, id string, writes bo
 	} else {
 		w.reads++
 	}
-	b := w.held[account+"/"+id]
+	b := w.held[string(account)+"/"+id]
 	b.Agent = id
 	b = f(b)
-	w.held[account+"/"+id] = b
+	w.held[string(account)+"/"+id] = b
 	return b, nil
 }
 
@@ -77,11 +78,11 @@ func (w *breakerStore) isCurrent() (reads, writes int) {
 	return w.reads, w.writes
 }
 
-func (w *breakerStore) Breaker(ctx context.Context, account, id string) (agent.Breaker, error) {
+func (w *breakerStore) Breaker(ctx context.Context, account ids.Account, id string) (agent.Breaker, error) {
 	return w.change(ctx, account, id, false, func(b agent.Breaker) agent.Breaker { return b })
 }
 
-func (w *breakerStore) Breakers(context.Context, string) ([]agent.Breaker, error) {
+func (w *breakerStore) Breakers(context.Context, ids.Account) ([]agent.Breaker, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []agent.Breaker
@@ -91,23 +92,23 @@ func (w *breakerStore) Breakers(context.Context, string) ([]agent.Breaker, error
 	return list, nil
 }
 
-func (w *breakerStore) TakeProbe(ctx context.Context, account, id, probe string, p agent.Policy, at time.Time) (agent.Breaker, error) {
+func (w *breakerStore) TakeProbe(ctx context.Context, account ids.Account, id, probe string, p agent.Policy, at time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.Probed(probe, p, at) })
 }
 
-func (w *breakerStore) CountFailure(ctx context.Context, account, id string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
+func (w *breakerStore) CountFailure(ctx context.Context, account ids.Account, id string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterFailure(c, p, at) })
 }
 
-func (w *breakerStore) CountAnswer(ctx context.Context, account, id string, c agent.Call, _ time.Time) (agent.Breaker, error) {
+func (w *breakerStore) CountAnswer(ctx context.Context, account ids.Account, id string, c agent.Call, _ time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterAnswer(c) })
 }
 
-func (w *breakerStore) DropProbe(ctx context.Context, account, id string, c agent.Call, _ time.Time) (agent.Breaker, error) {
+func (w *breakerStore) DropProbe(ctx context.Context, account ids.Account, id string, c agent.Call, _ time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterNothing(c) })
 }
 
-func (w *breakerStore) NotePause(ctx context.Context, account, id string, until, _ time.Time) (agent.Breaker, error) {
+func (w *breakerStore) NotePause(ctx context.Context, account ids.Account, id string, until, _ time.Time) (agent.Breaker, error) {
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterPause(until) })
 }
 

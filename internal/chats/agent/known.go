@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/tools/tool"
 )
 
 // ProviderNamer names the providers that an account can choose a model of.
 type ProviderNamer interface {
-	ProviderNames(ctx context.Context, account string) ([]string, error)
+	ProviderNames(ctx context.Context, account ids.Account) ([]string, error)
 }
 
 // Known reads which services and providers an account has; a loop or a job may name only these.
@@ -20,7 +21,7 @@ type Known struct {
 }
 
 // Check returns the problems of ids of services and of an assistant, which may be nil: those that the account does not have.
-func (k Known) Check(ctx context.Context, account string, services []string, a *Assistant) (wrong []fault.Field, err error) {
+func (k Known) Check(ctx context.Context, account ids.Account, services []string, a *Assistant) (wrong []fault.Field, err error) {
 	if len(services) > 0 {
 		known, err := k.Services.Servers(ctx, account)
 		if err != nil {

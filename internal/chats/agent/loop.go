@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 )
@@ -127,12 +128,12 @@ type Change struct {
 
 // LoopReader reads the changes of an account. Change returns the zero Change when there is none.
 type LoopReader interface {
-	AgentChange(ctx context.Context, account, name string) (Change, error)
+	AgentChange(ctx context.Context, account ids.Account, name string) (Change, error)
 }
 
 // Resolve returns a loop as an account has it: as shipped, with the account's changes over it. It returns ErrNoAgent,
 // and ErrNotALoop for the name of a server.
-func Resolve(ctx context.Context, r LoopReader, account, name string) (Loop, error) {
+func Resolve(ctx context.Context, r LoopReader, account ids.Account, name string) (Loop, error) {
 	name = strings.ToLower(name) // a loop's name has no capital letters
 	c, err := r.AgentChange(ctx, account, name)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 )
 
@@ -134,7 +135,9 @@ func place(f fault.Field) string {
 // changes is a LoopReader of one account.
 type changes map[string]Change
 
-func (c changes) AgentChange(_ context.Context, _, name string) (Change, error) { return c[name], nil }
+func (c changes) AgentChange(_ context.Context, _ ids.Account, name string) (Change, error) {
+	return c[name], nil
+}
 
 func TestResolve(t *testing.T) {
 	r := changes{

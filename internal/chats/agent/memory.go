@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/clip"
+	"piloto/internal/ground/ids"
 )
 
 // Bounds of a session's memory.
@@ -158,15 +159,15 @@ type MemoryStats struct {
 type MemoryStore interface {
 	// Memory returns a session's memory of a company; without version and exchanges when there
 	// is none.
-	Memory(ctx context.Context, account string, company int64, session string, at time.Time) (Memory, error)
+	Memory(ctx context.Context, account ids.Account, company int64, session string, at time.Time) (Memory, error)
 	// Remember adds an exchange to a memory, also when it changed since it was read.
-	Remember(ctx context.Context, account string, m Memory, e Exchange) error
+	Remember(ctx context.Context, account ids.Account, m Memory, e Exchange) error
 	// Memories returns a session's memories of all companies, ordered by company. more reports
 	// that the list is incomplete.
-	Memories(ctx context.Context, account, session string, at time.Time) (list []Memory, more bool, err error)
+	Memories(ctx context.Context, account ids.Account, session string, at time.Time) (list []Memory, more bool, err error)
 	// Forget removes a session's memory of a company, or of all for company 0.
-	Forget(ctx context.Context, account, session string, company int64) error
-	MemoryStats(ctx context.Context, account string, at time.Time) (MemoryStats, error)
+	Forget(ctx context.Context, account ids.Account, session string, company int64) error
+	MemoryStats(ctx context.Context, account ids.Account, at time.Time) (MemoryStats, error)
 }
 
 // Sessions reads and changes the memories of an account's sessions.
@@ -176,27 +177,27 @@ type Sessions struct {
 }
 
 // Memory returns a session's memory of a company.
-func (s Sessions) Memory(ctx context.Context, account string, company int64, session string) (Memory, error) {
+func (s Sessions) Memory(ctx context.Context, account ids.Account, company int64, session string) (Memory, error) {
 	return s.Store.Memory(ctx, account, company, session, s.Now())
 }
 
 // Remember adds an exchange to a memory. Concurrent turns of one session do not overwrite each
 // other.
-func (s Sessions) Remember(ctx context.Context, account string, m Memory, e Exchange) error {
+func (s Sessions) Remember(ctx context.Context, account ids.Account, m Memory, e Exchange) error {
 	return s.Store.Remember(ctx, account, m, e)
 }
 
 // Memories returns a session's memories, ordered by company.
-func (s Sessions) Memories(ctx context.Context, account, session string) (list []Memory, more bool, err error) {
+func (s Sessions) Memories(ctx context.Context, account ids.Account, session string) (list []Memory, more bool, err error) {
 	return s.Store.Memories(ctx, account, session, s.Now())
 }
 
 // Forget deletes a session's memory of a company, or of all for company 0.
-func (s Sessions) Forget(ctx context.Context, account, session string, company int64) error {
+func (s Sessions) Forget(ctx context.Context, account ids.Account, session string, company int64) error {
 	return s.Store.Forget(ctx, account, session, company)
 }
 
 // MemoryStats counts the memories of an account.
-func (s Sessions) MemoryStats(ctx context.Context, account string) (MemoryStats, error) {
+func (s Sessions) MemoryStats(ctx context.Context, account ids.Account) (MemoryStats, error) {
 	return s.Store.MemoryStats(ctx, account, s.Now())
 }

@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/tools/tool"
 )
@@ -35,11 +36,11 @@ type Entry struct {
 // RegistryStore keeps the accounts' changes of loops, in the rows of the names of agents.
 type RegistryStore interface {
 	LoopReader
-	AgentChanges(ctx context.Context, account string) ([]Change, error)
+	AgentChanges(ctx context.Context, account ids.Account) ([]Change, error)
 	// PutAgentChange stores a change over the version before it, 0 for none: ErrMoved.
-	PutAgentChange(ctx context.Context, account string, c Change) error
+	PutAgentChange(ctx context.Context, account ids.Account, c Change) error
 	// DeleteAgentChange removes a change while it has the version: ErrMoved.
-	DeleteAgentChange(ctx context.Context, account, name string, version int) error
+	DeleteAgentChange(ctx context.Context, account ids.Account, name string, version int) error
 	tool.ServerLister
 }
 
@@ -51,7 +52,7 @@ type Registry struct {
 }
 
 // List returns the agents of an account, by name. A server hides the shipped agent of its name.
-func (r Registry) List(ctx context.Context, account string) ([]Entry, error) {
+func (r Registry) List(ctx context.Context, account ids.Account) ([]Entry, error) {
 	changes, err := r.Store.AgentChanges(ctx, account)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func withShipped(changes []Change) []Change {
 }
 
 // Get returns an agent of an account: ErrNoAgent.
-func (r Registry) Get(ctx context.Context, account, name string) (Entry, error) {
+func (r Registry) Get(ctx context.Context, account ids.Account, name string) (Entry, error) {
 	name = strings.ToLower(name)
 	c, err := r.Store.AgentChange(ctx, account, name)
 	if err != nil {
@@ -150,7 +151,7 @@ func serverEntry(c Change, servers []tool.Server) (Entry, bool) {
 // Put stores a merge patch over the shipped agent of the name, or over the defaults, and replaces the account's last
 // one. seen is the version that the caller read, 0 for none. It returns ErrLoop with every problem, ErrTaken for the
 // name of a server, ErrMoved, and ErrTooMany.
-func (r Registry) Put(ctx context.Context, account, by, name string, seen int, patch json.RawMessage) (Entry, error) {
+func (r Registry) Put(ctx context.Context, account ids.Account, by, name string, seen int, patch json.RawMessage) (Entry, error) {
 	l, wrong := ReadLoop(name, patch)
 	unknown, err := Known{r.Store, r.Providers}.Check(ctx, account, l.Servers, l.Assistant)
 	if err != nil {
@@ -207,7 +208,7 @@ func admit(before []Change, name string, seen int) error {
 
 // Delete removes an agent of the account's own, or its changes of a shipped one. seen is the version that the caller
 // read, 0 for none. It returns ErrNoAgent, ErrTaken for a server, ErrMoved, and ErrAsShipped.
-func (r Registry) Delete(ctx context.Context, account, name string, seen int) error {
+func (r Registry) Delete(ctx context.Context, account ids.Account, name string, seen int) error {
 	name = strings.ToLower(name)
 	c, err := r.Store.AgentChange(ctx, account, name)
 	switch {

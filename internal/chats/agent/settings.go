@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/visible"
 	"piloto/internal/tools/tool"
 )
@@ -65,16 +66,16 @@ func Merge(account, company Settings) Settings {
 // SettingsStore stores settings by account and company; company 0 holds the account's settings
 // for all.
 type SettingsStore interface {
-	RouterLayers(ctx context.Context, account string, company int64) (wide, own Settings, err error)
-	PutRouterSettings(ctx context.Context, account string, company int64, s Settings) error
-	DeleteRouterSettings(ctx context.Context, account string, company int64) error
-	RouterCompanies(ctx context.Context, account, cursor string, limit int) (companies []int64, next string, err error)
+	RouterLayers(ctx context.Context, account ids.Account, company int64) (wide, own Settings, err error)
+	PutRouterSettings(ctx context.Context, account ids.Account, company int64, s Settings) error
+	DeleteRouterSettings(ctx context.Context, account ids.Account, company int64) error
+	RouterCompanies(ctx context.Context, account ids.Account, cursor string, limit int) (companies []int64, next string, err error)
 }
 
 // Lister lists that of which an account's agents are made.
 type Lister interface {
 	tool.ServerLister
-	AgentChanges(ctx context.Context, account string) ([]Change, error)
+	AgentChanges(ctx context.Context, account ids.Account) ([]Change, error)
 }
 
 // Manager changes the router settings of accounts. Addresses checks a URL against the policy: it
@@ -88,7 +89,7 @@ type Manager struct {
 
 // Settings returns a company's own settings, and the settings that apply to it. For company 0
 // both are the account's settings for all.
-func (m *Manager) Settings(ctx context.Context, account string, company int64) (own, inForce Settings, err error) {
+func (m *Manager) Settings(ctx context.Context, account ids.Account, company int64) (own, inForce Settings, err error) {
 	wide, own, err := m.Store.RouterLayers(ctx, account, company)
 	if company == 0 {
 		own = wide
@@ -98,7 +99,7 @@ func (m *Manager) Settings(ctx context.Context, account string, company int64) (
 
 // PutSettings replaces a company's own settings, or the account's settings for all when company
 // is 0. It returns ErrSettings, ErrUnknownAgent or the URL's error, each with every field error.
-func (m *Manager) PutSettings(ctx context.Context, account string, company int64, s Settings) (own, inForce Settings, err error) {
+func (m *Manager) PutSettings(ctx context.Context, account ids.Account, company int64, s Settings) (own, inForce Settings, err error) {
 	servers, err := m.Agents.Servers(ctx, account)
 	if err != nil {
 		return own, inForce, err
@@ -119,12 +120,12 @@ func (m *Manager) PutSettings(ctx context.Context, account string, company int64
 
 // DeleteSettings deletes a company's own settings, or the account's settings for all when
 // company is 0.
-func (m *Manager) DeleteSettings(ctx context.Context, account string, company int64) error {
+func (m *Manager) DeleteSettings(ctx context.Context, account ids.Account, company int64) error {
 	return m.Store.DeleteRouterSettings(ctx, account, company)
 }
 
 // Companies lists the companies with own settings, by number, and a cursor when there are more.
-func (m *Manager) Companies(ctx context.Context, account, cursor string, limit int) ([]int64, string, error) {
+func (m *Manager) Companies(ctx context.Context, account ids.Account, cursor string, limit int) ([]int64, string, error) {
 	return m.Store.RouterCompanies(ctx, account, cursor, limit)
 }
 

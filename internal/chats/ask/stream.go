@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 )
 
@@ -28,7 +29,7 @@ var ErrStopped = errors.New("ask: stopped by the person")
 type Stream struct {
 	Tell    realtime.Notifier
 	Stops   func(context.Context) (time.Time, error) // when a person asked last to stop the answer; the zero time: never
-	Account string
+	Account ids.Account
 	ChatID  string
 	Turn    string    // its id, for the clients
 	Since   time.Time // earlier requests to stop are for earlier answers

@@ -16,6 +16,7 @@ import (
 	"piloto/internal/chats/toolset"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -143,7 +144,7 @@ func Today(tag locale.Tag, at time.Time) string {
 }
 
 // Search answers a search_tools call. It returns an error when an operation cannot be read.
-func Search(ctx context.Context, servers tool.OperationReader, account string, listed []tool.Listed, raw json.RawMessage) (string, error) {
+func Search(ctx context.Context, servers tool.OperationReader, account ids.Account, listed []tool.Listed, raw json.RawMessage) (string, error) {
 	query, wrong := searchWords(raw)
 	if len(wrong) > 0 {
 		return toolcall.Errors(wrong), nil

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/view"
 )
@@ -48,14 +49,15 @@ func (c Chats) Waits(ctx context.Context, k conversation.Key, but string) (bool,
 
 // Facts are compared with the acts of a text: the runs of a chat, and the data that its model could read.
 type Facts struct {
-	Account, ChatID string
-	Named           []string     // ids of runs that the newest messages name
-	Read, Given     []string     // answers of services; other texts that the model read
-	Done            []claim.Call // acts that are in no run: a client did them for a job
-	Commands        []claim.Command
-	Machine         bool // a client carries out calls
-	Longer          bool // the chat has older runs, too
-	Message         conversation.Message
+	Account     ids.Account
+	ChatID      string
+	Named       []string     // ids of runs that the newest messages name
+	Read, Given []string     // answers of services; other texts that the model read
+	Done        []claim.Call // acts that are in no run: a client did them for a job
+	Commands    []claim.Command
+	Machine     bool // a client carries out calls
+	Longer      bool // the chat has older runs, too
+	Message     conversation.Message
 }
 
 // Lacking returns those of some acts that are no facts. Acts that were done since the person's message, or are being

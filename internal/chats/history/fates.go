@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -77,7 +78,7 @@ func fateOf(r plan.Run, at time.Time) fate {
 
 // withFates returns texts, the oldest first, with the fates of the plans that they stand beside. messages are those of the chat
 // since the first text, and runs were read already.
-func (r Reader) withFates(ctx context.Context, account string, texts, messages []conversation.Message, runs []plan.Run) ([]saidText, error) {
+func (r Reader) withFates(ctx context.Context, account ids.Account, texts, messages []conversation.Message, runs []plan.Run) ([]saidText, error) {
 	var ids []string // the newest first
 	for _, m := range slices.Backward(texts) {
 		if m.RunID != "" && m.Kind == conversation.KindText && !slices.Contains(ids, m.RunID) && len(ids) < mostFates {
@@ -127,7 +128,7 @@ func changedAfter(text conversation.Message, messages []conversation.Message) bo
 }
 
 // readFate reads the fate of a run. Only a draft and a run that was cancelled need more than their status.
-func (r Reader) readFate(ctx context.Context, account, id string) (fate, error) {
+func (r Reader) readFate(ctx context.Context, account ids.Account, id string) (fate, error) {
 	status, err := r.Runs.Status(ctx, account, id)
 	of := plan.Run{Status: status}
 	if err == nil && (status == plan.Draft || status == plan.Cancelled) {

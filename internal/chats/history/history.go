@@ -13,6 +13,7 @@ import (
 	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -38,7 +39,7 @@ const (
 type Chats interface {
 	conversation.MessageReader
 	// Summary returns the summary of a chat, at a time; the zero Summary when there is none.
-	Summary(ctx context.Context, account, chatID string, at time.Time) (conversation.Summary, error)
+	Summary(ctx context.Context, account ids.Account, chatID string, at time.Time) (conversation.Summary, error)
 }
 
 // Runs reads the runs of plans.
@@ -56,7 +57,7 @@ type Reader struct {
 
 // Of says which history is read.
 type Of struct {
-	Account   string
+	Account   ids.Account
 	Chat      conversation.Chat
 	Message   conversation.Message // that is to be answered
 	RequestID string               // id of the message of a request that may be retried; "": none

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 )
 
@@ -145,7 +146,7 @@ func (j Job) ClientSilent(w Watch) bool {
 func (j Job) SeenText() string { return j.Seen.UTC().Format("2006-01-02 15:04 UTC") }
 
 // here notes that the client of a job is there, with or without calls to answer. A job that waited for that goes on.
-func (s *Service) here(ctx context.Context, account, user, id string) (Job, error) {
+func (s *Service) here(ctx context.Context, account ids.Account, user, id string) (Job, error) {
 	var j Job
 	back := false
 	err := retry.Do(ctx, func() (err error) {
@@ -174,7 +175,7 @@ func (s *Service) here(ctx context.Context, account, user, id string) (Job, erro
 // client that sent one is gone when it sends neither another nor an answer for 90 seconds. Repeated with the same calls
 // it changes nothing. Deeds of a client while the job ended are still added to its record. It returns ErrNotFound,
 // ErrEnded, ErrAnother for another person than who started the job, ErrNoCalls and ErrHasResult.
-func (s *Service) Tell(ctx context.Context, account, user, id string, results []ToolResult) (Job, error) {
+func (s *Service) Tell(ctx context.Context, account ids.Account, user, id string, results []ToolResult) (Job, error) {
 	if wrong := checkResult(results); len(wrong) > 0 {
 		return Job{}, ErrHasResult.At(wrong...)
 	}

@@ -20,6 +20,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/models/credit"
 )
@@ -70,8 +71,8 @@ const MostLife = 7 * 24 * time.Hour
 
 // Job is the work of an agent on a prompt.
 type Job struct {
-	ID      string `json:"-"`
-	Account string `json:"-"`
+	ID      string      `json:"-"`
+	Account ids.Account `json:"-"`
 
 	User      string     `json:"user"` // who asked for it
 	Agent     string     `json:"agent"`
@@ -256,10 +257,10 @@ type Store interface {
 	// AnswerRound stores the answer of a round while its attempt is the stored one, else it returns fault.ErrMoved.
 	AnswerRound(ctx context.Context, j Job, r Round) error
 	// Rounds returns all rounds of a job, in order.
-	Rounds(ctx context.Context, account, id string) ([]Round, error)
+	Rounds(ctx context.Context, account ids.Account, id string) ([]Round, error)
 	// KeepText stores the whole answer of a read, of which the prompt has only a part; Text returns it, or "".
 	KeepText(ctx context.Context, j Job, readID, text string) error
-	Text(ctx context.Context, account, id, readID string) (string, error)
+	Text(ctx context.Context, account ids.Account, id, readID string) (string, error)
 	// DueJobs lists at most limit jobs that are due, the oldest first.
 	DueJobs(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Key], error)
 }
@@ -267,12 +268,15 @@ type Store interface {
 // Reader reads jobs.
 type Reader interface {
 	// Job returns a job, or ErrNotFound.
-	Job(ctx context.Context, account, id string) (Job, error)
+	Job(ctx context.Context, account ids.Account, id string) (Job, error)
 	// Jobs returns the account's jobs, the newest first, and a cursor when there are more.
-	Jobs(ctx context.Context, account, cursor string, limit int) ([]Job, string, error)
+	Jobs(ctx context.Context, account ids.Account, cursor string, limit int) ([]Job, string, error)
 	// JobEvents returns at most limit events of a job after a number.
-	JobEvents(ctx context.Context, account, id string, after, limit int) ([]Event, error)
+	JobEvents(ctx context.Context, account ids.Account, id string, after, limit int) ([]Event, error)
 }
 
 // Key identifies a job.
-type Key struct{ Account, ID string }
+type Key struct {
+	Account ids.Account
+	ID      string
+}

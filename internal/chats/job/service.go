@@ -23,15 +23,15 @@ import (
 // effect.
 type Executions interface {
 	run.Waker
-	StartJob(ctx context.Context, account, jobID string) error
+	StartJob(ctx context.Context, account ids.Account, jobID string) error
 	ExecutionOf(ctx context.Context, jobID string) (run.Execution, error)
 }
 
 // Chats creates the chat of a job, and adds its prompt.
 type Chats interface {
 	conversation.ChatReader
-	CreateChat(ctx context.Context, account string, c conversation.Chat) error
-	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
+	CreateChat(ctx context.Context, account ids.Account, c conversation.Chat) error
+	AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error
 }
 
 // Service starts, stops, wakes and repairs jobs.
@@ -163,7 +163,7 @@ func (s *Service) chat(ctx context.Context, o Order, j *Job) (conversation.Chat,
 
 // change reads a job, changes it and stores it. When another writer was faster, it does so again. f returns the events of
 // the change; without events nothing is stored.
-func (s *Service) change(ctx context.Context, account, id string, f func(j *Job) ([]Event, error)) (Job, error) {
+func (s *Service) change(ctx context.Context, account ids.Account, id string, f func(j *Job) ([]Event, error)) (Job, error) {
 	var out Job
 	err := retry.Do(ctx, func() error {
 		j, err := s.Store.Job(ctx, account, id)
@@ -184,7 +184,7 @@ func (s *Service) change(ctx context.Context, account, id string, f func(j *Job)
 
 // Stop asks a job to stop. The call of its model is ended. A plan of the job that waits or runs stays as it is. It
 // returns ErrNotFound and ErrEnded.
-func (s *Service) Stop(ctx context.Context, account, id string) (Job, error) {
+func (s *Service) Stop(ctx context.Context, account ids.Account, id string) (Job, error) {
 	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
 		switch {
 		case j.Status.Terminal():
@@ -215,7 +215,7 @@ func (s *Service) resume(ctx context.Context, j Job) {
 
 // Reply gives a person's message to the job that asks in its chat. It reports false when the job waits for no answer, and
 // true again for the message that it took.
-func (s *Service) Reply(ctx context.Context, account, id, messageID, text string) (taken bool, err error) {
+func (s *Service) Reply(ctx context.Context, account ids.Account, id, messageID, text string) (taken bool, err error) {
 	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
 		if taken = j.ReplyID == messageID; taken || !j.AsksPerson() {
 			return nil, nil
@@ -235,7 +235,7 @@ func (s *Service) Reply(ctx context.Context, account, id, messageID, text string
 
 // Await stores the token with which the execution of a job waits for its plan, or for the answer to its question. When
 // there is nothing to wait for any more, the execution goes on at once.
-func (s *Service) Await(ctx context.Context, account, id, token string) error {
+func (s *Service) Await(ctx context.Context, account ids.Account, id, token string) error {
 	var j Job
 	err := retry.Do(ctx, func() (err error) {
 		if j, err = s.Store.Job(ctx, account, id); err != nil || j.Status.Terminal() {

@@ -36,7 +36,7 @@ type Drafter struct {
 	IDs        *ids.Source
 	Now        func() time.Time
 	Life       time.Duration // of a draft
-	Account    string
+	Account    ids.Account
 	Locale     locale.Tag
 	Listed     []tool.Listed
 	Files      []plan.Call // that change files, as the plan may have them

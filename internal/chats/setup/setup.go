@@ -4,6 +4,7 @@ package setup
 import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/rule"
 	"piloto/internal/tools/tool"
@@ -11,7 +12,7 @@ import (
 
 // Of identifies the settings of an account that a turn reads.
 type Of struct {
-	Account   string
+	Account   ids.Account
 	ProjectID string // of the chat; "": it has none
 	Routed    bool   // the router's settings are read, too
 	Company   int64  // of the router's settings; 0: the account's own

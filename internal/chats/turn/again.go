@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 )
 
@@ -31,7 +32,7 @@ type tail struct {
 
 // tailOf returns the tail of a chat whose newest messages are given. It returns ErrActed when something was decided or
 // begun by the message: a plan that was confirmed, a job, or a yes or no that answers no question of the model.
-func (s *Service) tailOf(ctx context.Context, account string, messages []conversation.Message) (tail, error) {
+func (s *Service) tailOf(ctx context.Context, account ids.Account, messages []conversation.Message) (tail, error) {
 	at := -1
 	for i, m := range messages {
 		if m.Role == conversation.RoleUser {

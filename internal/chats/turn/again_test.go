@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -280,15 +281,15 @@ type stoppingPlans struct {
 	stopping
 }
 
-func (s stoppingChats) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
+func (s stoppingChats) AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error {
 	return s.write(func() error { return s.Chats.AddMessages(ctx, account, chatID, title, at, list...) })
 }
 
-func (s stoppingChats) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
+func (s stoppingChats) Say(ctx context.Context, account ids.Account, chatID string, m conversation.Message) error {
 	return s.write(func() error { return s.Chats.Say(ctx, account, chatID, m) })
 }
 
-func (s stoppingChats) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+func (s stoppingChats) Replace(ctx context.Context, account ids.Account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
 	return s.write(func() error { return s.Chats.Replace(ctx, account, chatID, at, replaced, list...) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -121,7 +122,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 
 // unansweredMessage returns the chat's message that has no answer, or the zero Message. busy
 // reports that its own turn may still be answering it.
-func (s *Service) unansweredMessage(ctx context.Context, account string, chat conversation.Chat, at time.Time) (message conversation.Message, busy bool, err error) {
+func (s *Service) unansweredMessage(ctx context.Context, account ids.Account, chat conversation.Chat, at time.Time) (message conversation.Message, busy bool, err error) {
 	messages, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chat.ID})
 	message, ok := conversation.Unanswered(messages)
 	if err != nil || !ok {
@@ -283,6 +284,6 @@ func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat
 	return snapshot, reads.Wait()
 }
 
-func question(account string, chat conversation.Chat) eligibility.Question {
+func question(account ids.Account, chat conversation.Chat) eligibility.Question {
 	return eligibility.Question{Account: account, ProjectID: chat.ProjectID, Mode: eligibility.Mode(chat.Automation)}
 }

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/live/realtime"
 	"piloto/internal/models/credit"
@@ -301,7 +302,7 @@ func (g *gate) Complete(ctx context.Context, _ llm.Request) (llm.Reply, error) {
 // unreadableWallet is a wallet that cannot be read.
 type unreadableWallet struct{}
 
-func (unreadableWallet) Standing(context.Context, string, time.Time) (credit.Standing, error) {
+func (unreadableWallet) Standing(context.Context, ids.Account, time.Time) (credit.Standing, error) {
 	return credit.Standing{}, errors.New("throttled")
 }
 
@@ -386,13 +387,13 @@ type listener struct {
 	events []realtime.Event
 }
 
-func (e *listener) Notify(_ context.Context, _ string, events ...realtime.Event) {
+func (e *listener) Notify(_ context.Context, _ ids.Account, events ...realtime.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.events = append(e.events, events...)
 }
 
-func (e *listener) Watched(context.Context, string) bool { return true }
+func (e *listener) Watched(context.Context, ids.Account) bool { return true }
 
 // text returns the text that a page would show: the pieces in order, restarted at each reset.
 func (e *listener) text() (text string, ended bool) {

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 	"piloto/internal/models/llm"
@@ -215,7 +216,7 @@ func (st chatState) answersText(req Request) bool {
 type Questions interface {
 	// Reply gives a message to the job that asks in its chat. It reports false when that job waits for no answer, and true
 	// again for the message that it took.
-	Reply(ctx context.Context, account, jobID, messageID, text string) (bool, error)
+	Reply(ctx context.Context, account ids.Account, jobID, messageID, text string) (bool, error)
 }
 
 // replyToJob gives a message to the job that asks in the chat. It reports false when none does. A message that a job took

@@ -19,6 +19,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/step"
@@ -239,7 +240,7 @@ func (m *puppet) decide(held []string) llm.Reply {
 type listeners struct{ *wire }
 
 // Ask implements turn.Agents.
-func (l listeners) Ask(_ context.Context, _ string, a agent.Agent, m agent.Message) (agent.Answer, error) {
+func (l listeners) Ask(_ context.Context, _ ids.Account, a agent.Agent, m agent.Message) (agent.Answer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	told, err := json.Marshal(m.Context)

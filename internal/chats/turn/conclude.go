@@ -13,6 +13,7 @@ import (
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/ground/visible"
@@ -69,7 +70,7 @@ type ConclusionStore interface {
 
 // Conclude writes the conclusion of a run, if it is due. An error is internal, or says that another invocation may be
 // writing it; the call may be repeated.
-func (c *Concluder) Conclude(ctx context.Context, account, runID string) error {
+func (c *Concluder) Conclude(ctx context.Context, account ids.Account, runID string) error {
 	s, at := c.Service, c.Service.Now()
 	lease, err := c.Store.TakeConclusion(ctx, account, runID, at, at.Add(concludeLease))
 	switch {

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -155,7 +156,7 @@ func TestWhoTakesOverStopsTheRouter(t *testing.T) {
 // slowAgent answers when its context ends.
 type slowAgent struct{ asked chan struct{} }
 
-func (a slowAgent) Ask(ctx context.Context, _ string, _ agent.Agent, _ agent.Message) (agent.Answer, error) {
+func (a slowAgent) Ask(ctx context.Context, _ ids.Account, _ agent.Agent, _ agent.Message) (agent.Answer, error) {
 	a.asked <- struct{}{}
 	<-ctx.Done()
 	return agent.Answer{Attempts: 1, Failures: 1}, agent.ErrLate

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -24,7 +25,7 @@ type fakeAgent struct {
 	waits    []time.Duration // until the deadline of the message; 0: none
 }
 
-func (p *fakeAgent) Ask(ctx context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
+func (p *fakeAgent) Ask(ctx context.Context, _ ids.Account, _ agent.Agent, m agent.Message) (agent.Answer, error) {
 	wait := time.Duration(0)
 	if deadline, has := ctx.Deadline(); has {
 		wait = time.Until(deadline)

@@ -9,6 +9,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/llm"
 )
 
@@ -18,7 +19,7 @@ type expiringStore struct {
 	expired *string
 }
 
-func (s expiringStore) Expire(ctx context.Context, account, chatID, seq string, at time.Time) error {
+func (s expiringStore) Expire(ctx context.Context, account ids.Account, chatID, seq string, at time.Time) error {
 	*s.expired = seq
 	return s.Chats.Expire(ctx, account, chatID, seq, at)
 }

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/step"
@@ -267,7 +268,7 @@ func TestCardNamesItsTargets(t *testing.T) {
 type panicky struct{ turn.Servers }
 
 // Operation implements turn.Servers.
-func (panicky) Operation(context.Context, string, tool.Server, tool.Entry) (tool.Operation, error) {
+func (panicky) Operation(context.Context, ids.Account, tool.Server, tool.Entry) (tool.Operation, error) {
 	panic("broken row")
 }
 

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/intent"
 	"piloto/internal/chats/turn"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/step"
@@ -24,7 +25,7 @@ import (
 type parrotAgents struct{}
 
 // Ask implements turn.Agents.
-func (parrotAgents) Ask(context.Context, string, agent.Agent, agent.Message) (agent.Answer, error) {
+func (parrotAgents) Ask(context.Context, ids.Account, agent.Agent, agent.Message) (agent.Answer, error) {
 	return agent.Answer{Text: "confirmo. user: confirmo. {\"action\":\"confirm\"}", Attempts: 1}, nil
 }
 

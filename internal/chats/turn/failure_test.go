@@ -11,6 +11,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -214,7 +215,7 @@ func TestNoticeSortsAfterItsMessage(t *testing.T) {
 // closedWallet is a wallet whose reads and holds return errors.
 type closedWallet struct{ credit.Store }
 
-func (closedWallet) Standing(context.Context, string, time.Time) (credit.Standing, error) {
+func (closedWallet) Standing(context.Context, ids.Account, time.Time) (credit.Standing, error) {
 	return credit.Standing{}, errors.New("it was read")
 }
 

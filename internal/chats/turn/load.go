@@ -6,11 +6,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/chats/setup"
+	"piloto/internal/ground/ids"
 	"piloto/internal/tools/tool"
 )
 
 // loadCatalogue returns the servers that a turn may call, with their allowlists: the active ones that the project uses.
-func (s *Service) loadCatalogue(ctx context.Context, account string, set setup.Setup) ([]tool.Listed, error) {
+func (s *Service) loadCatalogue(ctx context.Context, account ids.Account, set setup.Setup) ([]tool.Listed, error) {
 	var active []tool.Server
 	for _, server := range set.Servers {
 		if server.Active && !server.IsAgent() && set.Project.Uses(server.ID) {

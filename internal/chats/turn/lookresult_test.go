@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"piloto/internal/chats/turn"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/rule"
 	"piloto/internal/tools/tool"
@@ -235,7 +236,7 @@ type unreadable struct {
 	failed bool
 }
 
-func (s *unreadable) Operation(ctx context.Context, account string, of tool.Server, e tool.Entry) (tool.Operation, error) {
+func (s *unreadable) Operation(ctx context.Context, account ids.Account, of tool.Server, e tool.Entry) (tool.Operation, error) {
 	if !s.failed {
 		s.failed = true
 		return tool.Operation{}, errors.New("throttled")

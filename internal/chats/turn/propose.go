@@ -59,7 +59,7 @@ func (l *loop) drafter() proposal.Drafter {
 	return out
 }
 
-func (s *Service) drafter(account string, tag locale.Tag) proposal.Drafter {
+func (s *Service) drafter(account ids.Account, tag locale.Tag) proposal.Drafter {
 	return proposal.Drafter{Operations: s.Servers, Schemas: s.Schemas, IDs: s.IDs, Now: s.Now, Life: s.DraftLife, Account: account, Locale: tag}
 }
 

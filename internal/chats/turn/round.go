@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/cache"
 	"piloto/internal/models/eligibility"
@@ -45,7 +46,7 @@ type work struct {
 
 // Round makes the next round of a job, and says how its execution goes on. It may be repeated: a round that was answered
 // is not asked again, and a plan that was proposed is not proposed again. It returns errors of the store only.
-func (s *Service) Round(ctx context.Context, account, id string) (job.Next, error) {
+func (s *Service) Round(ctx context.Context, account ids.Account, id string) (job.Next, error) {
 	w, err := s.loadJob(ctx, account, id)
 	switch {
 	case errors.Is(err, job.ErrNotFound): // its rows are gone
@@ -95,7 +96,7 @@ func (w *work) unasked(ctx context.Context, reason conversation.StopReason) (job
 }
 
 // loadJob reads a job with its rounds.
-func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error) {
+func (s *Service) loadJob(ctx context.Context, account ids.Account, id string) (*work, error) {
 	rows := &jobRows{service: s}
 	w := &work{service: s, rows: rows, job: &rows.job}
 	var err error

@@ -19,6 +19,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -55,14 +56,14 @@ func newJobWorldOf(t testing.TB, of *world) *jobWorld {
 // shipped has no agents but those that are shipped.
 type shipped struct{}
 
-func (shipped) AgentChange(context.Context, string, string) (agent.Change, error) {
+func (shipped) AgentChange(context.Context, ids.Account, string) (agent.Change, error) {
 	return agent.Change{}, nil
 }
 
 // executions notes what was started and woken.
 type executions struct{ w *jobWorld }
 
-func (e executions) StartJob(_ context.Context, _, id string) error {
+func (e executions) StartJob(_ context.Context, _ ids.Account, id string) error {
 	e.w.started = append(e.w.started, id)
 	return nil
 }

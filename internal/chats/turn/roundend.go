@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 	"piloto/internal/ground/visible"
@@ -22,7 +23,7 @@ import (
 // CloseJob ends a job that is being ended, or whose execution failed; throttled: because the server had no room for it.
 // The model writes the last text about the done and the open work; when it cannot, the text is made from the record. A
 // job that ended is left as it is.
-func (s *Service) CloseJob(ctx context.Context, account, id string, throttled bool) error {
+func (s *Service) CloseJob(ctx context.Context, account ids.Account, id string, throttled bool) error {
 	w, err := s.loadJob(ctx, account, id)
 	switch {
 	case errors.Is(err, job.ErrNotFound):

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
 )
@@ -22,7 +23,7 @@ import (
 // namedProviders are the names of the providers of every account.
 type namedProviders []string
 
-func (p namedProviders) ProviderNames(context.Context, string) ([]string, error) { return p, nil }
+func (p namedProviders) ProviderNames(context.Context, ids.Account) ([]string, error) { return p, nil }
 
 // order starts a job of an agent, which has changes, and returns its problems, each as place and type.
 func (w *jobWorld) order(t *testing.T, patch string, scopes []auth.Scope, o job.Order) (job.Job, string) {

@@ -17,6 +17,7 @@ import (
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -33,19 +34,19 @@ type Router struct {
 
 // Memory stores the exchanges of sessions.
 type Memory interface {
-	Memory(ctx context.Context, account string, company int64, session string) (agent.Memory, error)
+	Memory(ctx context.Context, account ids.Account, company int64, session string) (agent.Memory, error)
 	// Remember adds an exchange to a memory, also when it changed since it was read.
-	Remember(ctx context.Context, account string, m agent.Memory, e agent.Exchange) error
+	Remember(ctx context.Context, account ids.Account, m agent.Memory, e agent.Exchange) error
 }
 
 // Business reads the business context of a company; "" when there is none.
 type Business interface {
-	Read(ctx context.Context, account string, company int64, url string) string
+	Read(ctx context.Context, account ids.Account, company int64, url string) string
 }
 
 // Agents calls agents.
 type Agents interface {
-	Ask(ctx context.Context, account string, a agent.Agent, m agent.Message) (agent.Answer, error)
+	Ask(ctx context.Context, account ids.Account, a agent.Agent, m agent.Message) (agent.Answer, error)
 }
 
 // maxDecisions bounds how often a model is asked for a decision. It is asked again when the
@@ -118,7 +119,7 @@ func (r *routing) equip(ctx context.Context, set setup.Setup) (err error) {
 }
 
 // loadPreviousAnswer returns the message's answer when an earlier attempt stored one.
-func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conversation.Message, error) {
+func (r *routing) loadPreviousAnswer(ctx context.Context, account ids.Account) (conversation.Message, error) {
 	if !r.service.thread().mayBeRepeat(r.req) {
 		return conversation.Message{}, nil
 	}

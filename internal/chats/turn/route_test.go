@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 )
@@ -19,7 +20,7 @@ import (
 // unknownBusiness has no business context.
 type unknownBusiness struct{}
 
-func (unknownBusiness) Read(context.Context, string, int64, string) string { return "" }
+func (unknownBusiness) Read(context.Context, ids.Account, int64, string) string { return "" }
 
 // newRouterWorld returns a world whose messages go to the router.
 func newRouterWorld(t testing.TB, answers ...any) *world {
@@ -128,4 +129,4 @@ func TestTheRoutersClaimsAreComparedWithTheRecord(t *testing.T) {
 
 type business string
 
-func (b business) Read(context.Context, string, int64, string) string { return string(b) }
+func (b business) Read(context.Context, ids.Account, int64, string) string { return string(b) }

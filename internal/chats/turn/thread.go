@@ -215,7 +215,7 @@ func (t thread) droppedMessage(req Request, draft plan.Run, m conversation.Messa
 }
 
 // stillDraft reads a draft again. It returns nil when it ended, and ErrActed when it was confirmed.
-func (t thread) stillDraft(ctx context.Context, account string, draft *plan.Run) (*plan.Run, error) {
+func (t thread) stillDraft(ctx context.Context, account ids.Account, draft *plan.Run) (*plan.Run, error) {
 	if draft == nil {
 		return nil, nil
 	}
@@ -232,7 +232,7 @@ func (t thread) stillDraft(ctx context.Context, account string, draft *plan.Run)
 }
 
 // stillStand returns ErrNotLast when one of the messages, which are among the newest of a chat, was replaced.
-func (t thread) stillStand(ctx context.Context, account, chatID string, list []conversation.Message) error {
+func (t thread) stillStand(ctx context.Context, account ids.Account, chatID string, list []conversation.Message) error {
 	if len(list) == 0 {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"piloto/internal/chats/usage"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/live/realtime"
 	"piloto/internal/models/eligibility"
@@ -87,7 +88,7 @@ type world struct {
 type providers struct{ every llm.Model }
 
 // Model implements eligibility.Models.
-func (p providers) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+func (p providers) Model(context.Context, ids.Account, eligibility.Candidate) (llm.Model, error) {
 	return p.every, nil
 }
 
@@ -647,8 +648,7 @@ func TestSessionIsCreatedOnceAndKeepsItsAttributes(t *testing.T) {
 		}
 		return reply
 	}
-	first := send("Habló de Francia")
-	second := send("")
+	first, second := send("Habló de Francia"), send("")
 	if first.Chat.ID != second.Chat.ID || second.Chat.Summary != "Habló de Francia" || second.Chat.UserID != "alice" {
 		t.Errorf("%+v, %+v", first.Chat, second.Chat)
 	}

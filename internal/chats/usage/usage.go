@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"piloto/internal/ground/ids"
 )
 
 // Store stores the counters of an account's days.
@@ -14,9 +16,9 @@ type Store interface {
 	// CountTurn adds a turn's counters to the account's UTC day of at, by one write.
 	// An agent is counted as Other when the day has MostAgents others already; near
 	// that number it may be counted under both names.
-	CountTurn(ctx context.Context, account string, at time.Time, t Turn) error
+	CountTurn(ctx context.Context, account ids.Account, at time.Time, t Turn) error
 	// Days returns the account's days from a date on, in order; all days for "".
-	Days(ctx context.Context, account, from string) ([]Day, error)
+	Days(ctx context.Context, account ids.Account, from string) ([]Day, error)
 }
 
 // Recorder counts turns. It also calls Emit for each turn, when Emit is set. Emit must return at
@@ -34,7 +36,7 @@ const countTimeout = time.Second
 // Turn counts one turn of an account. It returns within a second, also when the store does not
 // answer. A turn that cannot be counted is only logged. A turn is also counted when its client
 // disconnected.
-func (r Recorder) Turn(ctx context.Context, account string, t Turn) {
+func (r Recorder) Turn(ctx context.Context, account ids.Account, t Turn) {
 	t = t.Bounded()
 	if r.Emit != nil {
 		r.Emit(ctx, t)
@@ -61,7 +63,7 @@ type Reader struct {
 	Now   func() time.Time
 
 	mu    sync.Mutex
-	cache map[string]pastTotals
+	cache map[ids.Account]pastTotals
 }
 
 // pastTotals holds the totals of all days up to the day before yesterday. No clock of ours still
@@ -75,7 +77,7 @@ type pastTotals struct {
 const maxCached = 256
 
 // Totals returns an account's totals, of all time and of the last two UTC days.
-func (r *Reader) Totals(ctx context.Context, account string) (Totals, error) {
+func (r *Reader) Totals(ctx context.Context, account ids.Account) (Totals, error) {
 	at := r.Now().UTC()
 	yesterday, before := DateOf(at.AddDate(0, 0, -1)), DateOf(at.AddDate(0, 0, -2))
 	r.mu.Lock()
@@ -110,14 +112,14 @@ func (r *Reader) Totals(ctx context.Context, account string) (Totals, error) {
 	return all, nil
 }
 
-func (r *Reader) cachePast(account string, past pastTotals) {
+func (r *Reader) cachePast(account ids.Account, past pastTotals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.cache[account]; !ok && len(r.cache) >= maxCached {
 		r.cache = nil
 	}
 	if r.cache == nil {
-		r.cache = map[string]pastTotals{}
+		r.cache = map[ids.Account]pastTotals{}
 	}
 	r.cache[account] = past
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/eligibility"
 )
 
@@ -25,15 +26,15 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 // memoryStore is a store in memory.
 type memoryStore struct {
 	mu   sync.Mutex
-	days map[string]map[string]map[string]int64 // account, date
-	read []string                               // the dates from which days were read
+	days map[ids.Account]map[string]map[string]int64 // account, date
+	read []string                                    // the dates from which days were read
 }
 
-func (s *memoryStore) CountTurn(_ context.Context, account string, at time.Time, t Turn) error {
+func (s *memoryStore) CountTurn(_ context.Context, account ids.Account, at time.Time, t Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.days == nil {
-		s.days = map[string]map[string]map[string]int64{}
+		s.days = map[ids.Account]map[string]map[string]int64{}
 	}
 	if s.days[account] == nil {
 		s.days[account] = map[string]map[string]int64{}
@@ -58,7 +59,7 @@ func (s *memoryStore) CountTurn(_ context.Context, account string, at time.Time,
 	return nil
 }
 
-func (s *memoryStore) Days(_ context.Context, account, from string) ([]Day, error) {
+func (s *memoryStore) Days(_ context.Context, account ids.Account, from string) ([]Day, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.read = append(s.read, from)
@@ -290,7 +291,7 @@ func TestPastDaysAreReadOnce(t *testing.T) {
 // brokenStore is a store whose writes fail.
 type brokenStore struct{ Store }
 
-func (brokenStore) CountTurn(ctx context.Context, _ string, _ time.Time, _ Turn) error {
+func (brokenStore) CountTurn(ctx context.Context, _ ids.Account, _ time.Time, _ Turn) error {
 	return errors.Join(errors.New("no table"), ctx.Err())
 }
 
@@ -310,9 +311,9 @@ func TestRecorderReturnsWithinASecond(t *testing.T) {
 // blockedStore is a store that answers once a channel is closed.
 type blockedStore chan struct{}
 
-func (u blockedStore) CountTurn(context.Context, string, time.Time, Turn) error { <-u; return nil }
+func (u blockedStore) CountTurn(context.Context, ids.Account, time.Time, Turn) error { <-u; return nil }
 
-func (blockedStore) Days(context.Context, string, string) ([]Day, error) { return nil, nil }
+func (blockedStore) Days(context.Context, ids.Account, string) ([]Day, error) { return nil, nil }
 
 func TestTurnIsCountedAfterClientDisconnects(t *testing.T) {
 	s := &memoryStore{}

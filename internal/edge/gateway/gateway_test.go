@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 // event reads a recorded event.
@@ -60,7 +61,7 @@ func TestRequestArrivesAsItWasSent(t *testing.T) {
 		"cookie":  {fmt.Sprint(got.Cookies()), "[piloto_session=abc piloto_lang=en]"},
 		"length":  {fmt.Sprint(got.ContentLength), "15"},
 		"body":    {string(body), `{"message":"ñ"}` + ""},
-		"account": {p.Account + " " + p.User + " " + p.TokenID + " " + fmt.Sprint(p.Scopes), "default ana f00d [chat admin]"},
+		"account": {string(p.Account) + " " + p.User + " " + p.TokenID + " " + fmt.Sprint(p.Scopes), "default ana f00d [chat admin]"},
 		"trace":   {got.Header.Get("X-Trace-Id"), ""},
 	} {
 		want := pair[1]
@@ -257,7 +258,7 @@ func TestPrincipalComesFromTheAuthorizerAlone(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		said    map[string]any
-		account string
+		account ids.Account
 		refusal error
 	}{
 		{"nothing", nil, "", auth.ErrRequired},

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // Handler serves API Gateway's HTTP events, payload format 2.0, with h. It puts the principal of the authorizer
@@ -63,7 +64,7 @@ func withAuthorizer(ctx context.Context, a *events.APIGatewayV2HTTPRequestContex
 	if refusal != nil && refusal.Code != rate.ErrTooMany.Code {
 		return WithIdentity(ctx, auth.Principal{}, refusal)
 	}
-	p := auth.Principal{Account: text("account"), User: text("user"), TokenID: text("token_id")}
+	p := auth.Principal{Account: ids.Account(text("account")), User: text("user"), TokenID: text("token_id")}
 	for _, scope := range strings.Fields(text("scopes")) {
 		p.Scopes = append(p.Scopes, auth.Scope(scope))
 	}

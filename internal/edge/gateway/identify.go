@@ -183,7 +183,7 @@ func (edge Edge) Authorizer(store auth.Store, meter *rate.Meter, now func() time
 			}
 		}
 		if p.Account != "" {
-			said["account"], said["user"], said["token_id"] = p.Account, p.User, p.TokenID
+			said["account"], said["user"], said["token_id"] = string(p.Account), p.User, p.TokenID
 			said["scopes"] = scopes(p.Scopes)
 		}
 		return events.APIGatewayV2CustomAuthorizerSimpleResponse{IsAuthorized: true, Context: said}, nil

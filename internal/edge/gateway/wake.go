@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"piloto/internal/ground/ids"
 )
 
 // Wake is the reason why the sweep runs: its schedule (Execution is nil), or a status change of an execution.
@@ -16,7 +18,7 @@ type Wake struct {
 // does not include the execution's input.
 type Execution struct {
 	Name    string
-	Account string
+	Account ids.Account
 	Status  string // RUNNING, SUCCEEDED, FAILED, TIMED_OUT, ABORTED, PENDING_REDRIVE
 }
 
@@ -56,7 +58,7 @@ func (w *Wake) UnmarshalJSON(raw []byte) error {
 	}
 	w.Execution = &Execution{Name: d.Name, Status: d.Status}
 	var in struct {
-		Account string `json:"account_id"`
+		Account ids.Account `json:"account_id"`
 	}
 	if json.Unmarshal([]byte(d.Input), &in) == nil { // large inputs are not included
 		w.Execution.Account = in.Account

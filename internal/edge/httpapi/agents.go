@@ -14,15 +14,16 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 )
 
 // AgentRegistry reads and changes the agents of an account (agent.Registry).
 type AgentRegistry interface {
-	List(ctx context.Context, account string) ([]agent.Entry, error)
-	Get(ctx context.Context, account, name string) (agent.Entry, error)
-	Put(ctx context.Context, account, by, name string, seen int, patch json.RawMessage) (agent.Entry, error)
-	Delete(ctx context.Context, account, name string, seen int) error
+	List(ctx context.Context, account ids.Account) ([]agent.Entry, error)
+	Get(ctx context.Context, account ids.Account, name string) (agent.Entry, error)
+	Put(ctx context.Context, account ids.Account, by, name string, seen int, patch json.RawMessage) (agent.Entry, error)
+	Delete(ctx context.Context, account ids.Account, name string, seen int) error
 }
 
 func (a *api) agents() {

@@ -23,7 +23,7 @@ type agentRows struct {
 // namedProviders are the names of the providers of every account.
 type namedProviders []string
 
-func (p namedProviders) ProviderNames(context.Context, string) ([]string, error) { return p, nil }
+func (p namedProviders) ProviderNames(context.Context, ids.Account) ([]string, error) { return p, nil }
 
 func newAgentRows(servers *opsStore) *agentRows {
 	rows := map[string]agent.Change{"openai": {Name: "openai", Version: 1, Patch: json.RawMessage(`{"prompt":"Mira.","keywords":["mirar"]}`), By: "luz", UpdatedAt: noon}}
@@ -35,26 +35,26 @@ func newAgentRows(servers *opsStore) *agentRows {
 	return &agentRows{servers, rows}
 }
 
-func (a *agentRows) AgentChange(_ context.Context, account, name string) (agent.Change, error) {
+func (a *agentRows) AgentChange(_ context.Context, account ids.Account, name string) (agent.Change, error) {
 	if account != "a" {
 		return agent.Change{}, nil
 	}
 	return a.rows[name], nil
 }
 
-func (a *agentRows) AgentChanges(_ context.Context, account string) ([]agent.Change, error) {
+func (a *agentRows) AgentChanges(_ context.Context, account ids.Account) ([]agent.Change, error) {
 	if account != "a" {
 		return nil, nil
 	}
 	return slices.Collect(maps.Values(a.rows)), nil
 }
 
-func (a *agentRows) PutAgentChange(_ context.Context, _ string, c agent.Change) error {
+func (a *agentRows) PutAgentChange(_ context.Context, _ ids.Account, c agent.Change) error {
 	a.rows[c.Name] = c
 	return nil
 }
 
-func (a *agentRows) DeleteAgentChange(_ context.Context, _, name string, _ int) error {
+func (a *agentRows) DeleteAgentChange(_ context.Context, _ ids.Account, name string, _ int) error {
 	delete(a.rows, name)
 	return nil
 }

@@ -174,7 +174,7 @@ func (s aiHandler) askEligibility(ctx context.Context, in *struct{ Body Eligibil
 
 // ownAccount returns errAccount for another account than the caller's.
 func ownAccount(ctx context.Context, id string) error {
-	if id != "" && id != caller(ctx).Account {
+	if id != "" && ids.Account(id) != caller(ctx).Account {
 		return errAccount
 	}
 	return nil

@@ -26,7 +26,7 @@ import (
 // Start has an AsyncServer serve it, and the client gets 202 with the address of the answer.
 type Async struct {
 	// Start has AsyncServer.Serve called with an account and the id of a turn, with retries until it succeeds.
-	Start func(ctx context.Context, account, id string) error
+	Start func(ctx context.Context, account ids.Account, id string) error
 	// Wait is how long a request waits when it has no preference; zero: until its turn ends, in the same function.
 	Wait time.Duration
 	// Most is the longest wait of a request, because its route times out soon after.

@@ -17,6 +17,7 @@ import (
 	"piloto/internal/access/rate"
 	"piloto/internal/access/replay"
 	"piloto/internal/chats/turn"
+	"piloto/internal/ground/ids"
 )
 
 // asyncSite is a site with asynchronous answers. A turn ends when the test releases it.
@@ -40,11 +41,11 @@ func newAsyncSite(change ...func(*Config)) *asyncSite {
 	serving := a.config
 	a.apart = AsyncServer{Config: serving, Handler: Apart(serving, turns)}
 	later := Async{Most: 5 * time.Second}
-	later.Start = func(_ context.Context, account, id string) error {
+	later.Start = func(_ context.Context, account ids.Account, id string) error {
 		if a.failed != nil {
 			return a.failed
 		}
-		a.started = append(a.started, account+" "+id)
+		a.started = append(a.started, string(account)+" "+id)
 		a.served.Go(func() {
 			for a.apart.Serve(context.Background(), account, id) != nil {
 				time.Sleep(time.Millisecond)
@@ -220,7 +221,7 @@ func TestASignedRequestMayBeAnsweredAsync(t *testing.T) {
 func TestATurnThatCannotBeServedIsGivenUp(t *testing.T) {
 	t.Parallel()
 	a := newAsyncSite()
-	a.config.Async.Start = func(context.Context, string, string) error { return nil }
+	a.config.Async.Start = func(context.Context, ids.Account, string) error { return nil }
 	w := a.do(ask(talker, "POST", "/api/send", bodies["send"], headerPrefer, "respond-async"))
 	id := strings.TrimPrefix(w.Header().Get("Location"), turnsPath)
 	if err := a.apart.GiveUp(t.Context(), "a", id); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/access/replay"
+	"piloto/internal/ground/ids"
 )
 
 // AsyncServer serves the turns that Async started, with the handler of Chat.
@@ -18,18 +19,18 @@ type AsyncServer struct {
 }
 
 // Serve serves a turn of an account, once. After an error the caller must call it again.
-func (a AsyncServer) Serve(ctx context.Context, account, id string) error {
+func (a AsyncServer) Serve(ctx context.Context, account ids.Account, id string) error {
 	return a.answer(ctx, account, id, a.Handler)
 }
 
 // GiveUp stores an error as the answer to a turn that could not be served.
-func (a AsyncServer) GiveUp(ctx context.Context, account, id string) error {
+func (a AsyncServer) GiveUp(ctx context.Context, account ids.Account, id string) error {
 	return a.answer(ctx, account, id, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		Problems(a.Config)(w, r, errGivenUp)
 	}))
 }
 
-func (a AsyncServer) answer(ctx context.Context, account, id string, h http.Handler) error {
+func (a AsyncServer) answer(ctx context.Context, account ids.Account, id string, h http.Handler) error {
 	err := a.Config.Once.Serve(ctx, account, asyncKey(id), func(ctx context.Context, raw []byte, t ticket) ([]byte, error) {
 		var b storedRequest
 		if err := json.Unmarshal(raw, &b); err != nil {

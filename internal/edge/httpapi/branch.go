@@ -83,7 +83,7 @@ const (
 )
 
 // branchTitle returns the title of a chat with a mark that it is a branch, and a number when there is such a chat.
-func (s chatRecords) branchTitle(ctx context.Context, account, title string, tag locale.Tag) (string, error) {
+func (s chatRecords) branchTitle(ctx context.Context, account ids.Account, title string, tag locale.Tag) (string, error) {
 	chats, _, err := s.chats.Chats(ctx, account, conversation.ChatFilter{}, "", mostNames)
 	if err != nil {
 		return "", err
@@ -151,7 +151,7 @@ func (s chatRecords) setFeedback(ctx context.Context, in *struct {
 }
 
 // chatOfMessage returns the chat of a message. The id of a message about the end of a run begins with that of the run.
-func (s chatRecords) chatOfMessage(ctx context.Context, account, id string) (string, error) {
+func (s chatRecords) chatOfMessage(ctx context.Context, account ids.Account, id string) (string, error) {
 	runID, _, _ := strings.Cut(id, "#")
 	if id != conversation.FinalID(runID) && id != conversation.ConclusionID(runID) {
 		return s.chats.ChatOfMessage(ctx, account, id)

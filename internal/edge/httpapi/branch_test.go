@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 )
 
@@ -21,7 +22,7 @@ type named struct {
 	titles []string
 }
 
-func (n named) Chats(context.Context, string, conversation.ChatFilter, string, int) ([]conversation.Chat, string, error) {
+func (n named) Chats(context.Context, ids.Account, conversation.ChatFilter, string, int) ([]conversation.Chat, string, error) {
 	var list []conversation.Chat
 	for _, title := range n.titles {
 		list = append(list, conversation.Chat{Title: title})
@@ -71,7 +72,7 @@ func TestAChatAndAProjectAreMadeOnceUnderAKey(t *testing.T) {
 	}
 }
 
-func (w *world) Branch(_ context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
+func (w *world) Branch(_ context.Context, account ids.Account, b conversation.Branch) (conversation.Chat, error) {
 	to := b.To
 	to.BranchedFrom = &conversation.Origin{ChatID: b.From, MessageID: b.MessageID}
 	if b.MessageID != messageID {

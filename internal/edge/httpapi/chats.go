@@ -204,7 +204,7 @@ func (s chatRecords) change(ctx context.Context, chatID string, change conversat
 }
 
 // agentOf checks the agent that a chat chooses, if it chooses one, and writes its name as it is.
-func (s chatRecords) agentOf(ctx context.Context, account, chatID string, name *string) error {
+func (s chatRecords) agentOf(ctx context.Context, account ids.Account, chatID string, name *string) error {
 	if name == nil || *name == "" {
 		return nil
 	}
@@ -256,7 +256,7 @@ func (s chatRecords) remove(ctx context.Context, chatID string) error {
 
 // blockingRun names the run because of which a chat was not deleted. It returns err when the run
 // ended meanwhile.
-func (s chatRecords) blockingRun(ctx context.Context, account, chatID string, err error) error {
+func (s chatRecords) blockingRun(ctx context.Context, account ids.Account, chatID string, err error) error {
 	chat, readErr := s.chats.Chat(ctx, account, chatID)
 	if readErr != nil || chat.ActiveRunID == "" {
 		return err
@@ -290,7 +290,7 @@ func (s chatRecords) messages(ctx context.Context, in *struct {
 }
 
 // projectOf returns an error for a project that is not the account's; "" means none.
-func (s chatRecords) projectOf(ctx context.Context, account, id string) error {
+func (s chatRecords) projectOf(ctx context.Context, account ids.Account, id string) error {
 	if id == "" {
 		return nil
 	}

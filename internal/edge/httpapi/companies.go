@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 )
 
 // Companies reads and writes the router's settings of an account, for all of its companies (company 0) or for one
 // of them.
 type Companies interface {
 	// Settings returns a company's own settings, and those in force for it.
-	Settings(ctx context.Context, account string, company int64) (own, inForce agent.Settings, err error)
+	Settings(ctx context.Context, account ids.Account, company int64) (own, inForce agent.Settings, err error)
 	// PutSettings replaces the settings. Its errors name all faults.
-	PutSettings(ctx context.Context, account string, company int64, s agent.Settings) (own, inForce agent.Settings, err error)
-	DeleteSettings(ctx context.Context, account string, company int64) error
-	Companies(ctx context.Context, account, cursor string, limit int) (companies []int64, next string, err error)
+	PutSettings(ctx context.Context, account ids.Account, company int64, s agent.Settings) (own, inForce agent.Settings, err error)
+	DeleteSettings(ctx context.Context, account ids.Account, company int64) error
+	Companies(ctx context.Context, account ids.Account, cursor string, limit int) (companies []int64, next string, err error)
 }
 
 func (a *api) companies(c Companies) {

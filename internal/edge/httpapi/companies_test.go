@@ -12,18 +12,19 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/tools/tool"
 )
 
 // companyStore is a store of settings, by account and company.
 type companyStore struct {
-	set    map[string]map[int64]agent.Settings
+	set    map[ids.Account]map[int64]agent.Settings
 	writes int
 	calls  int
 }
 
-func (o *companyStore) RouterLayers(_ context.Context, account string, company int64) (wide, own agent.Settings, err error) {
+func (o *companyStore) RouterLayers(_ context.Context, account ids.Account, company int64) (wide, own agent.Settings, err error) {
 	o.calls++
 	if company != 0 {
 		own = o.set[account][company]
@@ -31,7 +32,7 @@ func (o *companyStore) RouterLayers(_ context.Context, account string, company i
 	return o.set[account][0], own, nil
 }
 
-func (o *companyStore) PutRouterSettings(_ context.Context, account string, company int64, s agent.Settings) error {
+func (o *companyStore) PutRouterSettings(_ context.Context, account ids.Account, company int64, s agent.Settings) error {
 	o.writes++
 	if o.set[account] == nil {
 		o.set[account] = map[int64]agent.Settings{}
@@ -40,15 +41,15 @@ func (o *companyStore) PutRouterSettings(_ context.Context, account string, comp
 	return nil
 }
 
-func (o *companyStore) DeleteRouterSettings(_ context.Context, account string, company int64) error {
+func (o *companyStore) DeleteRouterSettings(_ context.Context, account ids.Account, company int64) error {
 	o.writes++
 	delete(o.set[account], company)
 	return nil
 }
 
-func (o *companyStore) RouterCompanies(_ context.Context, account, cursor string, limit int) ([]int64, string, error) {
+func (o *companyStore) RouterCompanies(_ context.Context, account ids.Account, cursor string, limit int) ([]int64, string, error) {
 	o.calls++
-	if cursor != "" && cursor != account+"-next" {
+	if cursor != "" && cursor != string(account)+"-next" {
 		return nil, "", fault.New(fault.Malformed, "cursor.invalid")
 	}
 	var list []int64
@@ -59,12 +60,12 @@ func (o *companyStore) RouterCompanies(_ context.Context, account, cursor string
 	}
 	slices.Sort(list)
 	if len(list) > limit {
-		return list[:limit], account + "-next", nil
+		return list[:limit], string(account) + "-next", nil
 	}
 	return list, "", nil
 }
 
-func (o *companyStore) Servers(_ context.Context, account string) ([]tool.Server, error) {
+func (o *companyStore) Servers(_ context.Context, account ids.Account) ([]tool.Server, error) {
 	if account != "a" {
 		return nil, nil
 	}
@@ -74,10 +75,10 @@ func (o *companyStore) Servers(_ context.Context, account string) ([]tool.Server
 }
 
 func newCompanyStore() *companyStore {
-	return &companyStore{set: map[string]map[int64]agent.Settings{}}
+	return &companyStore{set: map[ids.Account]map[int64]agent.Settings{}}
 }
 
-func (*companyStore) AgentChanges(context.Context, string) ([]agent.Change, error) {
+func (*companyStore) AgentChanges(context.Context, ids.Account) ([]agent.Change, error) {
 	return []agent.Change{{Name: "tendero", Version: 1, Patch: json.RawMessage(`{}`)}}, nil
 }
 

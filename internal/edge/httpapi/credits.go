@@ -132,7 +132,7 @@ func (s aiHandler) open(ctx context.Context, in *struct {
 	}
 	id := s.config.NewID(s.config.Now())
 	if in.Key != "" {
-		id = ids.Derive("credit session", who.Account, in.Key)
+		id = ids.Derive("credit session", string(who.Account), in.Key)
 	}
 	reason := locale.Text(requestInfoFrom(ctx).lang, "credit.session_by_hand")
 	session, err := s.Wallet.Open(ctx, who.Account, id, who.User, reason, terms.Policy, 1)

@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/conversation/wire"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 )
 
@@ -20,11 +21,11 @@ type pagedMessages struct {
 	n, size int
 }
 
-func (p pagedMessages) Chat(context.Context, string, string) (conversation.Chat, error) {
+func (p pagedMessages) Chat(context.Context, ids.Account, string) (conversation.Chat, error) {
 	return conversation.Chat{ID: chatID, Title: "Una\nsala"}, nil
 }
 
-func (p pagedMessages) Messages(_ context.Context, _, _, cursor string, limit int) ([]conversation.Message, string, error) {
+func (p pagedMessages) Messages(_ context.Context, _ ids.Account, _, cursor string, limit int) ([]conversation.Message, string, error) {
 	last := p.n
 	if cursor != "" {
 		_, _ = fmt.Sscan(cursor, &last)

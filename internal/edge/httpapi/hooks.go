@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
 )
 
@@ -19,13 +20,13 @@ import (
 type Hooks interface {
 	// Create returns a hook and its secret, which is returned only here.
 	Create(ctx context.Context, p auth.Principal, w hook.Wish) (hook.Hook, string, error)
-	List(ctx context.Context, account string) ([]hook.Hook, error)
-	Hook(ctx context.Context, account, id string) (hook.Hook, error)
+	List(ctx context.Context, account ids.Account) ([]hook.Hook, error)
+	Hook(ctx context.Context, account ids.Account, id string) (hook.Hook, error)
 	// Update returns the new secret, when the wish has one.
-	Update(ctx context.Context, account, id string, w hook.Wish) (hook.Hook, string, error)
-	Delete(ctx context.Context, account, id string) error
-	Deliveries(ctx context.Context, account, id, cursor string, limit int) ([]hook.Delivery, string, error)
-	Resend(ctx context.Context, account, id, delivery string) (hook.Delivery, error)
+	Update(ctx context.Context, account ids.Account, id string, w hook.Wish) (hook.Hook, string, error)
+	Delete(ctx context.Context, account ids.Account, id string) error
+	Deliveries(ctx context.Context, account ids.Account, id, cursor string, limit int) ([]hook.Delivery, string, error)
+	Resend(ctx context.Context, account ids.Account, id, delivery string) (hook.Delivery, error)
 }
 
 // hooks adds the routes of hooks to those of the registry.

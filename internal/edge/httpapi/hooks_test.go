@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
 	"piloto/internal/tools/tool"
 )
@@ -40,19 +41,19 @@ func newHooks(c Config, watch func()) *hook.Service {
 	}
 }
 
-func (h *hookRows) Hooks(_ context.Context, account string) ([]hook.Hook, error) {
+func (h *hookRows) Hooks(_ context.Context, account ids.Account) ([]hook.Hook, error) {
 	h.watch()
 	return h.of(account), nil
 }
 
-func (h *hookRows) of(account string) []hook.Hook {
+func (h *hookRows) of(account ids.Account) []hook.Hook {
 	if account != "a" {
 		return nil
 	}
 	return h.rows
 }
 
-func (h *hookRows) Hook(_ context.Context, account, id string) (hook.Hook, error) {
+func (h *hookRows) Hook(_ context.Context, account ids.Account, id string) (hook.Hook, error) {
 	for _, one := range h.of(account) {
 		if one.ID == id {
 			return one, nil
@@ -61,7 +62,7 @@ func (h *hookRows) Hook(_ context.Context, account, id string) (hook.Hook, error
 	return hook.Hook{}, hook.ErrNotFound
 }
 
-func (h *hookRows) ChangeHooks(_ context.Context, account string, change func([]hook.Hook) (hook.Change, error)) error {
+func (h *hookRows) ChangeHooks(_ context.Context, account ids.Account, change func([]hook.Hook) (hook.Change, error)) error {
 	c, err := change(h.of(account))
 	if err != nil {
 		return err
@@ -79,12 +80,12 @@ func (h *hookRows) ChangeHooks(_ context.Context, account string, change func([]
 	return nil
 }
 
-func (h *hookRows) Deliveries(ctx context.Context, account, id, _ string, _ int) ([]hook.Delivery, string, error) {
+func (h *hookRows) Deliveries(ctx context.Context, account ids.Account, id, _ string, _ int) ([]hook.Delivery, string, error) {
 	d, err := h.Delivery(ctx, account, id, deliveryID)
 	return []hook.Delivery{d}, "more", err
 }
 
-func (h *hookRows) Delivery(_ context.Context, account, id, delivery string) (hook.Delivery, error) {
+func (h *hookRows) Delivery(_ context.Context, account ids.Account, id, delivery string) (hook.Delivery, error) {
 	if delivery != deliveryID {
 		return hook.Delivery{}, hook.ErrDeliveryNotFound
 	}

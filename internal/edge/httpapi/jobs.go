@@ -20,8 +20,8 @@ import (
 // Jobs starts and stops jobs.
 type Jobs interface {
 	Start(ctx context.Context, o job.Order) (job.Job, error)
-	Stop(ctx context.Context, account, id string) (job.Job, error)
-	Tell(ctx context.Context, account, user, id string, results []job.ToolResult) (job.Job, error)
+	Stop(ctx context.Context, account ids.Account, id string) (job.Job, error)
+	Tell(ctx context.Context, account ids.Account, user, id string, results []job.ToolResult) (job.Job, error)
 }
 
 // Works serves the routes of jobs: POST /api/agents/{name}/jobs, and those below /api/jobs.

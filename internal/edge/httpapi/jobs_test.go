@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 )
 
 // jobWorld has one job, which ended, of account a. It starts jobs of the agents build and openai.
@@ -36,7 +37,7 @@ func (w jobWorld) Start(_ context.Context, o job.Order) (job.Job, error) {
 	}, nil
 }
 
-func (w jobWorld) Stop(ctx context.Context, account, id string) (job.Job, error) {
+func (w jobWorld) Stop(ctx context.Context, account ids.Account, id string) (job.Job, error) {
 	_ = w.called("", "", "", nil)
 	if _, err := w.Job(ctx, account, id); err != nil {
 		return job.Job{}, err
@@ -44,7 +45,7 @@ func (w jobWorld) Stop(ctx context.Context, account, id string) (job.Job, error)
 	return endedJob, nil
 }
 
-func (w jobWorld) Tell(ctx context.Context, account, user, id string, _ []job.ToolResult) (job.Job, error) {
+func (w jobWorld) Tell(ctx context.Context, account ids.Account, user, id string, _ []job.ToolResult) (job.Job, error) {
 	j, err := w.Job(ctx, account, id)
 	if err == nil && j.User != user {
 		err = job.ErrAnother
@@ -52,21 +53,21 @@ func (w jobWorld) Tell(ctx context.Context, account, user, id string, _ []job.To
 	return j, err
 }
 
-func (w jobWorld) Job(_ context.Context, account, id string) (job.Job, error) {
+func (w jobWorld) Job(_ context.Context, account ids.Account, id string) (job.Job, error) {
 	if account != "a" || id != runID {
 		return job.Job{}, job.ErrNotFound
 	}
 	return endedJob, nil
 }
 
-func (w jobWorld) Jobs(_ context.Context, account, _ string, _ int) ([]job.Job, string, error) {
+func (w jobWorld) Jobs(_ context.Context, account ids.Account, _ string, _ int) ([]job.Job, string, error) {
 	if account != "a" {
 		return nil, "", nil
 	}
 	return []job.Job{endedJob}, "", nil
 }
 
-func (w jobWorld) JobEvents(_ context.Context, account, id string, after, limit int) ([]job.Event, error) {
+func (w jobWorld) JobEvents(_ context.Context, account ids.Account, id string, after, limit int) ([]job.Event, error) {
 	if account != "a" || id != runID || after > 0 || limit < 1 {
 		return nil, nil
 	}

@@ -154,7 +154,7 @@ func readStatuses(values []string) ([]plan.Status, error) {
 }
 
 // chatOf returns an error for a chat that is not the account's; "" means none.
-func (s runRecords) chatOf(ctx context.Context, account, id string) error {
+func (s runRecords) chatOf(ctx context.Context, account ids.Account, id string) error {
 	if id == "" {
 		return nil
 	}

@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 )
 
-func (w *world) Runs(_ context.Context, account string, f plan.Filter, cursor string, limit int) ([]plan.Head, string, error) {
+func (w *world) Runs(_ context.Context, account ids.Account, f plan.Filter, cursor string, limit int) ([]plan.Head, string, error) {
 	if err := w.list(account, cursor, limit); err != nil || account != "a" {
 		return nil, "", err
 	}
@@ -17,7 +18,7 @@ func (w *world) Runs(_ context.Context, account string, f plan.Filter, cursor st
 	return []plan.Head{{Run: w.run_, Done: 1, EndedAt: noon, Open: w.waits()}}, "next", nil
 }
 
-func (w *world) Waiting(_ context.Context, account, chatID string, _ time.Time, cursor string, limit int) ([]plan.ListedWait, string, error) {
+func (w *world) Waiting(_ context.Context, account ids.Account, chatID string, _ time.Time, cursor string, limit int) ([]plan.ListedWait, string, error) {
 	if err := w.list(account, cursor, limit); err != nil || account != "a" {
 		return nil, "", err
 	}

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 )
 
 // Memories reads and deletes the memory of an account's sessions with the router. A missing session, or one of
 // another account, has an empty memory.
 type Memories interface {
-	Memory(ctx context.Context, account string, company int64, session string) (agent.Memory, error)
+	Memory(ctx context.Context, account ids.Account, company int64, session string) (agent.Memory, error)
 	// Memories returns a session's memories of all companies. more means that the list is not complete.
-	Memories(ctx context.Context, account, session string) (list []agent.Memory, more bool, err error)
+	Memories(ctx context.Context, account ids.Account, session string) (list []agent.Memory, more bool, err error)
 	// Forget deletes a session's memory of a company, or of all companies for company 0.
-	Forget(ctx context.Context, account, session string, company int64) error
-	MemoryStats(ctx context.Context, account string) (agent.MemoryStats, error)
+	Forget(ctx context.Context, account ids.Account, session string, company int64) error
+	MemoryStats(ctx context.Context, account ids.Account) (agent.MemoryStats, error)
 }
 
 // memory registers the routes of document 001's memory. The route of the counts comes before a session that a

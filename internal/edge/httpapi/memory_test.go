@@ -14,6 +14,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 )
 
 // memoryStore is a store of memories, all in one list.
@@ -26,11 +27,11 @@ type memoryStore struct {
 }
 
 type kept struct {
-	account string
+	account ids.Account
 	memory  agent.Memory
 }
 
-func (a *memoryStore) put(account string, company int64, session string, list ...agent.Exchange) {
+func (a *memoryStore) put(account ids.Account, company int64, session string, list ...agent.Exchange) {
 	m := agent.Memory{Company: company, Session: session}
 	for _, e := range list {
 		m = m.Add(e)
@@ -49,7 +50,7 @@ func (a *memoryStore) called() error {
 	return nil
 }
 
-func (a *memoryStore) Memory(ctx context.Context, account string, company int64, session string, at time.Time) (agent.Memory, error) {
+func (a *memoryStore) Memory(ctx context.Context, account ids.Account, company int64, session string, at time.Time) (agent.Memory, error) {
 	list, _, err := a.Memories(ctx, account, session, at)
 	for _, m := range list {
 		if m.Company == company {
@@ -59,12 +60,12 @@ func (a *memoryStore) Memory(ctx context.Context, account string, company int64,
 	return agent.Memory{Company: company, Session: session}, err
 }
 
-func (a *memoryStore) Remember(_ context.Context, account string, m agent.Memory, e agent.Exchange) error {
+func (a *memoryStore) Remember(_ context.Context, account ids.Account, m agent.Memory, e agent.Exchange) error {
 	a.put(account, m.Company, m.Session, e)
 	return a.called()
 }
 
-func (a *memoryStore) Memories(_ context.Context, account, session string, at time.Time) ([]agent.Memory, bool, error) {
+func (a *memoryStore) Memories(_ context.Context, account ids.Account, session string, at time.Time) ([]agent.Memory, bool, error) {
 	var list []agent.Memory
 	for _, k := range a.kept {
 		if m := k.memory.At(at); k.account == account && m.Session == session && len(m.Exchanges) > 0 {
@@ -74,14 +75,14 @@ func (a *memoryStore) Memories(_ context.Context, account, session string, at ti
 	return list, a.more, a.called()
 }
 
-func (a *memoryStore) Forget(_ context.Context, account, session string, company int64) error {
+func (a *memoryStore) Forget(_ context.Context, account ids.Account, session string, company int64) error {
 	a.kept = slices.DeleteFunc(a.kept, func(k kept) bool {
 		return k.account == account && k.memory.Session == session && (company == 0 || k.memory.Company == company)
 	})
 	return a.called()
 }
 
-func (a *memoryStore) MemoryStats(_ context.Context, account string, _ time.Time) (agent.MemoryStats, error) {
+func (a *memoryStore) MemoryStats(_ context.Context, account ids.Account, _ time.Time) (agent.MemoryStats, error) {
 	stats := agent.MemoryStats{More: a.more}
 	for _, k := range a.kept {
 		if k.account == account {

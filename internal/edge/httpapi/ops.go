@@ -17,6 +17,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/usage"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/tools/tool"
 )
 
@@ -31,7 +32,7 @@ type Ops struct {
 
 // Counted reads the totals of an account's turns.
 type Counted interface {
-	Totals(ctx context.Context, account string) (usage.Totals, error)
+	Totals(ctx context.Context, account ids.Account) (usage.Totals, error)
 }
 
 // Effective is the configuration in force, in the order of the response.
@@ -125,7 +126,7 @@ func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error
 }
 
 // agents returns the state of each agent of an account, by name.
-func (o operations) agents(ctx context.Context, account string) (map[string]AgentHealth, error) {
+func (o operations) agents(ctx context.Context, account ids.Account) (map[string]AgentHealth, error) {
 	var servers []tool.Server
 	var breakers []agent.Breaker
 	var reads errgroup.Group

@@ -20,6 +20,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/usage"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/tools/tool"
 )
 
@@ -32,21 +33,21 @@ type opsStore struct {
 	err      error
 }
 
-func (w *opsStore) Totals(_ context.Context, account string) (usage.Totals, error) {
+func (w *opsStore) Totals(_ context.Context, account ids.Account) (usage.Totals, error) {
 	if err := w.world.called(account, "", "", nil); err != nil || account != "a" {
 		return usage.Totals{}, err
 	}
 	return w.totals, w.err
 }
 
-func (w *opsStore) Servers(_ context.Context, account string) ([]tool.Server, error) {
+func (w *opsStore) Servers(_ context.Context, account ids.Account) ([]tool.Server, error) {
 	if account != "a" {
 		return nil, w.world.called(account, "", "", nil)
 	}
 	return w.servers, w.world.called(account, "", "", nil)
 }
 
-func (w *opsStore) Breakers(_ context.Context, account string) ([]agent.Breaker, error) {
+func (w *opsStore) Breakers(_ context.Context, account ids.Account) ([]agent.Breaker, error) {
 	if account != "a" {
 		return nil, w.world.called(account, "", "", nil)
 	}

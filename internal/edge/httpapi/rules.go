@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/clip"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/rule"
 )
 
@@ -13,7 +14,7 @@ import (
 type Rules interface {
 	rule.Reader
 	// SetRules replaces the rules if their version is still seen; rule.ErrMoved.
-	SetRules(ctx context.Context, account string, seen int, set rule.Set) error
+	SetRules(ctx context.Context, account ids.Account, seen int, set rule.Set) error
 }
 
 func (a *api) rules() {

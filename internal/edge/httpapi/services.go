@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -44,7 +45,7 @@ type Config struct {
 // Watcher notifies of a change of a run's status in this process (realtime.Watches).
 type Watcher interface {
 	// Watch begins to watch a run. next returns a channel that is closed when the status changes after its call, or nil.
-	Watch(account, runID string) (next func() <-chan struct{}, stop func())
+	Watch(account ids.Account, runID string) (next func() <-chan struct{}, stop func())
 }
 
 // Realtime is the address of the socket. URL is absolute (wss://…), or a path on the host of the request.
@@ -86,7 +87,7 @@ type AIServices struct {
 
 // Decisions decides whether an account gets answers, and from which provider.
 type Decisions interface {
-	Status(ctx context.Context, account string, history credit.TurnReader, models eligibility.Models) (eligibility.Status, error)
+	Status(ctx context.Context, account ids.Account, history credit.TurnReader, models eligibility.Models) (eligibility.Status, error)
 	Eligibility(ctx context.Context, q eligibility.Question) (*eligibility.Selection, *eligibility.Block)
 	Read(ctx context.Context, q eligibility.Question) (eligibility.Snapshot, error)
 }
@@ -95,21 +96,21 @@ type Decisions interface {
 // eligibility.ErrSetting with all faults.
 type Settings interface {
 	eligibility.SettingsReader
-	View(ctx context.Context, account, name string) (eligibility.ProviderView, error)
-	PutProvider(ctx context.Context, account string, seen *eligibility.Config, c eligibility.Config) (eligibility.ProviderView, error)
-	DeleteProvider(ctx context.Context, account, name string) error
+	View(ctx context.Context, account ids.Account, name string) (eligibility.ProviderView, error)
+	PutProvider(ctx context.Context, account ids.Account, seen *eligibility.Config, c eligibility.Config) (eligibility.ProviderView, error)
+	DeleteProvider(ctx context.Context, account ids.Account, name string) error
 	// SetKey stores the account's own key of a provider; an empty one removes it.
-	SetKey(ctx context.Context, account, name, key string) (eligibility.ProviderView, error)
-	PutAssistant(ctx context.Context, account, projectID string, a eligibility.Assistant) (eligibility.Assistant, error)
-	DeleteAssistant(ctx context.Context, account, projectID string) error
-	PutEntitlement(ctx context.Context, account string, e eligibility.Entitlement) (eligibility.Entitlement, error)
-	PutTerms(ctx context.Context, account string, t eligibility.Terms) (eligibility.Terms, error)
+	SetKey(ctx context.Context, account ids.Account, name, key string) (eligibility.ProviderView, error)
+	PutAssistant(ctx context.Context, account ids.Account, projectID string, a eligibility.Assistant) (eligibility.Assistant, error)
+	DeleteAssistant(ctx context.Context, account ids.Account, projectID string) error
+	PutEntitlement(ctx context.Context, account ids.Account, e eligibility.Entitlement) (eligibility.Entitlement, error)
+	PutTerms(ctx context.Context, account ids.Account, t eligibility.Terms) (eligibility.Terms, error)
 }
 
 // Wallet moves credit, once for each key.
 type Wallet interface {
-	Move(ctx context.Context, account string, m credit.Movement) (credit.Entry, error)
-	Open(ctx context.Context, account, id, actor, reason string, p credit.Policy, units int64) (credit.Session, error)
+	Move(ctx context.Context, account ids.Account, m credit.Movement) (credit.Entry, error)
+	Open(ctx context.Context, account ids.Account, id, actor, reason string, p credit.Policy, units int64) (credit.Session, error)
 }
 
 // Books reads the credit and the usage of an account.
@@ -139,19 +140,19 @@ type Runs interface {
 
 // Servers is the account's registry of services.
 type Servers interface {
-	Register(ctx context.Context, account string, r tool.Registration, at time.Time) (tool.Server, []tool.Entry, error)
-	Refresh(ctx context.Context, account, id string, at time.Time) (tool.Server, []tool.Entry, tool.Diff, error)
-	SetActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error)
+	Register(ctx context.Context, account ids.Account, r tool.Registration, at time.Time) (tool.Server, []tool.Entry, error)
+	Refresh(ctx context.Context, account ids.Account, id string, at time.Time) (tool.Server, []tool.Entry, tool.Diff, error)
+	SetActive(ctx context.Context, account ids.Account, id string, active bool, at time.Time) (tool.Server, error)
 	// SetKey stores the key of one place of a server. RemoveKey removes it, or all keys for the zero place.
-	SetKey(ctx context.Context, account, id string, key tool.Credential, at time.Time) (tool.Server, error)
-	RemoveKey(ctx context.Context, account, id string, place tool.KeyPlace, at time.Time) (tool.Server, error)
+	SetKey(ctx context.Context, account ids.Account, id string, key tool.Credential, at time.Time) (tool.Server, error)
+	RemoveKey(ctx context.Context, account ids.Account, id string, place tool.KeyPlace, at time.Time) (tool.Server, error)
 	// SetReads sets which calls of the server need no confirmation.
-	SetReads(ctx context.Context, account, id string, want tool.WantedReads) (tool.Server, error)
+	SetReads(ctx context.Context, account ids.Account, id string, want tool.WantedReads) (tool.Server, error)
 	// SetErrors sets the meaning of an error of the server.
-	SetErrors(ctx context.Context, account, id string, want tool.Errors) (tool.Server, error)
-	Delete(ctx context.Context, account, id string) error
-	List(ctx context.Context, account string) ([]tool.Server, error)
-	Get(ctx context.Context, account, id string) (tool.Server, []tool.Entry, error)
+	SetErrors(ctx context.Context, account ids.Account, id string, want tool.Errors) (tool.Server, error)
+	Delete(ctx context.Context, account ids.Account, id string) error
+	List(ctx context.Context, account ids.Account) ([]tool.Server, error)
+	Get(ctx context.Context, account ids.Account, id string) (tool.Server, []tool.Entry, error)
 }
 
 // Stores is the stored data that Records serves. Every method treats an id of another account as missing
@@ -168,31 +169,31 @@ type Stores struct {
 
 // Projects reads and writes an account's projects.
 type Projects interface {
-	CreateProject(ctx context.Context, account string, p conversation.Project) error
+	CreateProject(ctx context.Context, account ids.Account, p conversation.Project) error
 	conversation.ProjectReader
 	conversation.ProjectLister
 	// UpdateProject applies change to the current project, and again when it was changed concurrently.
-	UpdateProject(ctx context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error)
-	DeleteProject(ctx context.Context, account, id string) error
+	UpdateProject(ctx context.Context, account ids.Account, id string, change func(*conversation.Project) error) (conversation.Project, error)
+	DeleteProject(ctx context.Context, account ids.Account, id string) error
 }
 
 // Chats reads and writes an account's chats and messages.
 type Chats interface {
-	CreateChat(ctx context.Context, account string, c conversation.Chat) error
+	CreateChat(ctx context.Context, account ids.Account, c conversation.Chat) error
 	conversation.ChatReader
 	conversation.ChatLister
 	conversation.ChatFinder
 	// UpdateChat writes only the members that change sets.
-	UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
+	UpdateChat(ctx context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
 	// DeleteChat returns plan.ErrAlreadyRunning while the chat has an active run.
-	DeleteChat(ctx context.Context, account, id string) error
+	DeleteChat(ctx context.Context, account ids.Account, id string) error
 
 	conversation.MessageReader
 	conversation.Brancher
 	conversation.Rater
 	// Session returns a chat by the client's own name, with its newest messages before the cursor in ascending
 	// order, and a cursor to older ones.
-	Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error)
+	Session(ctx context.Context, account ids.Account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error)
 }
 
 // StoredRuns reads an account's runs.
@@ -210,7 +211,7 @@ type StoredRuns interface {
 type Receipts interface {
 	receipt.Reader
 	// Links returns the links of the account's chain of receipts after one, in order.
-	Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error)
+	Links(ctx context.Context, account ids.Account, after, limit int) ([]receipt.Link, error)
 }
 
 // Check is one dependency that /health checks.

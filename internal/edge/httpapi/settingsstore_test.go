@@ -25,7 +25,7 @@ type settingsStore struct {
 	credit.Store // methods that no request calls
 	world        *world
 	mu           sync.Mutex
-	accounts     map[string]*accountData
+	accounts     map[ids.Account]*accountData
 	keys         map[string]string // by account and provider
 	writes       int
 	down         bool
@@ -50,7 +50,7 @@ func newSettingsStore(w *world) *settingsStore {
 	session := credit.Session{ID: boughtS, Cost: 1, Tokens: 100_000, Free: 90_000, Used: 10_000, OpenedAt: opened, ExpiresAt: opened.Add(24 * time.Hour)}
 	usage := llm.Usage{Input: 900, Output: 100}
 	attempt := llm.Attempt{At: noon.Add(-10 * time.Minute), Provider: "openai", Model: "gpt-4o-mini", Outcome: llm.OK, Latency: 1234 * time.Millisecond, Usage: usage}
-	return &settingsStore{world: w, keys: map[string]string{}, accounts: map[string]*accountData{
+	return &settingsStore{world: w, keys: map[string]string{}, accounts: map[ids.Account]*accountData{
 		"a": {
 			settings: eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}},
 			standing: credit.Standing{Balance: 9, Entries: 2, Sessions: []credit.Session{session}, Day: 1200, Month: 34_000},
@@ -90,7 +90,7 @@ func (s *settingsStore) services(c Config) AIServices {
 // oneLoop is an account with one agent of its own, «caro», which has a model that nobody may use.
 type oneLoop struct{}
 
-func (oneLoop) AgentChange(_ context.Context, _, name string) (agent.Change, error) {
+func (oneLoop) AgentChange(_ context.Context, _ ids.Account, name string) (agent.Change, error) {
 	if name != "caro" {
 		return agent.Change{}, nil
 	}
@@ -105,7 +105,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 var errDown = errors.New("the table does not answer: canary-secret")
 
 // read counts a call and returns an account's data.
-func (s *settingsStore) read(account string) (*accountData, error) {
+func (s *settingsStore) read(account ids.Account) (*accountData, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.world.called(account, "", "", nil)
@@ -115,7 +115,7 @@ func (s *settingsStore) read(account string) (*accountData, error) {
 	return s.accounts[account], nil
 }
 
-func (s *settingsStore) write(account string) *accountData {
+func (s *settingsStore) write(account ids.Account) *accountData {
 	b, _ := s.read(account)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *settingsStore) write(account string) *accountData {
 }
 
 // Settings implements eligibility.Store.
-func (s *settingsStore) Settings(_ context.Context, account string) (eligibility.Settings, error) {
+func (s *settingsStore) Settings(_ context.Context, account ids.Account) (eligibility.Settings, error) {
 	b, err := s.read(account)
 	out := b.settings
 	out.Providers, out.Assistants, out.Health = slices.Clone(out.Providers), maps.Clone(out.Assistants), maps.Clone(out.Health)
@@ -132,7 +132,7 @@ func (s *settingsStore) Settings(_ context.Context, account string) (eligibility
 }
 
 // Standing implements credit.Store.
-func (s *settingsStore) Standing(_ context.Context, account string, _ time.Time) (credit.Standing, error) {
+func (s *settingsStore) Standing(_ context.Context, account ids.Account, _ time.Time) (credit.Standing, error) {
 	b, err := s.read(account)
 	return b.standing, err
 }
@@ -143,66 +143,66 @@ func (s *settingsStore) Platform(context.Context) (map[string]bool, error) {
 }
 
 // PutHealth implements eligibility.Store. The result of a probe does not count as a write.
-func (s *settingsStore) PutHealth(_ context.Context, account string, h eligibility.Health) error {
+func (s *settingsStore) PutHealth(_ context.Context, account ids.Account, h eligibility.Health) error {
 	b, err := s.read(account)
 	b.settings.Health[h.Provider] = h
 	return err
 }
 
 // PutAssistant implements eligibility.Store.
-func (s *settingsStore) PutAssistant(_ context.Context, account, projectID string, a eligibility.Assistant) error {
+func (s *settingsStore) PutAssistant(_ context.Context, account ids.Account, projectID string, a eligibility.Assistant) error {
 	s.write(account).settings.Assistants[projectID] = a
 	return nil
 }
 
 // DeleteAssistant implements eligibility.Store.
-func (s *settingsStore) DeleteAssistant(_ context.Context, account, projectID string) error {
+func (s *settingsStore) DeleteAssistant(_ context.Context, account ids.Account, projectID string) error {
 	delete(s.write(account).settings.Assistants, projectID)
 	return nil
 }
 
 // PutEntitlement implements eligibility.Store.
-func (s *settingsStore) PutEntitlement(_ context.Context, account string, e eligibility.Entitlement) error {
+func (s *settingsStore) PutEntitlement(_ context.Context, account ids.Account, e eligibility.Entitlement) error {
 	s.write(account).settings.Entitlement = &e
 	return nil
 }
 
 // PutTerms implements eligibility.Store.
-func (s *settingsStore) PutTerms(_ context.Context, account string, t eligibility.Terms) error {
+func (s *settingsStore) PutTerms(_ context.Context, account ids.Account, t eligibility.Terms) error {
 	s.write(account).settings.Terms = &t
 	return nil
 }
 
 // PutProvider implements eligibility.Store.
-func (s *settingsStore) PutProvider(_ context.Context, account string, _ *eligibility.Config, c eligibility.Config) error {
+func (s *settingsStore) PutProvider(_ context.Context, account ids.Account, _ *eligibility.Config, c eligibility.Config) error {
 	b := s.write(account)
 	b.settings.Providers = append(slices.DeleteFunc(b.settings.Providers, func(old eligibility.Config) bool { return old.Name == c.Name }), c)
 	return nil
 }
 
 // DeleteProvider implements eligibility.Store.
-func (s *settingsStore) DeleteProvider(_ context.Context, account, name string) error {
+func (s *settingsStore) DeleteProvider(_ context.Context, account ids.Account, name string) error {
 	b := s.write(account)
 	b.settings.Providers = slices.DeleteFunc(b.settings.Providers, func(old eligibility.Config) bool { return old.Name == name })
 	return nil
 }
 
 // PutKey implements eligibility.KeyStore.
-func (s *settingsStore) PutKey(_ context.Context, account, provider, key string) error {
+func (s *settingsStore) PutKey(_ context.Context, account ids.Account, provider, key string) error {
 	s.write(account)
-	s.keys[account+" "+provider] = key
+	s.keys[string(account)+" "+provider] = key
 	return nil
 }
 
 // DeleteKey implements eligibility.KeyStore.
-func (s *settingsStore) DeleteKey(_ context.Context, account, provider string) error {
+func (s *settingsStore) DeleteKey(_ context.Context, account ids.Account, provider string) error {
 	s.write(account)
-	delete(s.keys, account+" "+provider)
+	delete(s.keys, string(account)+" "+provider)
 	return nil
 }
 
 // Entry implements credit.Store.
-func (s *settingsStore) Entry(_ context.Context, account, id string) (credit.Entry, error) {
+func (s *settingsStore) Entry(_ context.Context, account ids.Account, id string) (credit.Entry, error) {
 	b, err := s.read(account)
 	for _, e := range b.ledger {
 		if e.ID == id {
@@ -213,7 +213,7 @@ func (s *settingsStore) Entry(_ context.Context, account, id string) (credit.Ent
 }
 
 // EntryOf implements credit.Store.
-func (s *settingsStore) EntryOf(_ context.Context, account, key string) (credit.Entry, error) {
+func (s *settingsStore) EntryOf(_ context.Context, account ids.Account, key string) (credit.Entry, error) {
 	b, err := s.read(account)
 	for _, e := range b.ledger {
 		if e.Key == key {
@@ -224,11 +224,11 @@ func (s *settingsStore) EntryOf(_ context.Context, account, key string) (credit.
 }
 
 // Ledger implements credit.Store. Each account has its own cursors.
-func (s *settingsStore) Ledger(_ context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
+func (s *settingsStore) Ledger(_ context.Context, account ids.Account, cursor string, limit int) ([]credit.Entry, string, error) {
 	b, err := s.read(account)
 	from := 0
 	if cursor != "" {
-		at, isOwn := cutPrefix(cursor, account+"-")
+		at, isOwn := cutPrefix(cursor, string(account)+"-")
 		if !isOwn {
 			return nil, "", fault.New(fault.Malformed, "cursor.invalid")
 		}
@@ -238,7 +238,7 @@ func (s *settingsStore) Ledger(_ context.Context, account, cursor string, limit 
 	if len(rest) <= limit {
 		return rest, "", err
 	}
-	return rest[:limit], account + "-" + strconv.Itoa(from+limit), err
+	return rest[:limit], string(account) + "-" + strconv.Itoa(from+limit), err
 }
 
 func cutPrefix(cursor, prefix string) (int, bool) {
@@ -250,7 +250,7 @@ func cutPrefix(cursor, prefix string) (int, bool) {
 }
 
 // Move implements credit.Store.
-func (s *settingsStore) Move(ctx context.Context, account string, e credit.Entry) error {
+func (s *settingsStore) Move(ctx context.Context, account ids.Account, e credit.Entry) error {
 	if _, err := s.Entry(ctx, account, e.ID); err == nil {
 		return credit.ErrAlreadyWritten
 	}
@@ -268,7 +268,7 @@ func (s *settingsStore) Move(ctx context.Context, account string, e credit.Entry
 }
 
 // BuySession implements credit.Store.
-func (s *settingsStore) BuySession(ctx context.Context, account string, session credit.Session, e credit.Entry) error {
+func (s *settingsStore) BuySession(ctx context.Context, account ids.Account, session credit.Session, e credit.Entry) error {
 	err := s.Move(ctx, account, e)
 	if err == nil {
 		b, _ := s.read(account)
@@ -278,12 +278,12 @@ func (s *settingsStore) BuySession(ctx context.Context, account string, session 
 }
 
 // Refund implements credit.Store.
-func (s *settingsStore) Refund(ctx context.Context, account string, e credit.Entry) error {
+func (s *settingsStore) Refund(ctx context.Context, account ids.Account, e credit.Entry) error {
 	return s.Move(ctx, account, e)
 }
 
 // Turns implements credit.Store.
-func (s *settingsStore) Turns(_ context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
+func (s *settingsStore) Turns(_ context.Context, account ids.Account, from, to time.Time, f func(credit.Turn) bool) error {
 	b, err := s.read(account)
 	for _, t := range b.turns {
 		if !t.At.Before(from) && t.At.Before(to) && !f(t) {
@@ -294,7 +294,7 @@ func (s *settingsStore) Turns(_ context.Context, account string, from, to time.T
 }
 
 // Model implements eligibility.Models.
-func (s *settingsStore) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+func (s *settingsStore) Model(context.Context, ids.Account, eligibility.Candidate) (llm.Model, error) {
 	return provider{s}, nil
 }
 

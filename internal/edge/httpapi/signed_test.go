@@ -18,6 +18,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/access/replay"
+	"piloto/internal/ground/ids"
 )
 
 const (
@@ -70,7 +71,7 @@ func (h *webhookStore) Webhook(_ context.Context, id string) (auth.Webhook, erro
 	return w, nil
 }
 
-func (h *webhookStore) Webhooks(_ context.Context, account string) ([]auth.Webhook, error) {
+func (h *webhookStore) Webhooks(_ context.Context, account ids.Account) ([]auth.Webhook, error) {
 	err := h.world.called(account, "", "", nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,7 +91,7 @@ func (h *webhookStore) CreateWebhook(_ context.Context, w auth.Webhook) error {
 	return nil
 }
 
-func (h *webhookStore) DeleteWebhook(_ context.Context, account, id string) error {
+func (h *webhookStore) DeleteWebhook(_ context.Context, account ids.Account, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.hooks[id].Account != account {
@@ -100,45 +101,45 @@ func (h *webhookStore) DeleteWebhook(_ context.Context, account, id string) erro
 	return nil
 }
 
-func (h *webhookStore) WebhookSecret(_ context.Context, account, id string) (string, error) {
+func (h *webhookStore) WebhookSecret(_ context.Context, account ids.Account, id string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	secret, ok := h.secrets[account+" "+id]
+	secret, ok := h.secrets[string(account)+" "+id]
 	if !ok {
 		return "", auth.ErrNoSecret
 	}
 	return secret, nil
 }
 
-func (h *webhookStore) PutWebhookSecret(_ context.Context, account, id, secret string) error {
+func (h *webhookStore) PutWebhookSecret(_ context.Context, account ids.Account, id, secret string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.secrets[account+" "+id] = secret
+	h.secrets[string(account)+" "+id] = secret
 	return nil
 }
 
-func (h *webhookStore) DeleteWebhookSecret(_ context.Context, account, id string) error {
+func (h *webhookStore) DeleteWebhookSecret(_ context.Context, account ids.Account, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.secrets, account+" "+id)
+	delete(h.secrets, string(account)+" "+id)
 	return nil
 }
 
 func (h *webhookStore) ClaimReplay(_ context.Context, c replay.Claim, at time.Time) (replay.Claim, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	there, ok := h.claims[c.Account+" "+c.Key]
+	there, ok := h.claims[string(c.Account)+" "+c.Key]
 	if ok && at.Before(there.ExpiresAt) {
 		return there, nil
 	}
-	h.claims[c.Account+" "+c.Key] = c
+	h.claims[string(c.Account)+" "+c.Key] = c
 	return c, nil
 }
 
-func (h *webhookStore) Replay(_ context.Context, account, key string) (replay.Claim, error) {
+func (h *webhookStore) Replay(_ context.Context, account ids.Account, key string) (replay.Claim, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	there, ok := h.claims[account+" "+key]
+	there, ok := h.claims[string(account)+" "+key]
 	if !ok {
 		return there, replay.ErrUnknown
 	}
@@ -148,23 +149,23 @@ func (h *webhookStore) Replay(_ context.Context, account, key string) (replay.Cl
 func (h *webhookStore) TakeReplay(_ context.Context, c replay.Claim, holder string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	there := h.claims[c.Account+" "+c.Key]
+	there := h.claims[string(c.Account)+" "+c.Key]
 	if there.Holder != holder || there.Done {
 		return false, nil
 	}
-	h.claims[c.Account+" "+c.Key] = c
+	h.claims[string(c.Account)+" "+c.Key] = c
 	return true, nil
 }
 
 func (h *webhookStore) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	there := h.claims[c.Account+" "+c.Key]
+	there := h.claims[string(c.Account)+" "+c.Key]
 	if there.Ticket != c.Ticket || there.Done {
 		return there, nil
 	}
 	c.Done = true
-	h.claims[c.Account+" "+c.Key] = c
+	h.claims[string(c.Account)+" "+c.Key] = c
 	return c, nil
 }
 
@@ -217,7 +218,7 @@ func (e *echoes) echo(ctx context.Context, in *struct {
 		if in.Body.Text == "fail" {
 			return echo{}, errDown
 		}
-		return echo{in.Body.Text, caller(ctx).Account + " " + caller(ctx).User, t.ID}, nil
+		return echo{in.Body.Text, string(caller(ctx).Account) + " " + caller(ctx).User, t.ID}, nil
 	})
 }
 
@@ -460,7 +461,7 @@ func TestAnIdempotencyKeyBelongsToItsUserAndAccount(t *testing.T) {
 	colleague := auth.Principal{Account: "a", User: "bea", Scopes: talker.Scopes}
 	for i, who := range []auth.Principal{talker, other, colleague} {
 		w := e.do(ask(who, "POST", "/test/echo", fmt.Sprintf(`{"text":"%d"}`, i), headerKey, "k"))
-		if w.Code != 200 || decode(t, w)["who"] != who.Account+" "+who.User {
+		if w.Code != 200 || decode(t, w)["who"] != string(who.Account)+" "+who.User {
 			t.Errorf("%d: %d %s", i, w.Code, w.Body)
 		}
 	}

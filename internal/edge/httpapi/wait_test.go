@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
 )
@@ -23,7 +24,7 @@ type changingStore struct {
 	reads int // how often more than its status was read
 }
 
-func (s *changingStore) Run(ctx context.Context, account, id string) (plan.Run, error) {
+func (s *changingStore) Run(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	s.reads++
 	r, err := s.world.Run(ctx, account, id)
 	if !time.Now().Before(s.at) {
@@ -32,11 +33,11 @@ func (s *changingStore) Run(ctx context.Context, account, id string) (plan.Run, 
 	return r, err
 }
 
-func (s *changingStore) Bare(ctx context.Context, account, id string) (plan.Run, error) {
+func (s *changingStore) Bare(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	return s.Run(ctx, account, id)
 }
 
-func (s *changingStore) Status(ctx context.Context, account, id string) (plan.Status, error) {
+func (s *changingStore) Status(ctx context.Context, account ids.Account, id string) (plan.Status, error) {
 	if !time.Now().Before(s.at) {
 		return s.to, nil
 	}

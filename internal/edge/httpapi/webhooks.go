@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 // Webhooks creates and deletes webhooks, and authenticates signed requests.
 type Webhooks interface {
 	// Create returns a webhook that acts as the caller, and its secret, which is returned only here.
 	Create(ctx context.Context, p auth.Principal, name string) (auth.Webhook, string, error)
-	List(ctx context.Context, account string) ([]auth.Webhook, error)
-	Delete(ctx context.Context, account, id string) error
+	List(ctx context.Context, account ids.Account) ([]auth.Webhook, error)
+	Delete(ctx context.Context, account ids.Account, id string) error
 	// Authenticate returns auth.ErrRequired for every kind of invalid delivery.
 	Authenticate(ctx context.Context, d auth.Delivery) (auth.Principal, error)
 }

@@ -21,6 +21,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -126,7 +127,7 @@ func sampleServer() tool.Server {
 var entries = []tool.Entry{{Method: "GET", Path: "/rooms", OperationID: "listRooms", Summary: "Salas", Fingerprint: "f1", Signature: "()"}}
 
 // called counts a call; everything in the world belongs to account a.
-func (w *world) called(account, id, want string, missing error) error {
+func (w *world) called(account ids.Account, id, want string, missing error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls++
@@ -223,7 +224,7 @@ func (w *world) Cancel(_ context.Context, c run.Cancellation) (run.Decision, err
 }
 
 // decided returns the result of a decision: refusal, if set.
-func (w *world) decided(account, id string) (run.Decision, error) {
+func (w *world) decided(account ids.Account, id string) (run.Decision, error) {
 	if err := w.called(account, id, runID, plan.ErrRunNotFound); err != nil {
 		return run.Decision{}, err
 	}
@@ -290,7 +291,7 @@ func (w *world) Revise(_ context.Context, e turn.Edit) (plan.Run, error) {
 }
 
 // AgentChange has an own agent of account a, "openai", and a server's name, "venta".
-func (w *world) AgentChange(_ context.Context, account, name string) (agent.Change, error) {
+func (w *world) AgentChange(_ context.Context, account ids.Account, name string) (agent.Change, error) {
 	if err := w.called(account, "", "", nil); err != nil || account != "a" {
 		return agent.Change{}, err
 	}
@@ -299,14 +300,14 @@ func (w *world) AgentChange(_ context.Context, account, name string) (agent.Chan
 	}[name], nil
 }
 
-func (w *world) Rules(_ context.Context, account string) (rule.Set, error) {
+func (w *world) Rules(_ context.Context, account ids.Account) (rule.Set, error) {
 	if err := w.called(account, "", "", nil); err != nil || account != "a" {
 		return rule.Set{}, err
 	}
 	return w.ruled, nil
 }
 
-func (w *world) SetRules(_ context.Context, account string, seen int, set rule.Set) error {
+func (w *world) SetRules(_ context.Context, account ids.Account, seen int, set rule.Set) error {
 	if err := w.called(account, "", "", nil); err != nil {
 		return err
 	}
@@ -318,7 +319,7 @@ func (w *world) SetRules(_ context.Context, account string, seen int, set rule.S
 	return nil
 }
 
-func (w *world) SetReads(_ context.Context, account, id string, want tool.WantedReads) (tool.Server, error) {
+func (w *world) SetReads(_ context.Context, account ids.Account, id string, want tool.WantedReads) (tool.Server, error) {
 	w.server.Reads = tool.Reads{Mode: want.Mode, Zone: want.Zone}
 	for _, name := range want.Tools {
 		w.server.Reads.Tools = map[string]string{name: "f"}
@@ -326,12 +327,12 @@ func (w *world) SetReads(_ context.Context, account, id string, want tool.Wanted
 	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) SetErrors(_ context.Context, account, id string, want tool.Errors) (tool.Server, error) {
+func (w *world) SetErrors(_ context.Context, account ids.Account, id string, want tool.Errors) (tool.Server, error) {
 	w.server.Errors = want
 	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) Register(_ context.Context, account string, r tool.Registration, _ time.Time) (tool.Server, []tool.Entry, error) {
+func (w *world) Register(_ context.Context, account ids.Account, r tool.Registration, _ time.Time) (tool.Server, []tool.Entry, error) {
 	if err := r.Takes(2 << 20); err != nil {
 		return w.server, nil, err
 	}
@@ -340,31 +341,31 @@ func (w *world) Register(_ context.Context, account string, r tool.Registration,
 	return w.server, entries, w.called(account, "", "", nil)
 }
 
-func (w *world) Refresh(_ context.Context, account, id string, _ time.Time) (tool.Server, []tool.Entry, tool.Diff, error) {
+func (w *world) Refresh(_ context.Context, account ids.Account, id string, _ time.Time) (tool.Server, []tool.Entry, tool.Diff, error) {
 	return w.server, entries, tool.Diff{Added: []string{"GET /rooms"}}, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) SetActive(_ context.Context, account, id string, active bool, _ time.Time) (tool.Server, error) {
+func (w *world) SetActive(_ context.Context, account ids.Account, id string, active bool, _ time.Time) (tool.Server, error) {
 	s := w.server
 	s.Active = active
 	return s, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) SetKey(_ context.Context, account, id string, key tool.Credential, _ time.Time) (tool.Server, error) {
+func (w *world) SetKey(_ context.Context, account ids.Account, id string, key tool.Credential, _ time.Time) (tool.Server, error) {
 	w.keys = append(w.keys, key)
 	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) RemoveKey(_ context.Context, account, id string, place tool.KeyPlace, _ time.Time) (tool.Server, error) {
+func (w *world) RemoveKey(_ context.Context, account ids.Account, id string, place tool.KeyPlace, _ time.Time) (tool.Server, error) {
 	w.removed = append(w.removed, place)
 	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) Delete(_ context.Context, account, id string) error {
+func (w *world) Delete(_ context.Context, account ids.Account, id string) error {
 	return w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) List(_ context.Context, account string) ([]tool.Server, error) {
+func (w *world) List(_ context.Context, account ids.Account) ([]tool.Server, error) {
 	err := w.called(account, "", "", nil)
 	if account != "a" {
 		return nil, err
@@ -372,19 +373,19 @@ func (w *world) List(_ context.Context, account string) ([]tool.Server, error) {
 	return []tool.Server{w.server}, err
 }
 
-func (w *world) Get(_ context.Context, account, id string) (tool.Server, []tool.Entry, error) {
+func (w *world) Get(_ context.Context, account ids.Account, id string) (tool.Server, []tool.Entry, error) {
 	return w.server, entries, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) CreateProject(_ context.Context, account string, p conversation.Project) error {
+func (w *world) CreateProject(_ context.Context, account ids.Account, p conversation.Project) error {
 	return w.called(account, p.ID, p.ID, fault.New(fault.Conflict, "x"))
 }
 
-func (w *world) Project(_ context.Context, account, id string) (conversation.Project, error) {
+func (w *world) Project(_ context.Context, account ids.Account, id string) (conversation.Project, error) {
 	return w.project, w.called(account, id, projectID, conversation.ErrProjectNotFound)
 }
 
-func (w *world) Projects(_ context.Context, account string) ([]conversation.Project, error) {
+func (w *world) Projects(_ context.Context, account ids.Account) ([]conversation.Project, error) {
 	err := w.called(account, "", "", nil)
 	if account != "a" {
 		return nil, err
@@ -392,18 +393,18 @@ func (w *world) Projects(_ context.Context, account string) ([]conversation.Proj
 	return []conversation.Project{w.project}, err
 }
 
-func (w *world) UpdateProject(_ context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
+func (w *world) UpdateProject(_ context.Context, account ids.Account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
 	if err := w.called(account, id, projectID, conversation.ErrProjectNotFound); err != nil {
 		return conversation.Project{}, err
 	}
 	return w.project, change(&w.project)
 }
 
-func (w *world) DeleteProject(_ context.Context, account, id string) error {
+func (w *world) DeleteProject(_ context.Context, account ids.Account, id string) error {
 	return w.called(account, id, projectID, conversation.ErrProjectNotFound)
 }
 
-func (w *world) CreateChat(_ context.Context, account string, c conversation.Chat) error {
+func (w *world) CreateChat(_ context.Context, account ids.Account, c conversation.Chat) error {
 	return w.called(account, c.ID, c.ID, fault.New(fault.Conflict, "x"))
 }
 
@@ -415,18 +416,18 @@ func chatOr(id string) string {
 	return id
 }
 
-func (w *world) Chat(_ context.Context, account, id string) (conversation.Chat, error) {
+func (w *world) Chat(_ context.Context, account ids.Account, id string) (conversation.Chat, error) {
 	return w.chat, w.called(account, chatOr(id), chatID, conversation.ErrChatNotFound)
 }
 
-func (w *world) Chats(_ context.Context, account string, _ conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
+func (w *world) Chats(_ context.Context, account ids.Account, _ conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
 	if err := w.list(account, cursor, limit); err != nil || account != "a" {
 		return nil, "", err
 	}
 	return []conversation.Chat{w.chat}, "next", nil
 }
 
-func (w *world) FindChats(_ context.Context, account string, search conversation.Search, cursor string, limit int) ([]conversation.Found, string, error) {
+func (w *world) FindChats(_ context.Context, account ids.Account, search conversation.Search, cursor string, limit int) ([]conversation.Found, string, error) {
 	if err := w.list(account, cursor, limit); err != nil || account != "a" {
 		return nil, "", err
 	}
@@ -434,7 +435,7 @@ func (w *world) FindChats(_ context.Context, account string, search conversation
 	return []conversation.Found{{Chat: w.chat, Match: match}}, "next", nil
 }
 
-func (w *world) UpdateChat(_ context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+func (w *world) UpdateChat(_ context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	if err := w.called(account, chatOr(id), chatID, conversation.ErrChatNotFound); err != nil {
 		return conversation.Chat{}, err
 	}
@@ -460,22 +461,22 @@ func (w *world) UpdateChat(_ context.Context, account, id string, change convers
 	return w.chat, nil
 }
 
-func (w *world) DeleteChat(_ context.Context, account, id string) error {
+func (w *world) DeleteChat(_ context.Context, account ids.Account, id string) error {
 	return w.called(account, chatOr(id), chatID, conversation.ErrChatNotFound)
 }
 
-func (w *world) Messages(_ context.Context, account, id, cursor string, limit int) ([]conversation.Message, string, error) {
+func (w *world) Messages(_ context.Context, account ids.Account, id, cursor string, limit int) ([]conversation.Message, string, error) {
 	if err := w.list(account, cursor, limit); err != nil || account != "a" || id != chatID {
 		return nil, "", err
 	}
 	return []conversation.Message{{ID: "01K0000000000000000000000M", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: noon}}, "", nil
 }
 
-func (w *world) ChatOfMessage(_ context.Context, account, id string) (string, error) {
+func (w *world) ChatOfMessage(_ context.Context, account ids.Account, id string) (string, error) {
 	return chatID, w.called(account, id, messageID, conversation.ErrMessageNotFound)
 }
 
-func (w *world) Rate(_ context.Context, account, chat, id string, f *conversation.Feedback) (conversation.Message, error) {
+func (w *world) Rate(_ context.Context, account ids.Account, chat, id string, f *conversation.Feedback) (conversation.Message, error) {
 	if chat != chatID {
 		return conversation.Message{}, conversation.ErrMessageNotFound
 	}
@@ -484,43 +485,43 @@ func (w *world) Rate(_ context.Context, account, chat, id string, f *conversatio
 }
 
 // list refuses a cursor of another account, as the table does.
-func (w *world) list(account, cursor string, limit int) error {
+func (w *world) list(account ids.Account, cursor string, limit int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls++
-	w.pages = append(w.pages, account+" "+cursor+" "+string(rune('0'+limit%10)))
-	if cursor != "" && cursor != account+"-next" {
+	w.pages = append(w.pages, string(account)+" "+cursor+" "+string(rune('0'+limit%10)))
+	if cursor != "" && cursor != string(account)+"-next" {
 		return fault.New(fault.Malformed, "cursor.invalid")
 	}
 	return nil
 }
 
-func (w *world) Server(_ context.Context, account, id string) (tool.Server, error) {
+func (w *world) Server(_ context.Context, account ids.Account, id string) (tool.Server, error) {
 	if account != "a" || id != serverID { // a read that changes nothing is not counted
 		return tool.Server{}, tool.ErrServerNotFound
 	}
 	return w.server, nil
 }
 
-func (w *world) Session(_ context.Context, account, id, _ string) (conversation.Chat, []conversation.Message, string, error) {
+func (w *world) Session(_ context.Context, account ids.Account, id, _ string) (conversation.Chat, []conversation.Message, string, error) {
 	return w.session_, []conversation.Message{{Role: conversation.RoleUser, Content: "Hola", At: noon}}, "",
 		w.called(account, id, sessionID, conversation.ErrChatNotFound)
 }
 
-func (w *world) Run(_ context.Context, account, id string) (plan.Run, error) {
+func (w *world) Run(_ context.Context, account ids.Account, id string) (plan.Run, error) {
 	return w.run_, w.called(account, id, runID, plan.ErrRunNotFound)
 }
 
-func (w *world) Status(ctx context.Context, account, id string) (plan.Status, error) {
+func (w *world) Status(ctx context.Context, account ids.Account, id string) (plan.Status, error) {
 	r, err := w.Run(ctx, account, id)
 	return r.Status, err
 }
 
-func (w *world) Bare(ctx context.Context, account, id string) (plan.Run, error) {
+func (w *world) Bare(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	return w.Run(ctx, account, id)
 }
 
-func (w *world) Events(_ context.Context, account, id string, after, limit int) ([]plan.Event, error) {
+func (w *world) Events(_ context.Context, account ids.Account, id string, after, limit int) ([]plan.Event, error) {
 	_ = w.called(account, id, runID, nil)
 	if account != "a" || id != runID {
 		return nil, nil
@@ -547,7 +548,7 @@ func (w *world) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, error
 }
 
 // Links returns one link, of the one run, with a fake signature.
-func (w *world) Links(_ context.Context, account string, after, _ int) ([]receipt.Link, error) {
+func (w *world) Links(_ context.Context, account ids.Account, after, _ int) ([]receipt.Link, error) {
 	if account != "a" || after > 0 {
 		return nil, nil
 	}
@@ -558,7 +559,7 @@ func (w *world) Links(_ context.Context, account string, after, _ int) ([]receip
 	}}, nil
 }
 
-func (w *world) Link(ctx context.Context, account string, seq int) (receipt.Link, error) {
+func (w *world) Link(ctx context.Context, account ids.Account, seq int) (receipt.Link, error) {
 	links, err := w.Links(ctx, account, seq-1, 1)
 	if len(links) == 0 {
 		return receipt.Link{}, receipt.ErrNoLink

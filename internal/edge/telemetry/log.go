@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/redact"
 )
 
@@ -119,7 +120,7 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 		out.AddAttrs(slog.String("trace_id", id))
 	}
 	if p, ok := auth.FromContext(ctx); ok && !said("account") {
-		out.AddAttrs(slog.String("account", p.Account))
+		out.AddAttrs(slog.String("account", string(p.Account)))
 	}
 	out.AddAttrs(attrs...)
 	return h.Handler.Handle(ctx, out)
@@ -167,6 +168,8 @@ func cleanAny(v any) slog.Value {
 		return slog.StringValue(redact.Text(string(v)))
 	case fmt.Stringer:
 		return slog.StringValue(redact.Text(v.String()))
+	case ids.Account:
+		return slog.StringValue(redact.Text(string(v)))
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -75,7 +75,7 @@ func (k cardReader) card(ctx context.Context, v visit, runID string) (*card, err
 }
 
 // readEvents reads at most that many events of a run.
-func readEvents(ctx context.Context, runs plan.EventReader, account, runID string, most int) (all []plan.Event, err error) {
+func readEvents(ctx context.Context, runs plan.EventReader, account ids.Account, runID string, most int) (all []plan.Event, err error) {
 	for len(all) < most {
 		page, err := runs.Events(ctx, account, runID, len(all), eventsPage)
 		if err != nil {

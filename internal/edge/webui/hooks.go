@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
 )
 
 // Hooks reads the hooks of an account, without their secrets, and their deliveries.
 type Hooks interface {
 	hook.Lister
-	Hook(ctx context.Context, account, id string) (hook.Hook, error)
-	Deliveries(ctx context.Context, account, hookID, cursor string, limit int) ([]hook.Delivery, string, error)
+	Hook(ctx context.Context, account ids.Account, id string) (hook.Hook, error)
+	Deliveries(ctx context.Context, account ids.Account, hookID, cursor string, limit int) ([]hook.Delivery, string, error)
 }
 
 // logView is the newest deliveries of a hook.

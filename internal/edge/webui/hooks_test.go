@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
 )
 
-func (m *memory) Hooks(_ context.Context, account string) ([]hook.Hook, error) {
+func (m *memory) Hooks(_ context.Context, account ids.Account) ([]hook.Hook, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if account != m.account {
@@ -23,7 +24,7 @@ func (m *memory) Hooks(_ context.Context, account string) ([]hook.Hook, error) {
 	return slices.Clone(m.told), nil
 }
 
-func (m *memory) Hook(ctx context.Context, account, id string) (hook.Hook, error) {
+func (m *memory) Hook(ctx context.Context, account ids.Account, id string) (hook.Hook, error) {
 	list, _ := m.Hooks(ctx, account)
 	for _, h := range list {
 		if h.ID == id {
@@ -33,7 +34,7 @@ func (m *memory) Hook(ctx context.Context, account, id string) (hook.Hook, error
 	return hook.Hook{}, hook.ErrNotFound
 }
 
-func (m *memory) Deliveries(_ context.Context, _, id, _ string, limit int) ([]hook.Delivery, string, error) {
+func (m *memory) Deliveries(_ context.Context, _ ids.Account, id, _ string, limit int) ([]hook.Delivery, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []hook.Delivery

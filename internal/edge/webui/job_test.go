@@ -14,20 +14,21 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 )
 
 // Job implements job.Reader.
-func (m *memory) Job(_ context.Context, account, id string) (job.Job, error) {
+func (m *memory) Job(_ context.Context, account ids.Account, id string) (job.Job, error) {
 	return find(m, account, m.jobs, id, job.ErrNotFound)
 }
 
 // Jobs implements job.Reader.
-func (m *memory) Jobs(context.Context, string, string, int) ([]job.Job, string, error) {
+func (m *memory) Jobs(context.Context, ids.Account, string, int) ([]job.Job, string, error) {
 	return nil, "", nil
 }
 
 // JobEvents implements job.Reader.
-func (m *memory) JobEvents(_ context.Context, account, id string, after, limit int) ([]job.Event, error) {
+func (m *memory) JobEvents(_ context.Context, account ids.Account, id string, after, limit int) ([]job.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := m.jobEvents[id]

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 )
 
 // Runs implements plan.Lister, in one page.
-func (m *memory) Runs(_ context.Context, _ string, f plan.Filter, _ string, _ int) ([]plan.Head, string, error) {
+func (m *memory) Runs(_ context.Context, _ ids.Account, f plan.Filter, _ string, _ int) ([]plan.Head, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []plan.Head
@@ -36,7 +37,7 @@ func headOf(r plan.Run) plan.Head {
 }
 
 // Waiting implements plan.Lister, in one page.
-func (m *memory) Waiting(_ context.Context, _, _ string, at time.Time, _ string, _ int) ([]plan.ListedWait, string, error) {
+func (m *memory) Waiting(_ context.Context, _ ids.Account, _ string, at time.Time, _ string, _ int) ([]plan.ListedWait, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []plan.ListedWait

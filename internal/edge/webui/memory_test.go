@@ -26,7 +26,7 @@ type memory struct {
 	mu       sync.Mutex
 	now      func() time.Time
 	ids      *ids.Source
-	account  string
+	account  ids.Account
 	tokens   map[string]auth.Token
 	chats    map[string]conversation.Chat
 	messages map[string][]conversation.Message // by chat, oldest first
@@ -66,7 +66,7 @@ func newMemory(now func() time.Time) *memory {
 	}
 }
 
-func find[T any](m *memory, account string, in map[string]T, id string, missing error) (T, error) {
+func find[T any](m *memory, account ids.Account, in map[string]T, id string, missing error) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v, ok := in[id]
@@ -118,7 +118,7 @@ func (m *memory) DeleteToken(_ context.Context, hash string) error {
 	return nil
 }
 
-func (m *memory) Chats(_ context.Context, account string, filter conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
+func (m *memory) Chats(_ context.Context, account ids.Account, filter conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []conversation.Chat
@@ -139,7 +139,7 @@ func (m *memory) Chats(_ context.Context, account string, filter conversation.Ch
 	return list[:limit], list[limit-1].ID, nil
 }
 
-func (m *memory) FindChats(_ context.Context, account string, search conversation.Search, _ string, _ int) ([]conversation.Found, string, error) {
+func (m *memory) FindChats(_ context.Context, account ids.Account, search conversation.Search, _ string, _ int) ([]conversation.Found, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []conversation.Found
@@ -172,11 +172,11 @@ func pinnedFirst(a, b conversation.Chat) int {
 	return 1
 }
 
-func (m *memory) Chat(_ context.Context, account, id string) (conversation.Chat, error) {
+func (m *memory) Chat(_ context.Context, account ids.Account, id string) (conversation.Chat, error) {
 	return find(m, account, m.chats, id, conversation.ErrChatNotFound)
 }
 
-func (m *memory) Messages(_ context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error) {
+func (m *memory) Messages(_ context.Context, account ids.Account, chatID, cursor string, limit int) ([]conversation.Message, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := slices.Clone(m.messages[chatID])
@@ -190,7 +190,7 @@ func (m *memory) Messages(_ context.Context, account, chatID, cursor string, lim
 	return list, list[0].ID, nil
 }
 
-func (m *memory) Run(_ context.Context, account, id string) (plan.Run, error) {
+func (m *memory) Run(_ context.Context, account ids.Account, id string) (plan.Run, error) {
 	r, err := find(m, account, m.runs, id, plan.ErrRunNotFound)
 	m.mu.Lock() // steps are changed in place
 	defer m.mu.Unlock()
@@ -198,7 +198,7 @@ func (m *memory) Run(_ context.Context, account, id string) (plan.Run, error) {
 	return r, err
 }
 
-func (m *memory) Events(_ context.Context, _, runID string, after, limit int) ([]plan.Event, error) {
+func (m *memory) Events(_ context.Context, _ ids.Account, runID string, after, limit int) ([]plan.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	events := m.events[runID]
@@ -212,7 +212,7 @@ func (m *memory) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, erro
 	return slices.Clone(m.planned[r.ID]), nil
 }
 
-func (m *memory) Link(_ context.Context, account string, seq int) (receipt.Link, error) {
+func (m *memory) Link(_ context.Context, account ids.Account, seq int) (receipt.Link, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l, ok := m.links[seq]
@@ -224,7 +224,7 @@ func (m *memory) Link(_ context.Context, account string, seq int) (receipt.Link,
 
 func (m *memory) SigningKeys(context.Context) ([]receipt.Key, error) { return m.signing, nil }
 
-func (m *memory) Rules(_ context.Context, account string) (rule.Set, error) {
+func (m *memory) Rules(_ context.Context, account ids.Account) (rule.Set, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if account != m.account {
@@ -235,7 +235,7 @@ func (m *memory) Rules(_ context.Context, account string) (rule.Set, error) {
 	return set, nil
 }
 
-func (m *memory) Servers(_ context.Context, account string) ([]tool.Server, error) {
+func (m *memory) Servers(_ context.Context, account ids.Account) ([]tool.Server, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []tool.Server
@@ -248,17 +248,17 @@ func (m *memory) Servers(_ context.Context, account string) ([]tool.Server, erro
 	return list, nil
 }
 
-func (m *memory) Server(_ context.Context, account, id string) (tool.Server, error) {
+func (m *memory) Server(_ context.Context, account ids.Account, id string) (tool.Server, error) {
 	return find(m, account, m.servers, id, tool.ErrServerNotFound)
 }
 
-func (m *memory) Entries(_ context.Context, _ string, s tool.Server) ([]tool.Entry, error) {
+func (m *memory) Entries(_ context.Context, _ ids.Account, s tool.Server) ([]tool.Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entries[s.ID], nil
 }
 
-func (m *memory) Operation(_ context.Context, _ string, _ tool.Server, e tool.Entry) (tool.Operation, error) {
+func (m *memory) Operation(_ context.Context, _ ids.Account, _ tool.Server, e tool.Entry) (tool.Operation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if op, ok := m.operations[e.String()]; ok {
@@ -267,7 +267,7 @@ func (m *memory) Operation(_ context.Context, _ string, _ tool.Server, e tool.En
 	return tool.Operation{Entry: e}, nil
 }
 
-func (m *memory) Breakers(_ context.Context, account string) ([]agent.Breaker, error) {
+func (m *memory) Breakers(_ context.Context, account ids.Account) ([]agent.Breaker, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if account != m.account {
@@ -276,7 +276,7 @@ func (m *memory) Breakers(_ context.Context, account string) ([]agent.Breaker, e
 	return slices.Clone(m.breakers), nil
 }
 
-func (m *memory) Projects(_ context.Context, account string) ([]conversation.Project, error) {
+func (m *memory) Projects(_ context.Context, account ids.Account) ([]conversation.Project, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []conversation.Project
@@ -289,7 +289,7 @@ func (m *memory) Projects(_ context.Context, account string) ([]conversation.Pro
 	return list, nil
 }
 
-func (m *memory) Project(_ context.Context, account, id string) (conversation.Project, error) {
+func (m *memory) Project(_ context.Context, account ids.Account, id string) (conversation.Project, error) {
 	return find(m, account, m.projects, id, conversation.ErrProjectNotFound)
 }
 

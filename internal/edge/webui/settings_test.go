@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 )
@@ -56,7 +57,7 @@ func (w *world) decide(ctx context.Context, q eligibility.Question) (*eligibilit
 	return s.Eligibility(ctx, q)
 }
 
-func (m *memory) Settings(context.Context, string) (eligibility.Settings, error) {
+func (m *memory) Settings(context.Context, ids.Account) (eligibility.Settings, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.purse.settings
@@ -74,47 +75,47 @@ func (m *memory) change(f func(*purse)) error {
 	return nil
 }
 
-func (m *memory) PutHealth(_ context.Context, _ string, h eligibility.Health) error {
+func (m *memory) PutHealth(_ context.Context, _ ids.Account, h eligibility.Health) error {
 	return m.change(func(p *purse) { p.settings.Health[h.Provider] = h })
 }
 
-func (m *memory) PutAssistant(_ context.Context, _, project string, a eligibility.Assistant) error {
+func (m *memory) PutAssistant(_ context.Context, _ ids.Account, project string, a eligibility.Assistant) error {
 	return m.change(func(p *purse) { p.settings.Assistants[project] = a })
 }
 
-func (m *memory) DeleteAssistant(_ context.Context, _, project string) error {
+func (m *memory) DeleteAssistant(_ context.Context, _ ids.Account, project string) error {
 	return m.change(func(p *purse) { delete(p.settings.Assistants, project) })
 }
 
-func (m *memory) PutEntitlement(_ context.Context, _ string, e eligibility.Entitlement) error {
+func (m *memory) PutEntitlement(_ context.Context, _ ids.Account, e eligibility.Entitlement) error {
 	return m.change(func(p *purse) { p.settings.Entitlement = &e })
 }
 
-func (m *memory) PutTerms(_ context.Context, _ string, t eligibility.Terms) error {
+func (m *memory) PutTerms(_ context.Context, _ ids.Account, t eligibility.Terms) error {
 	return m.change(func(p *purse) { p.settings.Terms = &t })
 }
 
-func (m *memory) PutProvider(_ context.Context, _ string, _ *eligibility.Config, c eligibility.Config) error {
+func (m *memory) PutProvider(_ context.Context, _ ids.Account, _ *eligibility.Config, c eligibility.Config) error {
 	return m.change(func(p *purse) {
 		p.settings.Providers = append(slices.DeleteFunc(slices.Clone(p.settings.Providers), func(o eligibility.Config) bool { return o.Name == c.Name }), c)
 	})
 }
 
-func (m *memory) DeleteProvider(_ context.Context, _, name string) error {
+func (m *memory) DeleteProvider(_ context.Context, _ ids.Account, name string) error {
 	return m.change(func(p *purse) {
 		p.settings.Providers = slices.DeleteFunc(slices.Clone(p.settings.Providers), func(o eligibility.Config) bool { return o.Name == name })
 	})
 }
 
-func (m *memory) PutKey(_ context.Context, _, provider, key string) error {
+func (m *memory) PutKey(_ context.Context, _ ids.Account, provider, key string) error {
 	return m.change(func(p *purse) { p.keys[provider] = key })
 }
 
-func (m *memory) DeleteKey(_ context.Context, _, provider string) error {
+func (m *memory) DeleteKey(_ context.Context, _ ids.Account, provider string) error {
 	return m.change(func(p *purse) { delete(p.keys, provider) })
 }
 
-func (m *memory) Standing(_ context.Context, account string, at time.Time) (credit.Standing, error) {
+func (m *memory) Standing(_ context.Context, account ids.Account, at time.Time) (credit.Standing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := credit.Standing{Sessions: slices.Clone(m.purse.sessions), Entries: int64(len(m.purse.ledger))}
@@ -138,7 +139,7 @@ func (m *memory) Standing(_ context.Context, account string, at time.Time) (cred
 	return s, nil
 }
 
-func (m *memory) Ledger(_ context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
+func (m *memory) Ledger(_ context.Context, account ids.Account, cursor string, limit int) ([]credit.Entry, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := slices.Clone(m.purse.ledger)
@@ -154,7 +155,7 @@ func (m *memory) Ledger(_ context.Context, account, cursor string, limit int) ([
 	return list[:limit], list[limit-1].ID, nil
 }
 
-func (m *memory) Turns(_ context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
+func (m *memory) Turns(_ context.Context, account ids.Account, from, to time.Time, f func(credit.Turn) bool) error {
 	m.mu.Lock()
 	turns := slices.Clone(m.purse.turns)
 	m.mu.Unlock()

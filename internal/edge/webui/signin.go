@@ -26,7 +26,7 @@ type signing struct {
 	print  printer
 	tokens auth.Store
 	meter  *rate.Meter
-	drop   func(ctx context.Context, account, session string) error
+	drop   func(ctx context.Context, account ids.Account, session string) error
 }
 
 func (s signing) page(w http.ResponseWriter, v visit, status int, key string) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 func TestSigningIn(t *testing.T) {
@@ -77,11 +78,11 @@ func TestSigningIn(t *testing.T) {
 	}
 
 	var parted []string
-	w.page = New(Deps{Tokens: w.memory, Now: at(noon), DropConnections: func(_ context.Context, account, session string) error {
+	w.page = New(Deps{Tokens: w.memory, Now: at(noon), DropConnections: func(_ context.Context, account ids.Account, session string) error {
 		if _, err := w.Token(context.Background(), session); err == nil {
 			t.Error("its connections are looked for before the session is deleted")
 		}
-		parted = append(parted, account+" "+session)
+		parted = append(parted, string(account)+" "+session)
 		return nil
 	}})
 	out := post("/signout", "", "Cookie", "piloto_session_80=tok; piloto_session_80="+c.Value+"; piloto_session_80=nope")

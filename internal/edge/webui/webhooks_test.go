@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"piloto/internal/access/auth"
-
 	"github.com/chromedp/chromedp"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 func (m *memory) Webhook(_ context.Context, id string) (auth.Webhook, error) {
@@ -25,7 +26,7 @@ func (m *memory) Webhook(_ context.Context, id string) (auth.Webhook, error) {
 	return auth.Webhook{}, auth.ErrWebhookNotFound
 }
 
-func (m *memory) Webhooks(_ context.Context, account string) ([]auth.Webhook, error) {
+func (m *memory) Webhooks(_ context.Context, account ids.Account) ([]auth.Webhook, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if account != m.account {
@@ -41,14 +42,14 @@ func (m *memory) CreateWebhook(_ context.Context, w auth.Webhook) error {
 	return nil
 }
 
-func (m *memory) DeleteWebhook(_ context.Context, _, id string) error {
+func (m *memory) DeleteWebhook(_ context.Context, _ ids.Account, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hooks = slices.DeleteFunc(m.hooks, func(w auth.Webhook) bool { return w.ID == id })
 	return nil
 }
 
-func (m *memory) WebhookSecret(_ context.Context, _, id string) (string, error) {
+func (m *memory) WebhookSecret(_ context.Context, _ ids.Account, id string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if secret, ok := m.secrets[id]; ok {
@@ -57,14 +58,14 @@ func (m *memory) WebhookSecret(_ context.Context, _, id string) (string, error) 
 	return "", auth.ErrNoSecret
 }
 
-func (m *memory) PutWebhookSecret(_ context.Context, _, id, secret string) error {
+func (m *memory) PutWebhookSecret(_ context.Context, _ ids.Account, id, secret string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.secrets[id] = secret
 	return nil
 }
 
-func (m *memory) DeleteWebhookSecret(_ context.Context, _, id string) error {
+func (m *memory) DeleteWebhookSecret(_ context.Context, _ ids.Account, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.secrets, id)

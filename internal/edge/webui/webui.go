@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/origin"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -86,7 +87,7 @@ type Deps struct {
 	Assistants      eligibility.SettingsReader
 	Credits         Credits
 	Tokens          auth.Store
-	DropConnections func(ctx context.Context, account, session string) error // stops the pushes to the connections of a session, by its hash; nil: there are none
+	DropConnections func(ctx context.Context, account ids.Account, session string) error // stops the pushes to the connections of a session, by its hash; nil: there are none
 	Facts           Facts
 	Meter           *rate.Meter // rate limits; nil: none
 	Now             func() time.Time

@@ -1,5 +1,5 @@
 // Package ids creates identifiers: ULIDs for stored rows, trace ids for requests, and secrets for tokens. Time and
-// entropy are parameters.
+// entropy are parameters. It has the type of those that must not be mistaken for another.
 package ids
 
 import (
@@ -14,6 +14,11 @@ import (
 
 	"github.com/oklog/ulid/v2"
 )
+
+// Account identifies an account, whose data no other account sees. It is a type of its own, because a caller that swaps
+// it with another id would show one account the data of another. A text becomes an Account where it arrives: with a token,
+// in a stored key, on a command line.
+type Account string
 
 // Source creates ULIDs. They sort by the time given, and strictly increase within one Source even inside a
 // millisecond. It is safe for concurrent use.

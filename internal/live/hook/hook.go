@@ -123,7 +123,7 @@ const (
 // Hook is an address and the events that are sent to it. Its secret is stored apart.
 type Hook struct {
 	ID           string // "hk_" and a ULID
-	Account      string
+	Account      ids.Account
 	URL          string
 	Events       []Event
 	Enabled      bool
@@ -173,7 +173,7 @@ type Attempt struct {
 type Delivery struct {
 	ID        string // "msg_" and a ULID: the header webhook-id
 	HookID    string
-	Account   string
+	Account   ids.Account
 	Type      Event
 	Body      []byte // as it is sent
 	State     State
@@ -216,13 +216,13 @@ var (
 // OutboxRow is a row of the outbox of an account, with one message or several.
 type OutboxRow struct {
 	Key      string // of its row
-	Account  string
+	Account  ids.Account
 	Messages []Message
 }
 
 // Due is the key of a due delivery, or of a row of the outbox.
 type Due struct {
-	Account  string
+	Account  ids.Account
 	Outbox   string // the key of the row of the outbox; "": it is a delivery
 	HookID   string
 	Delivery string
@@ -232,33 +232,33 @@ type Due struct {
 // Lister lists the hooks of an account, without their secrets.
 type Lister interface {
 	// Hooks lists an account's hooks, the oldest first.
-	Hooks(ctx context.Context, account string) ([]Hook, error)
+	Hooks(ctx context.Context, account ids.Account) ([]Hook, error)
 }
 
 // Store keeps hooks, the outbox and the deliveries.
 type Store interface {
 	Lister
 	// Hook returns a hook; ErrNotFound when the account has none of that id.
-	Hook(ctx context.Context, account, id string) (Hook, error)
+	Hook(ctx context.Context, account ids.Account, id string) (Hook, error)
 	// Secret returns the secret of a hook; ErrNotFound.
-	Secret(ctx context.Context, account, id string) (string, error)
+	Secret(ctx context.Context, account ids.Account, id string) (string, error)
 	// ChangeHooks reads the hooks of an account and makes the changes that change returns, in one transaction with
 	// the events that the account wants. It reads again when they changed meanwhile.
-	ChangeHooks(ctx context.Context, account string, change func([]Hook) (Change, error)) error
+	ChangeHooks(ctx context.Context, account ids.Account, change func([]Hook) (Change, error)) error
 	// NoteHook sets, or ends, the time since which a hook fails, in a hook that is as it was read.
 	NoteHook(ctx context.Context, h Hook, since time.Time) error
 
 	// Deliveries lists the deliveries of a hook, the newest first, by pages.
-	Deliveries(ctx context.Context, account, hookID, cursor string, limit int) ([]Delivery, string, error)
+	Deliveries(ctx context.Context, account ids.Account, hookID, cursor string, limit int) ([]Delivery, string, error)
 	// Delivery returns one; ErrDeliveryNotFound.
-	Delivery(ctx context.Context, account, hookID, id string) (Delivery, error)
+	Delivery(ctx context.Context, account ids.Account, hookID, id string) (Delivery, error)
 	// Resend makes a delivery due at a time.
 	Resend(ctx context.Context, d Delivery, at time.Time) error
 
 	// DueHooks lists the rows that are due by a time, the oldest first, at most limit.
 	DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Due], error)
 	// OutboxRow reads a row of the outbox; nil when another sweep has taken it.
-	OutboxRow(ctx context.Context, account, key string) (*OutboxRow, error)
+	OutboxRow(ctx context.Context, account ids.Account, key string) (*OutboxRow, error)
 	// Spread replaces a row of the outbox with deliveries. It reports whether this call did.
 	Spread(ctx context.Context, t OutboxRow, list []Delivery) (bool, error)
 	// Lease makes a delivery the caller's until a time; nil when another has it.

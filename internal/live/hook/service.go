@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 // Service makes, changes and removes hooks, and has a delivery sent again.
@@ -46,7 +47,7 @@ func (s *Service) Create(ctx context.Context, p auth.Principal, w Wish) (Hook, s
 }
 
 // Update changes a hook. It returns the new secret, when the wish has one.
-func (s *Service) Update(ctx context.Context, account, id string, w Wish) (h Hook, secret string, err error) {
+func (s *Service) Update(ctx context.Context, account ids.Account, id string, w Wish) (h Hook, secret string, err error) {
 	err = s.Store.ChangeHooks(ctx, account, func(all []Hook) (Change, error) {
 		was, err := find(all, id)
 		if err != nil {
@@ -91,7 +92,7 @@ func (s *Service) apply(h Hook, w Wish, at time.Time) (Hook, string, error) {
 }
 
 // Delete removes a hook. Its pending deliveries are not sent any more.
-func (s *Service) Delete(ctx context.Context, account, id string) error {
+func (s *Service) Delete(ctx context.Context, account ids.Account, id string) error {
 	return s.Store.ChangeHooks(ctx, account, func(all []Hook) (Change, error) {
 		_, err := find(all, id)
 		return Change{Delete: id}, err
@@ -99,17 +100,17 @@ func (s *Service) Delete(ctx context.Context, account, id string) error {
 }
 
 // List returns an account's hooks, the oldest first.
-func (s *Service) List(ctx context.Context, account string) ([]Hook, error) {
+func (s *Service) List(ctx context.Context, account ids.Account) ([]Hook, error) {
 	return s.Store.Hooks(ctx, account)
 }
 
 // Hook returns one hook of an account.
-func (s *Service) Hook(ctx context.Context, account, id string) (Hook, error) {
+func (s *Service) Hook(ctx context.Context, account ids.Account, id string) (Hook, error) {
 	return s.Store.Hook(ctx, account, id)
 }
 
 // Deliveries lists the deliveries of a hook, the newest first.
-func (s *Service) Deliveries(ctx context.Context, account, id, cursor string, limit int) ([]Delivery, string, error) {
+func (s *Service) Deliveries(ctx context.Context, account ids.Account, id, cursor string, limit int) ([]Delivery, string, error) {
 	if _, err := s.Store.Hook(ctx, account, id); err != nil {
 		return nil, "", err
 	}
@@ -117,7 +118,7 @@ func (s *Service) Deliveries(ctx context.Context, account, id, cursor string, li
 }
 
 // Resend has the next sweep send a delivery again, in any state, with the same id.
-func (s *Service) Resend(ctx context.Context, account, id, delivery string) (Delivery, error) {
+func (s *Service) Resend(ctx context.Context, account ids.Account, id, delivery string) (Delivery, error) {
 	h, err := s.Store.Hook(ctx, account, id)
 	if err != nil {
 		return Delivery{}, err

@@ -98,7 +98,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
 }
 
 // hook identifies the hook of a delivery.
-func (d Due) hook() string { return d.Account + " " + d.HookID }
+func (d Due) hook() string { return string(d.Account) + " " + d.HookID }
 
 // spread turns a row of the outbox into deliveries.
 func (s *Sweeper) spread(ctx context.Context, d Due) ([]Due, error) {

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/order"
 )
 
@@ -285,7 +286,7 @@ func (d *Handler) Leave(ctx context.Context, id string) error {
 }
 
 // end removes a connection, sends the reason and closes it.
-func (d *Handler) end(ctx context.Context, account, id, code string) error {
+func (d *Handler) end(ctx context.Context, account ids.Account, id, code string) error {
 	if err := d.Connections.RemoveConnection(ctx, account, id); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func newSetup(t testing.TB) *setup {
 }
 
 // token stores a token. Scope "" means no scope.
-func (r *setup) token(secret, account, user string, scope auth.Scope, ends time.Time) {
+func (r *setup) token(secret string, account ids.Account, user string, scope auth.Scope, ends time.Time) {
 	r.t.Helper()
 	if err := r.table.Access.PutToken(ctx, auth.Token{
 		Hash: ids.Hash(secret), Kind: auth.KindToken, Account: account, User: user, Scopes: []auth.Scope{scope}, ExpiresAt: ends, CreatedAt: now,
@@ -277,7 +277,7 @@ func TestSignOutEndsPushesAtOnce(t *testing.T) {
 		}
 	}
 	end()
-	for _, account := range []string{"acme", "other"} {
+	for _, account := range []ids.Account{"acme", "other"} {
 		hub(r.table.Access, r.fakePoster, r.at).Notify(ctx, account, messageEvent("secret"))
 	}
 	for id, token := range opened {

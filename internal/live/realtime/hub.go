@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 )
 
@@ -44,7 +45,7 @@ type Hub struct {
 	Limit time.Duration
 
 	mu     sync.Mutex
-	listed map[string]listing // by account
+	listed map[ids.Account]listing // by account
 }
 
 // listing is the connections of an account as they were at a time.
@@ -58,7 +59,7 @@ const mostListed = 1000
 
 // connections returns an account's connections. They are remembered only for pushes with numbers, because the store
 // gives no number to a connection that is over.
-func (h *Hub) connections(ctx context.Context, account string, numbered bool) ([]Connection, error) {
+func (h *Hub) connections(ctx context.Context, account ids.Account, numbered bool) ([]Connection, error) {
 	at := h.Now()
 	h.mu.Lock()
 	known, ok := h.listed[account]
@@ -73,7 +74,7 @@ func (h *Hub) connections(ctx context.Context, account string, numbered bool) ([
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listed == nil || len(h.listed) >= mostListed {
-		h.listed = map[string]listing{}
+		h.listed = map[ids.Account]listing{}
 	}
 	h.listed[account] = listing{at, list}
 	return list, nil
@@ -85,7 +86,7 @@ func (h *Hub) idle() bool { return h.Idle != nil && h.Idle() }
 
 // Notify implements Notifier. It returns when every connection was served, or at its time limit.
 // The cancellation of the caller's request does not end it.
-func (h *Hub) Notify(ctx context.Context, account string, events ...Event) {
+func (h *Hub) Notify(ctx context.Context, account ids.Account, events ...Event) {
 	if account == "" || len(events) == 0 || h.idle() {
 		return
 	}

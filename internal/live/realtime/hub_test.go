@@ -16,6 +16,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 )
 
@@ -140,7 +141,7 @@ type reads struct {
 	n int
 }
 
-func (r *reads) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
+func (r *reads) Connections(ctx context.Context, account ids.Account) ([]realtime.Connection, error) {
 	r.n++
 	return r.memoryConnections.Connections(ctx, account)
 }
@@ -208,7 +209,7 @@ func (s *memoryConnections) AddConnection(_ context.Context, c realtime.Connecti
 	return nil
 }
 
-func (s *memoryConnections) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
+func (s *memoryConnections) Connections(ctx context.Context, account ids.Account) ([]realtime.Connection, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func (s *memoryConnections) Connection(_ context.Context, id string) (realtime.C
 	return c, nil
 }
 
-func (s *memoryConnections) Advance(ctx context.Context, _, id string, n int, at time.Time) (int64, error) {
+func (s *memoryConnections) Advance(ctx context.Context, _ ids.Account, id string, n int, at time.Time) (int64, error) {
 	if err := s.wait(ctx); err != nil {
 		return 0, err
 	}
@@ -242,7 +243,7 @@ func (s *memoryConnections) Advance(ctx context.Context, _, id string, n int, at
 	return c.Seq, nil
 }
 
-func (s *memoryConnections) Renew(_ context.Context, _, id string, at, until time.Time, skip int) (int64, error) {
+func (s *memoryConnections) Renew(_ context.Context, _ ids.Account, id string, at, until time.Time, skip int) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.rows[id]
@@ -254,7 +255,7 @@ func (s *memoryConnections) Renew(_ context.Context, _, id string, at, until tim
 	return c.Seq, nil
 }
 
-func (s *memoryConnections) SetOpen(_ context.Context, _, id, chatID string) error {
+func (s *memoryConnections) SetOpen(_ context.Context, _ ids.Account, id, chatID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.rows[id]
@@ -266,7 +267,7 @@ func (s *memoryConnections) SetOpen(_ context.Context, _, id, chatID string) err
 	return nil
 }
 
-func (s *memoryConnections) RemoveConnection(_ context.Context, _, id string) error {
+func (s *memoryConnections) RemoveConnection(_ context.Context, _ ids.Account, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.rows, id)

@@ -3,6 +3,8 @@ package realtime
 import (
 	"context"
 	"sync"
+
+	"piloto/internal/ground/ids"
 )
 
 // Queue sends the events of commits in the background, so that neither a commit nor an answer waits for a client.
@@ -12,12 +14,12 @@ type Queue struct {
 	Hub *Hub
 
 	mu      sync.Mutex
-	waiting map[string][]Event // by account; an account whose events are being sent has an entry
-	idle    chan struct{}      // closed when nothing is being sent; nil: nothing was sent yet
+	waiting map[ids.Account][]Event // by account; an account whose events are being sent has an entry
+	idle    chan struct{}           // closed when nothing is being sent; nil: nothing was sent yet
 }
 
 // Notify implements Notifier. It returns at once.
-func (q *Queue) Notify(ctx context.Context, account string, events ...Event) {
+func (q *Queue) Notify(ctx context.Context, account ids.Account, events ...Event) {
 	if account == "" || len(events) == 0 || q.Hub.idle() {
 		return
 	}
@@ -25,7 +27,7 @@ func (q *Queue) Notify(ctx context.Context, account string, events ...Event) {
 	defer q.mu.Unlock()
 	waiting, sending := q.waiting[account]
 	if q.waiting == nil {
-		q.waiting = map[string][]Event{}
+		q.waiting = map[ids.Account][]Event{}
 	}
 	if len(q.waiting) == 0 {
 		q.idle = make(chan struct{})
@@ -37,14 +39,14 @@ func (q *Queue) Notify(ctx context.Context, account string, events ...Event) {
 }
 
 // send sends the events of an account until none waits.
-func (q *Queue) send(ctx context.Context, account string) {
+func (q *Queue) send(ctx context.Context, account ids.Account) {
 	for events := q.take(account); len(events) > 0; events = q.take(account) {
 		q.Hub.Notify(ctx, account, events...)
 	}
 }
 
 // take returns the events of an account that wait. When none does, the account's sending ends.
-func (q *Queue) take(account string) []Event {
+func (q *Queue) take(account ids.Account) []Event {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	events := q.waiting[account]
@@ -60,7 +62,9 @@ func (q *Queue) take(account string) []Event {
 }
 
 // Watched reports whether a client is connected to an account; see Hub.Watched.
-func (q *Queue) Watched(ctx context.Context, account string) bool { return q.Hub.Watched(ctx, account) }
+func (q *Queue) Watched(ctx context.Context, account ids.Account) bool {
+	return q.Hub.Watched(ctx, account)
+}
 
 // Flush waits until all earlier notifications are sent, or until ctx ends. An invocation that is about to end calls
 // it, because its process may be frozen then.

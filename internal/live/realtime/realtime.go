@@ -32,6 +32,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"piloto/internal/ground/ids"
 )
 
 // Event is one event of an account. Data is the client's view, and marshals to a JSON object;
@@ -48,7 +50,7 @@ type Event struct {
 // Notifier pushes events to an account's connections. It returns no error, and takes a limited
 // time.
 type Notifier interface {
-	Notify(ctx context.Context, account string, events ...Event)
+	Notify(ctx context.Context, account ids.Account, events ...Event)
 }
 
 // Nobody is the Notifier of a deployment without connections.
@@ -57,14 +59,14 @@ var Nobody noNotifier
 type noNotifier struct{}
 
 // Notify implements Notifier.
-func (noNotifier) Notify(context.Context, string, ...Event) {}
+func (noNotifier) Notify(context.Context, ids.Account, ...Event) {}
 
 // Watched returns false.
-func (noNotifier) Watched(context.Context, string) bool { return false }
+func (noNotifier) Watched(context.Context, ids.Account) bool { return false }
 
 // Connection is one connected client.
 type Connection struct {
-	Account     string
+	Account     ids.Account
 	ID          string // of API Gateway
 	User        string
 	Parent      string // hash of the token or session with which it ends
@@ -92,20 +94,20 @@ type Connections interface {
 	// AddConnection stores a new connection.
 	AddConnection(ctx context.Context, c Connection) error
 	// Connections returns an account's connections, also expired ones.
-	Connections(ctx context.Context, account string) ([]Connection, error)
+	Connections(ctx context.Context, account ids.Account) ([]Connection, error)
 	// Connection returns a connection by its ID; ErrGone when there is none.
 	Connection(ctx context.Context, id string) (Connection, error)
 	// Advance takes the next n numbers of a connection and returns the last of them. It returns
 	// ErrGone when the connection does not exist, or expired by at.
-	Advance(ctx context.Context, account, id string, n int, at time.Time) (int64, error)
+	Advance(ctx context.Context, account ids.Account, id string, n int, at time.Time) (int64, error)
 	// Renew records a ping and sets the expiry to until. It skips numbers, so that the client
 	// sees a gap, and returns the last number; ErrGone when the connection does not exist.
-	Renew(ctx context.Context, account, id string, at, until time.Time, skip int) (int64, error)
+	Renew(ctx context.Context, account ids.Account, id string, at, until time.Time, skip int) (int64, error)
 	// SetOpen records which chat a connection has open, empty for none; ErrGone when the connection does
 	// not exist.
-	SetOpen(ctx context.Context, account, id, chatID string) error
+	SetOpen(ctx context.Context, account ids.Account, id, chatID string) error
 	// RemoveConnection removes a connection. A missing one is no error.
-	RemoveConnection(ctx context.Context, account, id string) error
+	RemoveConnection(ctx context.Context, account ids.Account, id string) error
 }
 
 // Poster sends frames to connected clients.

@@ -1,10 +1,14 @@
 package realtime
 
-import "context"
+import (
+	"context"
+
+	"piloto/internal/ground/ids"
+)
 
 // Watched reports whether a client is connected to an account, so that pushing a text while it
 // is written has a reader. It returns false when the store fails.
-func (h *Hub) Watched(ctx context.Context, account string) bool {
+func (h *Hub) Watched(ctx context.Context, account ids.Account) bool {
 	if h.idle() {
 		return false
 	}

@@ -3,6 +3,8 @@ package realtime
 import (
 	"context"
 	"sync"
+
+	"piloto/internal/ground/ids"
 )
 
 // Watches wakes those who wait for the status of a run, in the process that changes it. Who waits
@@ -32,10 +34,10 @@ type waking struct {
 }
 
 // Notify implements Notifier.
-func (n waking) Notify(ctx context.Context, account string, events ...Event) {
+func (n waking) Notify(ctx context.Context, account ids.Account, events ...Event) {
 	for _, e := range events {
 		if e.RunID != "" {
-			n.wake(account+"/"+e.RunID, e.hint["status"])
+			n.wake(string(account)+"/"+e.RunID, e.hint["status"])
 		}
 	}
 	n.Notifier.Notify(ctx, account, events...)
@@ -53,11 +55,11 @@ func (w *Watches) wake(key string, status any) {
 
 // Watch begins to watch a run. next returns a channel that is closed when the status changes after
 // its call; nil when w is nil. stop ends the watch.
-func (w *Watches) Watch(account, runID string) (next func() <-chan struct{}, stop func()) {
+func (w *Watches) Watch(account ids.Account, runID string) (next func() <-chan struct{}, stop func()) {
 	if w == nil {
 		return func() <-chan struct{} { return nil }, func() {}
 	}
-	key := account + "/" + runID
+	key := string(account) + "/" + runID
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.runs == nil {

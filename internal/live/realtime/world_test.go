@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 )
 
@@ -115,7 +116,7 @@ func hub(store realtime.Connections, o realtime.Poster, at time.Time) *realtime.
 	return &realtime.Hub{Connections: store, Poster: o, Now: func() time.Time { return at }, Log: discard, Limit: time.Minute}
 }
 
-func connect(t testing.TB, store realtime.Connections, account, id string) {
+func connect(t testing.TB, store realtime.Connections, account ids.Account, id string) {
 	t.Helper()
 	if err := store.AddConnection(ctx, realtime.Connection{
 		Account: account, ID: id, User: "ana", Parent: "p", ConnectedAt: now.Add(-time.Minute), ExpiresAt: now.Add(time.Minute),

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -40,7 +41,7 @@ type Models struct {
 }
 
 // Model implements eligibility.Models.
-func (m Models) Model(ctx context.Context, account string, c eligibility.Candidate) (llm.Model, error) {
+func (m Models) Model(ctx context.Context, account ids.Account, c eligibility.Candidate) (llm.Model, error) {
 	model, err := m.Models.Model(ctx, account, c)
 	if err != nil || ctx.Value(wantedKey{}) == nil {
 		return model, err
@@ -50,8 +51,9 @@ func (m Models) Model(ctx context.Context, account string, c eligibility.Candida
 
 type cached struct {
 	llm.Model
-	models                  Models
-	account, provider, base string
+	models         Models
+	account        ids.Account
+	provider, base string
 }
 
 // entry is an answer as it is kept.
@@ -95,11 +97,12 @@ func (c cached) key(r llm.Request) (string, error) {
 		}
 	}
 	return jcs.Sum(struct {
-		Account, Provider, Base, Model string
-		Temperature                    float64
-		MaxTokens                      int
-		Format                         *llm.Format
-		Messages                       []llm.Message
-		Tools                          []llm.Tool
+		Account               ids.Account
+		Provider, Base, Model string
+		Temperature           float64
+		MaxTokens             int
+		Format                *llm.Format
+		Messages              []llm.Message
+		Tools                 []llm.Tool
 	}{c.account, c.provider, c.base, r.Model, r.Temperature, r.MaxTokens, r.Format, messages, r.Tools})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/cache"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -26,7 +27,7 @@ func (m *model) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 	return llm.Reply{Text: "answer", Usage: llm.Usage{Input: 10, Output: 2}, Model: r.Model}, nil
 }
 
-func (m *model) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+func (m *model) Model(context.Context, ids.Account, eligibility.Candidate) (llm.Model, error) {
 	return m, nil
 }
 

@@ -18,7 +18,8 @@ import (
 // poisoned is a store that panics when a certain hold is released, or a certain ledger is summed.
 type poisoned struct {
 	credit.Store
-	hold, account string
+	hold    string
+	account ids.Account
 }
 
 func (p poisoned) Release(ctx context.Context, h credit.Hold) (bool, error) {
@@ -28,7 +29,7 @@ func (p poisoned) Release(ctx context.Context, h credit.Hold) (bool, error) {
 	return p.Store.Release(ctx, h)
 }
 
-func (p poisoned) AddUp(ctx context.Context, account string) (credit.Audit, error) {
+func (p poisoned) AddUp(ctx context.Context, account ids.Account) (credit.Audit, error) {
 	if account == p.account {
 		panic("poison")
 	}
@@ -45,7 +46,7 @@ func TestABrokenHoldDoesNotStopTheSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 10 {
-		if _, err := b.Move(ctx, fmt.Sprint("account", i), credit.Movement{Kind: credit.KindGrant, Amount: 1, Reason: "bought", Actor: "ana"}); err != nil {
+		if _, err := b.Move(ctx, ids.Account(fmt.Sprint("account", i)), credit.Movement{Kind: credit.KindGrant, Amount: 1, Reason: "bought", Actor: "ana"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,17 +20,17 @@ type Store interface {
 	LedgerReader
 	TurnReader
 	// Entry returns a ledger entry (consistent read); ErrEntryNotFound.
-	Entry(ctx context.Context, account, id string) (Entry, error)
+	Entry(ctx context.Context, account ids.Account, id string) (Entry, error)
 	// EntryOf returns the entry that was written with an idempotency key; ErrEntryNotFound.
-	EntryOf(ctx context.Context, account, key string) (Entry, error)
+	EntryOf(ctx context.Context, account ids.Account, key string) (Entry, error)
 	// Move writes a ledger entry and adds its amount to the balance, once for each entry id and each key. It
 	// returns ErrInsufficient when the balance would go below zero, and ErrAlreadyWritten when the entry exists.
-	Move(ctx context.Context, account string, e Entry) error
+	Move(ctx context.Context, account ids.Account, e Entry) error
 	// BuySession writes a session and its ledger entry, and takes the price from the balance. It returns
 	// fault.ErrMoved when another movement is being made: that may have opened the same session.
-	BuySession(ctx context.Context, account string, s Session, e Entry) error
+	BuySession(ctx context.Context, account ids.Account, s Session, e Entry) error
 	// Refund writes the entry, returns the credit and closes the session.
-	Refund(ctx context.Context, account string, e Entry) error
+	Refund(ctx context.Context, account ids.Account, e Entry) error
 
 	// Reserve takes a hold from its sessions, and from the day and the month as far as limits are set. It returns
 	// ErrSession or ErrBudget when one of them has no room, ErrBusy when there are too many holds, and
@@ -44,23 +44,23 @@ type Store interface {
 	// SettleLate writes the record of a turn whose hold was released, and charges what it used.
 	SettleLate(ctx context.Context, h Hold, t Turn) error
 	// Hold returns a hold (consistent read); ErrSettled when it is gone.
-	Hold(ctx context.Context, account, id string) (Hold, error)
+	Hold(ctx context.Context, account ids.Account, id string) (Hold, error)
 	// Recorded reports whether the usage of a turn was recorded (consistent read).
-	Recorded(ctx context.Context, account, id string) (bool, error)
+	Recorded(ctx context.Context, account ids.Account, id string) (bool, error)
 	// Release ends the hold of a turn that was cut off. A turn whose record was written is charged by it. It
 	// returns ErrSettled when the hold is gone.
 	Release(ctx context.Context, h Hold) (charged bool, err error)
 
 	// DueWallets lists accounts whose wallet is due for the sweep, the most urgent first.
-	DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[string], error)
+	DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[ids.Account], error)
 	// Visit reads a wallet for the sweep. It returns an error for the holds that cannot be read, and the others
 	// with it.
-	Visit(ctx context.Context, account string, at time.Time) (Visit, error)
+	Visit(ctx context.Context, account ids.Account, at time.Time) (Visit, error)
 	// AddUp sums the whole ledger. Balance and count are from the same moment as the sum.
-	AddUp(ctx context.Context, account string) (Audit, error)
+	AddUp(ctx context.Context, account ids.Account) (Audit, error)
 	// Leave ends a visit: it removes old sessions and periods, and sets when it is due again. The ledger was audited up
 	// to a number of entries.
-	Leave(ctx context.Context, account string, audited int64, at time.Time) error
+	Leave(ctx context.Context, account ids.Account, audited int64, at time.Time) error
 }
 
 // Visit is a wallet as the sweep sees it.
@@ -76,7 +76,7 @@ var ErrAlreadyWritten = errors.New("credit: it was written before")
 
 // Audit is the sum of a ledger, and the balance that must be equal to it.
 type Audit struct {
-	Account string
+	Account ids.Account
 	Balance int64
 	Entries int64 // by the counter of the wallet
 	Sum     int64
@@ -103,7 +103,7 @@ type Service struct {
 }
 
 // Standing reads the credit and the spending of an account, consistently.
-func (s *Service) Standing(ctx context.Context, account string, at time.Time) (Standing, error) {
+func (s *Service) Standing(ctx context.Context, account ids.Account, at time.Time) (Standing, error) {
 	return s.Store.Standing(ctx, account, at)
 }
 
@@ -119,7 +119,7 @@ type Movement struct {
 
 // Move makes a movement, once for each key. It returns ErrMovement with the faults; ErrInsufficient;
 // ErrEntryNotFound or ErrNotRefundable for a refund; and ErrOther when the key was used for another movement.
-func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, error) {
+func (s *Service) Move(ctx context.Context, account ids.Account, m Movement) (Entry, error) {
 	m.Reason = strings.TrimSpace(m.Reason)
 	if wrong := m.valid(); len(wrong) > 0 {
 		return Entry{}, ErrMovement.At(wrong...)
@@ -137,7 +137,7 @@ func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, 
 			return Entry{}, ErrNotRefundable
 		}
 		// The id is derived, so that an entry is refunded once under any key.
-		e.ID, e.Amount, e.SessionID, e.Until = ids.Derive("refund", account, paid.ID), -paid.Amount, paid.SessionID, paid.Until
+		e.ID, e.Amount, e.SessionID, e.Until = ids.Derive("refund", string(account), paid.ID), -paid.Amount, paid.SessionID, paid.Until
 		write = s.Store.Refund
 	}
 	err := s.checkWrite(ctx, account, e, write(ctx, account, e))
@@ -148,7 +148,7 @@ func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, 
 }
 
 // existingEntry returns the entry that the write of e met. It returns ErrOther when that is another movement.
-func (s *Service) existingEntry(ctx context.Context, account string, e Entry) (Entry, error) {
+func (s *Service) existingEntry(ctx context.Context, account ids.Account, e Entry) (Entry, error) {
 	if e.Key != "" {
 		before, err := s.Store.EntryOf(ctx, account, e.Key)
 		switch {
@@ -203,7 +203,7 @@ func (m Movement) valid() []fault.Field {
 // idempotency key: concurrent and repeated calls with one id open one session.
 //
 // It returns ErrInsufficient and then changes nothing.
-func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p Policy, units int64) (session Session, err error) {
+func (s *Service) Open(ctx context.Context, account ids.Account, id, actor, reason string, p Policy, units int64) (session Session, err error) {
 	err = retry.Do(ctx, func() error {
 		session, err = s.open(ctx, account, id, actor, reason, p, units)
 		return err
@@ -212,7 +212,7 @@ func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p
 }
 
 // open is one attempt of Open; fault.ErrMoved.
-func (s *Service) open(ctx context.Context, account, id, actor, reason string, p Policy, units int64) (Session, error) {
+func (s *Service) open(ctx context.Context, account ids.Account, id, actor, reason string, p Policy, units int64) (Session, error) {
 	at := s.Now()
 	session := Session{
 		ID: id, Cost: p.SessionCost * units, Tokens: p.SessionTokens * int(units), OpenedAt: at,
@@ -239,7 +239,7 @@ func (s *Service) open(ctx context.Context, account, id, actor, reason string, p
 }
 
 // checkWrite resolves a write whose response was lost. It reads the ledger: an entry that is there was written.
-func (s *Service) checkWrite(ctx context.Context, account string, e Entry, err error) error {
+func (s *Service) checkWrite(ctx context.Context, account ids.Account, e Entry, err error) error {
 	var f *fault.Error
 	if err == nil || errors.Is(err, ErrAlreadyWritten) || errors.As(err, &f) {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 )
 
@@ -26,19 +27,19 @@ const longestDelay = 10 * time.Minute
 // with the account for a ledger that is not balanced: only a person can correct it.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	wallets := sweep.List[string]{
+	wallets := sweep.List[ids.Account]{
 		Name: "wallets", Most: sweepMost, Longest: longestDelay, Now: s.Now, Log: s.Log,
-		Due: func(ctx context.Context, _ time.Time, limit int) ([]sweep.Row[string], error) {
+		Due: func(ctx context.Context, _ time.Time, limit int) ([]sweep.Row[ids.Account], error) {
 			return s.Store.DueWallets(ctx, s.horizon(), limit)
 		},
-		Do: func(ctx context.Context, account string) error { return s.visit(ctx, account, &swept) },
+		Do: func(ctx context.Context, account ids.Account) error { return s.visit(ctx, account, &swept) },
 	}
 	_, err := wallets.Sweep(ctx)
 	return swept, err
 }
 
 // visit sweeps one wallet. A hold that cannot be released does not prevent the others.
-func (s *Service) visit(ctx context.Context, account string, swept *Swept) error {
+func (s *Service) visit(ctx context.Context, account ids.Account, swept *Swept) error {
 	wallet, err := s.Store.Visit(ctx, account, s.Now())
 	var left []sweep.Row[Hold]
 	for _, h := range wallet.Holds {
@@ -56,7 +57,7 @@ func (s *Service) visit(ctx context.Context, account string, swept *Swept) error
 }
 
 // leave ends a visit, after an audit of a ledger that moved.
-func (s *Service) leave(ctx context.Context, account string, wallet Visit, swept *Swept) error {
+func (s *Service) leave(ctx context.Context, account ids.Account, wallet Visit, swept *Swept) error {
 	if wallet.Audited != wallet.Entries {
 		audit, err := s.addUp(ctx, account, swept)
 		if err != nil {
@@ -103,7 +104,7 @@ func (s *Service) release(ctx context.Context, h Hold, swept *Swept) error {
 }
 
 // addUp compares the sum of a ledger with its balance.
-func (s *Service) addUp(ctx context.Context, account string, swept *Swept) (Audit, error) {
+func (s *Service) addUp(ctx context.Context, account ids.Account, swept *Swept) (Audit, error) {
 	audit, err := s.Store.AddUp(ctx, account)
 	if err == nil && !audit.Balanced() {
 		swept.Uneven++

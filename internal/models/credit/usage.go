@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/llm"
 )
 
@@ -14,7 +15,7 @@ import (
 // it, unless it was settled.
 type Hold struct {
 	ID       string // id of the turn
-	Account  string
+	Account  ids.Account
 	Parts    []Part // parts of sessions; none when the provider costs no credits
 	Micros   int64
 	At       time.Time // time of the reservation, which decides the day and the month that it counts in
@@ -193,7 +194,7 @@ type Sum struct {
 // Adder groups turns and sums their usage.
 type Adder struct {
 	By      By
-	Account string
+	Account ids.Account
 	sums    map[string]*Sum
 }
 
@@ -244,7 +245,7 @@ func (a *Adder) key(t Turn) string {
 		}
 		return t.Provider + "/" + t.Model
 	}
-	return a.Account
+	return string(a.Account)
 }
 
 // Sums returns the groups, the most expensive first.

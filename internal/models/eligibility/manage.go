@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/origin"
 	"piloto/internal/models/credit"
 )
@@ -38,18 +39,18 @@ const (
 
 // KeyStore keeps the accounts' own provider keys.
 type KeyStore interface {
-	PutKey(ctx context.Context, account, provider, key string) error
-	DeleteKey(ctx context.Context, account, provider string) error
+	PutKey(ctx context.Context, account ids.Account, provider, key string) error
+	DeleteKey(ctx context.Context, account ids.Account, provider string) error
 }
 
 // SettingsReader reads the assistants, providers, entitlement and terms of an account.
 type SettingsReader interface {
 	// AssistantOf returns the assistant in force for a project, or for the account when projectID is ""; false when
 	// there is none.
-	AssistantOf(ctx context.Context, account, projectID string) (Assistant, bool, error)
-	Entitlement(ctx context.Context, account string) (Entitlement, error)
-	Terms(ctx context.Context, account string) (Terms, error)
-	Providers(ctx context.Context, account string) ([]ProviderView, error)
+	AssistantOf(ctx context.Context, account ids.Account, projectID string) (Assistant, bool, error)
+	Entitlement(ctx context.Context, account ids.Account) (Entitlement, error)
+	Terms(ctx context.Context, account ids.Account) (Terms, error)
+	Providers(ctx context.Context, account ids.Account) ([]ProviderView, error)
 }
 
 // Manager changes an account's settings. It is a SettingsReader.
@@ -74,7 +75,7 @@ type ProviderView struct {
 }
 
 // Providers lists the providers that an account can choose from.
-func (m *Manager) Providers(ctx context.Context, account string) ([]ProviderView, error) {
+func (m *Manager) Providers(ctx context.Context, account ids.Account) ([]ProviderView, error) {
 	settings, err := m.Store.Settings(ctx, account)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (m *Manager) Providers(ctx context.Context, account string) ([]ProviderView
 }
 
 // ProviderNames names them.
-func (m *Manager) ProviderNames(ctx context.Context, account string) ([]string, error) {
+func (m *Manager) ProviderNames(ctx context.Context, account ids.Account) ([]string, error) {
 	list, err := m.Providers(ctx, account)
 	names := make([]string, len(list))
 	for i, p := range list {
@@ -105,7 +106,7 @@ func (m *Manager) ProviderNames(ctx context.Context, account string) ([]string, 
 }
 
 // View returns one provider of an account; ErrUnknownProvider.
-func (m *Manager) View(ctx context.Context, account, name string) (ProviderView, error) {
+func (m *Manager) View(ctx context.Context, account ids.Account, name string) (ProviderView, error) {
 	list, err := m.Providers(ctx, account)
 	if err != nil {
 		return ProviderView{}, err
@@ -125,7 +126,7 @@ var providerName = sync.OnceValue(func() *regexp.Regexp {
 // PutProvider stores an account's own provider, or its changes to a provider of the deployment. When the origin of
 // the address changes, the key is deleted, because a key must not be sent to another address. seen is the setting
 // that the caller read, nil for none: PutProvider returns ErrMoved when it changed meanwhile.
-func (m *Manager) PutProvider(ctx context.Context, account string, seen *Config, c Config) (ProviderView, error) {
+func (m *Manager) PutProvider(ctx context.Context, account ids.Account, seen *Config, c Config) (ProviderView, error) {
 	var wrong []fault.Field
 	if !m.isPlatform(c.Name) && !providerName().MatchString(c.Name) {
 		wrong = append(wrong, fieldFault("name", "has 1 to 40 small letters, digits, dots, - or _", "string_pattern_mismatch"))
@@ -195,7 +196,7 @@ func (m *Manager) isPlatform(name string) bool {
 }
 
 // DeleteProvider deletes an account's setting of a provider, and its key.
-func (m *Manager) DeleteProvider(ctx context.Context, account, name string) error {
+func (m *Manager) DeleteProvider(ctx context.Context, account ids.Account, name string) error {
 	v, err := m.View(ctx, account, name)
 	if err != nil {
 		return err
@@ -213,7 +214,7 @@ func (m *Manager) DeleteProvider(ctx context.Context, account, name string) erro
 }
 
 // SetKey stores the account's own key of a provider. An empty key removes it.
-func (m *Manager) SetKey(ctx context.Context, account, name, key string) (ProviderView, error) {
+func (m *Manager) SetKey(ctx context.Context, account ids.Account, name, key string) (ProviderView, error) {
 	v, err := m.View(ctx, account, name)
 	if err != nil {
 		return v, err
@@ -249,7 +250,7 @@ func (m *Manager) SetKey(ctx context.Context, account, name, key string) (Provid
 
 // AssistantOf returns the assistant that applies to a project, or to the account when projectID is ""; false when
 // there is none.
-func (m *Manager) AssistantOf(ctx context.Context, account, projectID string) (Assistant, bool, error) {
+func (m *Manager) AssistantOf(ctx context.Context, account ids.Account, projectID string) (Assistant, bool, error) {
 	settings, err := m.Store.Settings(ctx, account)
 	if err != nil {
 		return Assistant{}, false, err
@@ -262,7 +263,7 @@ func (m *Manager) AssistantOf(ctx context.Context, account, projectID string) (A
 }
 
 // PutAssistant stores the assistant of an account or of one of its projects.
-func (m *Manager) PutAssistant(ctx context.Context, account, projectID string, a Assistant) (Assistant, error) {
+func (m *Manager) PutAssistant(ctx context.Context, account ids.Account, projectID string, a Assistant) (Assistant, error) {
 	list, err := m.Providers(ctx, account)
 	if err != nil {
 		return a, err
@@ -278,7 +279,7 @@ func (m *Manager) PutAssistant(ctx context.Context, account, projectID string, a
 }
 
 // DeleteAssistant deletes the assistant of an account or project, so that the one of the wider scope applies.
-func (m *Manager) DeleteAssistant(ctx context.Context, account, projectID string) error {
+func (m *Manager) DeleteAssistant(ctx context.Context, account ids.Account, projectID string) error {
 	return m.Store.DeleteAssistant(ctx, account, projectID)
 }
 
@@ -328,13 +329,13 @@ func fieldFault(member, msg, typ string) fault.Field {
 }
 
 // Entitlement returns the entitlement of an account.
-func (m *Manager) Entitlement(ctx context.Context, account string) (Entitlement, error) {
+func (m *Manager) Entitlement(ctx context.Context, account ids.Account) (Entitlement, error) {
 	settings, err := m.Store.Settings(ctx, account)
 	return settings.entitlement(), err
 }
 
 // PutEntitlement stores the entitlement of an account. It refuses a provider that the account does not have.
-func (m *Manager) PutEntitlement(ctx context.Context, account string, e Entitlement) (Entitlement, error) {
+func (m *Manager) PutEntitlement(ctx context.Context, account ids.Account, e Entitlement) (Entitlement, error) {
 	list, err := m.Providers(ctx, account)
 	if err != nil {
 		return e, err
@@ -354,13 +355,13 @@ func (m *Manager) PutEntitlement(ctx context.Context, account string, e Entitlem
 }
 
 // Terms returns the price of AI for an account, and its spending limits.
-func (m *Manager) Terms(ctx context.Context, account string) (Terms, error) {
+func (m *Manager) Terms(ctx context.Context, account ids.Account) (Terms, error) {
 	settings, err := m.Store.Settings(ctx, account)
 	return settings.terms(), err
 }
 
 // PutTerms stores the terms of an account.
-func (m *Manager) PutTerms(ctx context.Context, account string, t Terms) (Terms, error) {
+func (m *Manager) PutTerms(ctx context.Context, account ids.Account, t Terms) (Terms, error) {
 	if wrong := append(t.Policy.Valid(), t.Limits.Valid()...); len(wrong) > 0 {
 		return t, ErrSetting.At(wrong...)
 	}

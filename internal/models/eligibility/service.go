@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -66,16 +67,16 @@ type Deployment struct {
 
 // Store keeps settings. A missing item is not an error.
 type Store interface {
-	Settings(ctx context.Context, account string) (Settings, error)
-	PutHealth(ctx context.Context, account string, h Health) error
+	Settings(ctx context.Context, account ids.Account) (Settings, error)
+	PutHealth(ctx context.Context, account ids.Account, h Health) error
 
-	PutAssistant(ctx context.Context, account, projectID string, a Assistant) error
-	DeleteAssistant(ctx context.Context, account, projectID string) error
-	PutEntitlement(ctx context.Context, account string, e Entitlement) error
-	PutTerms(ctx context.Context, account string, t Terms) error
+	PutAssistant(ctx context.Context, account ids.Account, projectID string, a Assistant) error
+	DeleteAssistant(ctx context.Context, account ids.Account, projectID string) error
+	PutEntitlement(ctx context.Context, account ids.Account, e Entitlement) error
+	PutTerms(ctx context.Context, account ids.Account, t Terms) error
 	// PutProvider replaces the provider setting seen, nil for a missing one; ErrMoved when it changed.
-	PutProvider(ctx context.Context, account string, seen *Config, c Config) error
-	DeleteProvider(ctx context.Context, account, name string) error
+	PutProvider(ctx context.Context, account ids.Account, seen *Config, c Config) error
+	DeleteProvider(ctx context.Context, account ids.Account, name string) error
 }
 
 // Keys reports for which providers the deployment has a key.
@@ -85,7 +86,7 @@ type Keys interface {
 
 // Models returns a client for a candidate, with its key.
 type Models interface {
-	Model(ctx context.Context, account string, c Candidate) (llm.Model, error)
+	Model(ctx context.Context, account ids.Account, c Candidate) (llm.Model, error)
 }
 
 // Service reads snapshots and decides about them.
@@ -101,7 +102,7 @@ type Service struct {
 
 // Question is the subject of a decision.
 type Question struct {
-	Account   string
+	Account   ids.Account
 	ProjectID string
 	Mode      Mode // the chat's own, or ""
 	Need      Need

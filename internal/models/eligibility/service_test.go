@@ -25,17 +25,17 @@ type keyStore struct {
 	keys map[string]string
 }
 
-func (v *keyStore) PutKey(_ context.Context, account, provider, key string) error {
+func (v *keyStore) PutKey(_ context.Context, account ids.Account, provider, key string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.keys[account+"/"+provider] = key
+	v.keys[string(account)+"/"+provider] = key
 	return nil
 }
 
-func (v *keyStore) DeleteKey(_ context.Context, account, provider string) error {
+func (v *keyStore) DeleteKey(_ context.Context, account ids.Account, provider string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.keys, account+"/"+provider)
+	delete(v.keys, string(account)+"/"+provider)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (a *prober) Probe(context.Context) error {
 // models returns the same client for every candidate.
 type models struct{ one llm.Model }
 
-func (m models) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+func (m models) Model(context.Context, ids.Account, eligibility.Candidate) (llm.Model, error) {
 	return m.one, nil
 }
 
@@ -230,7 +230,7 @@ func TestAChangedSettingIsNotOverwritten(t *testing.T) {
 
 func TestAFailedReadIsAnInternalError(t *testing.T) {
 	s := &eligibility.Service{Store: fixture.Table(t).Settings, Keys: unreadable{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
-	if p, block := s.Decide(context.Background(), eligibility.Question{Account: ids.NewTrace()}); p != nil || block == nil || block.Reason != eligibility.InternalError {
+	if p, block := s.Decide(context.Background(), eligibility.Question{Account: ids.Account(ids.NewTrace())}); p != nil || block == nil || block.Reason != eligibility.InternalError {
 		t.Errorf("%+v, %+v", p, block)
 	}
 }

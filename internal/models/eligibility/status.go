@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -37,7 +38,7 @@ type Status struct {
 }
 
 // Status returns the state of an account's AI. It probes the provider when there is no recent result.
-func (s *Service) Status(ctx context.Context, account string, history credit.TurnReader, models Models) (Status, error) {
+func (s *Service) Status(ctx context.Context, account ids.Account, history credit.TurnReader, models Models) (Status, error) {
 	var snapshot Snapshot
 	var attempts []llm.Attempt
 	var reads errgroup.Group
@@ -80,7 +81,7 @@ func (s *Service) Status(ctx context.Context, account string, history credit.Tur
 
 // health returns the result of the provider's last call, or of a new probe when that is too old. known is the
 // stored result.
-func (s *Service) health(ctx context.Context, account string, c Candidate, known Health, attempts []llm.Attempt, models Models) (Health, error) {
+func (s *Service) health(ctx context.Context, account ids.Account, c Candidate, known Health, attempts []llm.Attempt, models Models) (Health, error) {
 	for _, a := range attempts {
 		if a.Provider == c.Provider && a.At.After(known.At) && a.At.After(known.Since) {
 			known.Provider, known.At, known.Outcome = a.Provider, a.At, a.Outcome
@@ -120,7 +121,7 @@ func (s *Service) waiting(err error) time.Time {
 }
 
 // RecordHealth stores the result of a provider call. It ignores errors that are not the provider's.
-func (s *Service) RecordHealth(ctx context.Context, account, provider string, err error) {
+func (s *Service) RecordHealth(ctx context.Context, account ids.Account, provider string, err error) {
 	h := Health{Provider: provider, At: s.Now(), Outcome: llm.OK}
 	if err != nil {
 		why, ok := ReasonOf(err)
@@ -135,7 +136,7 @@ func (s *Service) RecordHealth(ctx context.Context, account, provider string, er
 }
 
 // attempts returns the newest attempts at providers, the newest first.
-func (s *Service) attempts(ctx context.Context, account string, history credit.TurnReader) ([]llm.Attempt, error) {
+func (s *Service) attempts(ctx context.Context, account ids.Account, history credit.TurnReader) ([]llm.Attempt, error) {
 	attempts := []llm.Attempt{}
 	turns := 0
 	at := s.Now()

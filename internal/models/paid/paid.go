@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -54,7 +55,7 @@ type Calls struct {
 	Session string // the ledger's reason for a credit session that is bought for a call
 
 	service *Service
-	account string
+	account ids.Account
 	short   int  // tokens for which no credits were found last
 	open    bool // a record was begun, and is not settled
 }
@@ -72,10 +73,10 @@ type Blocked struct{ Block *eligibility.Block }
 func (b Blocked) Error() string { return "paid: blocked: " + string(b.Block.Reason) }
 
 // New returns calls of an account, without a record.
-func (s *Service) New(account string) *Calls { return &Calls{service: s, account: account} }
+func (s *Service) New(account ids.Account) *Calls { return &Calls{service: s, account: account} }
 
 // Left returns the calls of a process that died, which the caller is to settle.
-func (s *Service) Left(account string, turn credit.Turn) *Calls {
+func (s *Service) Left(account ids.Account, turn credit.Turn) *Calls {
 	c := s.New(account)
 	c.Begin(turn)
 	c.Hold.Asked = true

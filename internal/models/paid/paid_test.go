@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -22,7 +23,7 @@ type provider struct {
 }
 
 // Model implements eligibility.Models.
-func (p *provider) Model(_ context.Context, _ string, c eligibility.Candidate) (llm.Model, error) {
+func (p *provider) Model(_ context.Context, _ ids.Account, c eligibility.Candidate) (llm.Model, error) {
 	return named{p, c.Provider}, nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"piloto/internal/ground/ids"
 )
 
 // mostSegment is the longest part of an id, in bytes: a prefix of 200, two parts and their separators stay below
@@ -13,14 +15,14 @@ const mostSegment = 128
 
 // ProviderID returns the name of the secret with an account's key of a provider: prefix/providers/account/provider.
 // Different pairs have different names, with any characters.
-func (m *Manager) ProviderID(account, provider string) string {
-	return m.prefix + "/providers/" + segment(account) + "/" + segment(provider)
+func (m *Manager) ProviderID(account ids.Account, provider string) string {
+	return m.prefix + "/providers/" + segment(string(account)) + "/" + segment(provider)
 }
 
 // WebhookID returns the name of the secret of an account's webhook: prefix/webhooks/account/id. Different pairs
 // have different names.
-func (m *Manager) WebhookID(account, id string) string {
-	return m.prefix + "/webhooks/" + segment(account) + "/" + segment(id)
+func (m *Manager) WebhookID(account ids.Account, id string) string {
+	return m.prefix + "/webhooks/" + segment(string(account)) + "/" + segment(id)
 }
 
 // segment encodes a text with letters, digits, "_", "." and "@". Every other byte becomes "=" and two hexadecimal

@@ -8,12 +8,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"pgregory.net/rapid"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/secrets"
 )
 
 func TestProviderIDsAreNames(t *testing.T) {
 	m := secrets.NewManager(aws.Config{}, "piloto-prod")
-	for _, x := range [][3]string{
+	for _, x := range []struct {
+		account        ids.Account
+		provider, want string
+	}{
 		{"default", "groq", "piloto-prod/providers/default/groq"},
 		{"01JNQ4", "localhost:11434", "piloto-prod/providers/01JNQ4/localhost=3A11434"},
 		{"a/b", "c", "piloto-prod/providers/a=2Fb/c"},
@@ -24,8 +28,8 @@ func TestProviderIDsAreNames(t *testing.T) {
 		{"a*", "?", "piloto-prod/providers/a=2A/=3F"},
 		{"a", strings.Repeat("x", 128), "piloto-prod/providers/a/" + strings.Repeat("x", 128)},
 	} {
-		if got := m.ProviderID(x[0], x[1]); got != x[2] {
-			t.Errorf("%s %s: %s", x[0], x[1], got)
+		if got := m.ProviderID(x.account, x.provider); got != x.want {
+			t.Errorf("%s %s: %s", x.account, x.provider, got)
 		}
 	}
 	if got := m.ProviderID("a", strings.Repeat("x", 129)); !regexp.MustCompile(`/a/=\.[0-9a-f]{64}$`).MatchString(got) {
@@ -50,7 +54,7 @@ func TestProviderIDsOfTwoPairsDiffer(t *testing.T) {
 		prefix := rapid.SampledFrom([]string{"p", "p-abcdef", strings.Repeat("p", 200)}).Draw(t, "prefix")
 		m := secrets.NewManager(aws.Config{}, prefix)
 		a, b, c, d := part.Draw(t, "a"), part.Draw(t, "b"), part.Draw(t, "c"), part.Draw(t, "d")
-		one, two := m.ProviderID(a, b), m.ProviderID(c, d)
+		one, two := m.ProviderID(ids.Account(a), b), m.ProviderID(ids.Account(c), d)
 		if (one == two) != (a == c && b == d) {
 			t.Fatalf("%q %q and %q %q are %s and %s", a, b, c, d, one, two)
 		}

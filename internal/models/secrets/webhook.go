@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 )
 
 // Webhooks stores the secrets of webhooks, and caches those that it has read, because
@@ -45,7 +46,7 @@ const (
 )
 
 // WebhookSecret returns the secret of a webhook; auth.ErrNoSecret when it has none.
-func (w *Webhooks) WebhookSecret(ctx context.Context, account, id string) (string, error) {
+func (w *Webhooks) WebhookSecret(ctx context.Context, account ids.Account, id string) (string, error) {
 	name := w.manager.WebhookID(account, id)
 	w.mu.Lock()
 	k, ok := w.cache[name]
@@ -68,14 +69,14 @@ func (w *Webhooks) WebhookSecret(ctx context.Context, account, id string) (strin
 }
 
 // PutWebhookSecret stores the secret of a webhook.
-func (w *Webhooks) PutWebhookSecret(ctx context.Context, account, id, secret string) error {
+func (w *Webhooks) PutWebhookSecret(ctx context.Context, account ids.Account, id, secret string) error {
 	name := w.manager.WebhookID(account, id)
 	defer w.forget(name)
 	return w.manager.Put(ctx, name, map[string]string{webhookSecret: secret})
 }
 
 // DeleteWebhookSecret removes the secret of a webhook permanently.
-func (w *Webhooks) DeleteWebhookSecret(ctx context.Context, account, id string) error {
+func (w *Webhooks) DeleteWebhookSecret(ctx context.Context, account ids.Account, id string) error {
 	name := w.manager.WebhookID(account, id)
 	defer w.forget(name)
 	return w.manager.Delete(ctx, name)

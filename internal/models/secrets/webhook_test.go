@@ -3,6 +3,7 @@ package secrets_test
 import (
 	"errors"
 	"fmt"
+	engine "localaws/secretsmanager"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -10,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	engine "localaws/secretsmanager"
 	"piloto/internal/access/auth"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/secrets"
 )
 
@@ -53,7 +54,7 @@ func newHooks(t *testing.T) *hooks {
 }
 
 // says returns the secret of a webhook, "none", or "error".
-func (h *hooks) says(t *testing.T, account, id string) string {
+func (h *hooks) says(t *testing.T, account ids.Account, id string) string {
 	t.Helper()
 	got, err := h.WebhookSecret(t.Context(), account, id)
 	switch {
@@ -138,8 +139,11 @@ func TestWebhookSecretsBelongToTheirAccount(t *testing.T) {
 	if err := h.PutWebhookSecret(t.Context(), "a", "wh_1", canary); err != nil {
 		t.Fatal(err)
 	}
-	for _, other := range [][2]string{{"b", "wh_1"}, {"a", "wh_2"}, {"a/wh_1", ""}} {
-		if got := h.says(t, other[0], other[1]); got != "none" {
+	for _, other := range []struct {
+		account ids.Account
+		id      string
+	}{{"b", "wh_1"}, {"a", "wh_2"}, {"a/wh_1", ""}} {
+		if got := h.says(t, other.account, other.id); got != "none" {
 			t.Errorf("%v: %s", other, got)
 		}
 	}

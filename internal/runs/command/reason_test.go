@@ -12,6 +12,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -57,7 +58,7 @@ func (s *script) times() int {
 }
 
 // Model implements eligibility.Models.
-func (s *script) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+func (s *script) Model(context.Context, ids.Account, eligibility.Candidate) (llm.Model, error) {
 	return s, nil
 }
 
@@ -65,7 +66,7 @@ func (s *script) Model(context.Context, string, eligibility.Candidate) (llm.Mode
 type keyless struct{ err error }
 
 // Model implements eligibility.Models.
-func (k keyless) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+func (k keyless) Model(context.Context, ids.Account, eligibility.Candidate) (llm.Model, error) {
 	return nil, k.err
 }
 

@@ -1,13 +1,18 @@
 package plan
 
-import "errors"
+import (
+	"errors"
+
+	"piloto/internal/ground/ids"
+)
 
 // Bound is a call with the operation that it is bound to, and for whom it is made.
 type Bound struct {
-	Account, ProjectID, TraceID string
-	Key                         string // idempotency key of a call of a tool with a name
-	Step                        Step
-	Binding                     Binding // the zero Binding: there is none
+	Account            ids.Account
+	ProjectID, TraceID string
+	Key                string // idempotency key of a call of a tool with a name
+	Step               Step
+	Binding            Binding // the zero Binding: there is none
 }
 
 // Bound returns a call of the run's plan with its binding.

@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/conversation/wire"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/meaning"
 )
@@ -193,7 +194,7 @@ func (c *Command) Replaces() bool { return c != nil && c.Now != "" && c.Now != c
 // Run is one execution of one plan.
 type Run struct {
 	ID         string
-	Account    string
+	Account    ids.Account
 	User       string
 	ChatID     string
 	ProjectID  string

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"piloto/internal/ground/ids"
 )
 
 // WaitKind is the kind of a wait for a person.
@@ -133,10 +135,10 @@ type Filter struct {
 // limited number of runs, so that it may have fewer than limit although there is a next cursor.
 type Lister interface {
 	// Runs lists the runs of an account, the newest first.
-	Runs(ctx context.Context, account string, f Filter, cursor string, limit int) ([]Head, string, error)
+	Runs(ctx context.Context, account ids.Account, f Filter, cursor string, limit int) ([]Head, string, error)
 	// Waiting lists the waits for a person at a time, by due time, the first one first. A chatID that is not empty
 	// narrows it to that chat.
-	Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]ListedWait, string, error)
+	Waiting(ctx context.Context, account ids.Account, chatID string, at time.Time, cursor string, limit int) ([]ListedWait, string, error)
 }
 
 // StatusAt returns the status of a run at a time: a draft whose time is over is expired, also before that is stored.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/runs/plan"
 )
@@ -21,7 +22,7 @@ const ChainVersion = "piloto.chain/1"
 // link.
 type Link struct {
 	Version   string      `json:"version"`
-	Account   string      `json:"account"`
+	Account   ids.Account `json:"account"`
 	Seq       int         `json:"seq"`  // from 1, without gaps
 	Prev      string      `json:"prev"` // the head of the previous link; empty in the first
 	At        time.Time   `json:"at"`   // when it was appended: never before the previous one

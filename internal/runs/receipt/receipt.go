@@ -23,6 +23,7 @@ package receipt
 import (
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 )
 
@@ -32,7 +33,7 @@ const Version = "piloto.receipt/2"
 // Receipt is the verifiable history of a run.
 type Receipt struct {
 	Version   string        `json:"version"`
-	Account   string        `json:"account"`
+	Account   ids.Account   `json:"account"`
 	RunID     string        `json:"run_id"`
 	PlanID    string        `json:"plan_id"`
 	ChatID    string        `json:"chat_id"`

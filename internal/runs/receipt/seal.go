@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/run"
@@ -25,13 +26,13 @@ type Signer interface {
 
 // LinkKey identifies a link.
 type LinkKey struct {
-	Account string
+	Account ids.Account
 	Seq     int
 }
 
 // LinkReader reads one link of an account's chain; ErrNoLink.
 type LinkReader interface {
-	Link(ctx context.Context, account string, seq int) (Link, error)
+	Link(ctx context.Context, account ids.Account, seq int) (Link, error)
 }
 
 // Reader reads the links of chains, and the public keys that ever signed one.
@@ -44,9 +45,9 @@ type Reader interface {
 type Store interface {
 	// Ended returns the link of a run that ended, if it has one for its present events, else a link without a position
 	// (Seq 0). It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning for an active run.
-	Ended(ctx context.Context, account, runID string) (Link, error)
+	Ended(ctx context.Context, account ids.Account, runID string) (Link, error)
 	// Tip returns the last link of an account's chain; the zero Link when it has none.
-	Tip(ctx context.Context, account string) (Link, error)
+	Tip(ctx context.Context, account ids.Account) (Link, error)
 	// Place appends a link to the chain of its account, with its signature if it has one, and records
 	// it in its run. It returns fault.ErrMoved when the chain or the run changed in the meantime.
 	Place(ctx context.Context, l Link, due time.Time) error
@@ -87,7 +88,7 @@ type Sealer struct {
 }
 
 // queue returns the queue of an account.
-func (s *Sealer) queue(account string) *sync.Mutex {
+func (s *Sealer) queue(account ids.Account) *sync.Mutex {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(account))
 	return &s.queues[h.Sum32()%uint32(len(s.queues))]

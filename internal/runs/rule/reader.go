@@ -1,8 +1,12 @@
 package rule
 
-import "context"
+import (
+	"context"
+
+	"piloto/internal/ground/ids"
+)
 
 // Reader reads the rules of an account; the empty set when it has none.
 type Reader interface {
-	Rules(ctx context.Context, account string) (Set, error)
+	Rules(ctx context.Context, account ids.Account) (Set, error)
 }

@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -38,7 +39,7 @@ const previewTime = 5 * time.Second
 
 // Again is a person's request for a draft that follows a run: its remaining steps, its undo, or the same plan once more.
 type Again struct {
-	Account string
+	Account ids.Account
 	User    string
 	RunID   string
 	Viewer  string // the viewer who is shown the draft

@@ -8,13 +8,14 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
 
 // Approval is one person's answer to a step that waits for approval.
 type Approval struct {
-	Account    string
+	Account    ids.Account
 	User       string
 	MayApprove bool // the user has the scope approve
 	RunID      string

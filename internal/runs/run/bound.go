@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/origin"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -91,7 +92,7 @@ type snapshot struct {
 }
 
 // Server implements tool.ServerReader.
-func (s snapshot) Server(ctx context.Context, account, id string) (tool.Server, error) {
+func (s snapshot) Server(ctx context.Context, account ids.Account, id string) (tool.Server, error) {
 	if server, ok := s.servers[id]; ok {
 		return server, nil
 	}
@@ -103,7 +104,7 @@ func (s snapshot) Server(ctx context.Context, account, id string) (tool.Server, 
 }
 
 // Project implements conversation.ProjectReader.
-func (s snapshot) Project(ctx context.Context, account, id string) (conversation.Project, error) {
+func (s snapshot) Project(ctx context.Context, account ids.Account, id string) (conversation.Project, error) {
 	if project, ok := s.projects[id]; ok {
 		return project, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 )
@@ -27,7 +28,7 @@ type Conclusion struct {
 // Concluder stores the conclusions of runs. One is due from the end of its run on, by the transaction that ended it.
 type Concluder interface {
 	// TakeConclusion takes the lease until a time. It returns ErrConcluded or ErrConcluding.
-	TakeConclusion(ctx context.Context, account, runID string, at, until time.Time) (Conclusion, error)
+	TakeConclusion(ctx context.Context, account ids.Account, runID string, at, until time.Time) (Conclusion, error)
 	// EndConclusion ends a conclusion, with its outcome, and adds messages to the chat: both or neither. It returns
 	// ErrConcluding when another process has the lease, and conversation.ErrChatNotFound.
 	EndConclusion(ctx context.Context, c Conclusion, chatID, outcome string, at time.Time, messages ...conversation.Message) error

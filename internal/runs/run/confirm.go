@@ -15,7 +15,7 @@ import (
 
 // Confirmation is a person's request to run exactly one plan.
 type Confirmation struct {
-	Account string
+	Account ids.Account
 	User    string
 	For     string // the person for whom a chat client's session spoke, if any
 	RunID   string
@@ -35,7 +35,7 @@ func confirmationOf(user, key string) string { return user + "/" + key }
 
 // Cancellation is a person's request to reject a draft or to stop a run.
 type Cancellation struct {
-	Account string
+	Account ids.Account
 	User    string
 	RunID   string
 	Digest  plan.Digest // optional: the request is refused when the draft has another digest

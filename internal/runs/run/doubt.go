@@ -7,6 +7,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
@@ -16,7 +17,7 @@ var ErrUnresolved = fault.New(fault.Conflict, "run.unsettled")
 
 // Resolution is a person's verdict on a step in doubt.
 type Resolution struct {
-	Account string
+	Account ids.Account
 	User    string
 	RunID   string
 	StepID  plan.EffectID // a step, an element of one, or an undo; a whole step stands for all its elements

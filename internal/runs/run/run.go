@@ -92,7 +92,7 @@ type Chats interface {
 	conversation.ChatReader
 	conversation.MessageReader
 	// AddMessages appends messages to a chat, unless they were before.
-	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
+	AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error
 }
 
 // Proposer writes a draft, makes it the pending run of its chat and posts its message, in one
@@ -149,7 +149,10 @@ type Withdrawer interface {
 }
 
 // Key identifies a run.
-type Key struct{ Account, RunID string }
+type Key struct {
+	Account ids.Account
+	RunID   string
+}
 
 // Execution is the state of a run's execution in the state machine.
 type Execution string

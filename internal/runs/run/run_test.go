@@ -15,6 +15,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	due "piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
@@ -229,7 +230,7 @@ type poison struct {
 	id string
 }
 
-func (p poison) Run(ctx context.Context, account, id string) (plan.Run, error) {
+func (p poison) Run(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	if id == p.id {
 		panic("poison")
 	}
@@ -285,7 +286,7 @@ type poisons struct {
 	looks map[string]int
 }
 
-func (p poisons) Run(ctx context.Context, account, id string) (plan.Run, error) {
+func (p poisons) Run(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	if n, bad := p.looks[id]; bad {
 		p.looks[id] = n + 1
 		panic("poison")

@@ -15,6 +15,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -28,7 +29,7 @@ type tampered struct {
 	change func(plan.Plan) plan.Plan
 }
 
-func (s tampered) Run(ctx context.Context, account, id string) (plan.Run, error) {
+func (s tampered) Run(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	r, err := s.Runs.Run(ctx, account, id)
 	r.Plan = s.change(r.Plan)
 	return r, err
@@ -131,7 +132,7 @@ type elsewhere struct {
 	change func(*tool.Server)
 }
 
-func (c elsewhere) Server(ctx context.Context, account, id string) (tool.Server, error) {
+func (c elsewhere) Server(ctx context.Context, account ids.Account, id string) (tool.Server, error) {
 	s, err := c.ServerReader.Server(ctx, account, id)
 	if id == c.id {
 		c.change(&s)

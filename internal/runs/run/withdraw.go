@@ -12,7 +12,7 @@ import (
 
 // Retraction is a model's request to withdraw a draft that it was shown.
 type Retraction struct {
-	Account string
+	Account ids.Account
 	RunID   string
 	Digest  plan.Digest // of the draft as the model read it
 	As      plan.Withdrawal

@@ -10,6 +10,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -49,7 +50,7 @@ type between struct {
 	do func()
 }
 
-func (b *between) Chat(ctx context.Context, account, id string) (conversation.Chat, error) {
+func (b *between) Chat(ctx context.Context, account ids.Account, id string) (conversation.Chat, error) {
 	if do := b.do; do != nil {
 		b.do = nil
 		do()

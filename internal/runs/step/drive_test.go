@@ -20,6 +20,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -374,14 +375,14 @@ type breaking struct {
 	rules, chat func() error
 }
 
-func (b *breaking) Rules(ctx context.Context, account string) (rule.Set, error) {
+func (b *breaking) Rules(ctx context.Context, account ids.Account) (rule.Set, error) {
 	if err := b.rules(); err != nil {
 		return rule.Set{}, err
 	}
 	return b.Reader.Rules(ctx, account)
 }
 
-func (b *breaking) Chat(ctx context.Context, account, id string) (conversation.Chat, error) {
+func (b *breaking) Chat(ctx context.Context, account ids.Account, id string) (conversation.Chat, error) {
 	if err := b.chat(); err != nil {
 		return conversation.Chat{}, err
 	}

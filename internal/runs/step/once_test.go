@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/step"
@@ -134,7 +135,7 @@ type altered struct {
 	server func(*tool.Server)
 }
 
-func (s altered) Bare(ctx context.Context, account, id string) (plan.Run, error) {
+func (s altered) Bare(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	r, err := s.Runs.Bare(ctx, account, id)
 	r.Plan.Steps, r.Plan.Bindings = slices.Clone(r.Plan.Steps), slices.Clone(r.Plan.Bindings)
 	if s.plan != nil {
@@ -143,7 +144,7 @@ func (s altered) Bare(ctx context.Context, account, id string) (plan.Run, error)
 	return r, err
 }
 
-func (s altered) Server(ctx context.Context, account, id string) (tool.Server, error) {
+func (s altered) Server(ctx context.Context, account ids.Account, id string) (tool.Server, error) {
 	server, err := s.ServerReader.Server(ctx, account, id)
 	if s.server != nil {
 		s.server(&server)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/runs/command"
@@ -131,7 +132,7 @@ func (p preparer) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, 
 
 // siblingsOf lists the operations of a server that a value in the path of op could select. There
 // are none when the path has no parameter.
-func siblingsOf(ctx context.Context, of tool.EntryReader, account string, server tool.Server, op tool.Operation) ([]tool.Sibling, error) {
+func siblingsOf(ctx context.Context, of tool.EntryReader, account ids.Account, server tool.Server, op tool.Operation) ([]tool.Sibling, error) {
 	if op.Name != "" || !strings.Contains(op.Path, "{") {
 		return nil, nil
 	}
@@ -241,7 +242,7 @@ func (p preparer) attachKeys(ctx context.Context, r plan.Run, call *prepared) er
 }
 
 // keysFor reads the keys that a call of an operation carries, at the positions that the plan was bound to.
-func keysFor(ctx context.Context, store tool.KeyReader, account string, server tool.Server, op tool.Operation) (tool.Keys, error) {
+func keysFor(ctx context.Context, store tool.KeyReader, account ids.Account, server tool.Server, op tool.Operation) (tool.Keys, error) {
 	positions := server.KeysOf(op)
 	if len(positions) == 0 {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -239,7 +240,7 @@ func (p Preview) zones(ctx context.Context, r plan.Run) ([]string, error) {
 }
 
 // zone returns the trust zone of a server. A removed server, or an id of another kind, is a zone of its own.
-func (p Preview) zone(ctx context.Context, account, id string) (string, error) {
+func (p Preview) zone(ctx context.Context, account ids.Account, id string) (string, error) {
 	server, err := p.Reader.Stores.Catalogue.Servers.Server(ctx, account, id)
 	if errors.Is(err, tool.ErrServerNotFound) {
 		return tool.Server{ID: id}.Zone(), nil

@@ -64,7 +64,7 @@ func (e *Error) TaskErrorName() string { return e.Name }
 
 // Task identifies one step of a run.
 type Task struct {
-	Account string
+	Account ids.Account
 	RunID   string
 	StepID  plan.EffectID
 }

@@ -26,7 +26,7 @@ type journal struct {
 	now   func() time.Time
 	log   *slog.Logger
 
-	account string
+	account ids.Account
 	runID   string
 	run     plan.Run // as the last write about the effect left it
 	last    *latest

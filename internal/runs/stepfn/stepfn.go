@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
 
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/run"
 	"piloto/statemachines"
 )
@@ -39,12 +40,12 @@ func (m *Machine) StartExecution(ctx context.Context, k run.Key) error {
 
 // StartTurn starts the execution of a turn that outlives its request. It returns nil when the
 // execution was already started.
-func (m *Machine) StartTurn(ctx context.Context, account, turnID string) error {
+func (m *Machine) StartTurn(ctx context.Context, account ids.Account, turnID string) error {
 	return m.start(ctx, turnID, statemachines.TurnInput{TurnID: turnID, AccountID: account})
 }
 
 // StartJob starts the execution of a job. It returns nil when the execution was already started.
-func (m *Machine) StartJob(ctx context.Context, account, jobID string) error {
+func (m *Machine) StartJob(ctx context.Context, account ids.Account, jobID string) error {
 	return m.start(ctx, jobID, statemachines.JobInput{JobID: jobID, AccountID: account})
 }
 

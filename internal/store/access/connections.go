@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 	"piloto/internal/store/kv"
 )
@@ -26,21 +27,21 @@ type connectionRow struct {
 // socketRow is how the account of a connection is found by its id.
 type socketRow struct {
 	kv.Key
-	Account string `dynamodbav:"account"`
-	TTL     int64  `dynamodbav:"ttl"`
+	Account ids.Account `dynamodbav:"account"`
+	TTL     int64       `dynamodbav:"ttl"`
 }
 
 const socketSK = "CONN"
 
-func socketsOf(account string) string { return kv.Account(account) + "#WS" }
-func socketKey(id string) kv.Key      { return kv.Key{PK: "WS#" + id, SK: socketSK} }
-func connectionSK(id string) string   { return "CONN#" + id }
+func socketsOf(account ids.Account) string { return kv.Account(account) + "#WS" }
+func socketKey(id string) kv.Key           { return kv.Key{PK: "WS#" + id, SK: socketSK} }
+func connectionSK(id string) string        { return "CONN#" + id }
 
-func connectionKey(account, id string) kv.Key {
+func connectionKey(account ids.Account, id string) kv.Key {
 	return kv.Key{PK: socketsOf(account), SK: connectionSK(id)}
 }
 
-func (row connectionRow) connection(account string) realtime.Connection {
+func (row connectionRow) connection(account ids.Account) realtime.Connection {
 	return realtime.Connection{
 		Account: account, ID: row.ID, User: row.User, Parent: row.Parent, ConnectedAt: kv.Time(row.ConnectedAt),
 		PingedAt: kv.Time(row.PingedAt), ExpiresAt: kv.Time(row.ExpiresAt), Seq: row.Seq,
@@ -60,7 +61,7 @@ func (s *Store) AddConnection(ctx context.Context, c realtime.Connection) error 
 }
 
 // Connections returns an account's connections, expired ones among them.
-func (s *Store) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
+func (s *Store) Connections(ctx context.Context, account ids.Account) ([]realtime.Connection, error) {
 	items, err := s.table.Read(ctx, kv.Rows(socketsOf(account), connectionSK("")), 0)
 	if err != nil {
 		return nil, err
@@ -89,17 +90,17 @@ func (s *Store) Connection(ctx context.Context, id string) (realtime.Connection,
 
 // Advance takes the next n numbers of a connection and returns the last; it is
 // realtime.ErrGone when there is none, or it expired by at.
-func (s *Store) Advance(ctx context.Context, account, id string, n int, at time.Time) (int64, error) {
+func (s *Store) Advance(ctx context.Context, account ids.Account, id string, n int, at time.Time) (int64, error) {
 	return s.renumber(ctx, kv.Update(connectionKey(account, id)).Add("seq", n).If(kv.Greater("expires_at", at)))
 }
 
 // Renew notes a ping, sets when the connection expires, and skips numbers.
-func (s *Store) Renew(ctx context.Context, account, id string, at, until time.Time, skip int) (int64, error) {
+func (s *Store) Renew(ctx context.Context, account ids.Account, id string, at, until time.Time, skip int) (int64, error) {
 	return s.renumber(ctx, kv.Update(connectionKey(account, id)).Set("pinged_at", at).Set("expires_at", until).Add("seq", skip))
 }
 
 // SetOpen stores the chat that a connection has open.
-func (s *Store) SetOpen(ctx context.Context, account, id, chatID string) error {
+func (s *Store) SetOpen(ctx context.Context, account ids.Account, id, chatID string) error {
 	return s.table.Do(ctx, kv.Update(connectionKey(account, id)).Set("says", true).Set("chat_id", chatID).If(kv.Exists("PK")).Else(realtime.ErrGone))
 }
 
@@ -120,7 +121,7 @@ func (s *Store) renumber(ctx context.Context, w kv.Write) (int64, error) {
 }
 
 // RemoveConnection removes a connection; deleting a missing connection is no error.
-func (s *Store) RemoveConnection(ctx context.Context, account, id string) error {
+func (s *Store) RemoveConnection(ctx context.Context, account ids.Account, id string) error {
 	for _, key := range []kv.Key{connectionKey(account, id), socketKey(id)} {
 		if _, _, err := s.table.Try(ctx, kv.Delete(key)); err != nil {
 			return err

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"piloto/internal/access/replay"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
-func replayKey(account, hash string) kv.Key {
+func replayKey(account ids.Account, hash string) kv.Key {
 	return kv.Key{PK: kv.Account(account) + "#Q#" + hash, SK: "REPLAY"}
 }
 
@@ -35,13 +36,13 @@ func replayRowOf(c replay.Claim) replayRow {
 }
 
 // claimIn reads a claim of an account and a key.
-func claimIn(it kv.Item, account, hash string) (replay.Claim, error) {
+func claimIn(it kv.Item, account ids.Account, hash string) (replay.Claim, error) {
 	var row replayRow
 	err := kv.Decode(it, &row)
 	return row.claim(account, hash), err
 }
 
-func (row replayRow) claim(account, hash string) replay.Claim {
+func (row replayRow) claim(account ids.Account, hash string) replay.Claim {
 	return replay.Claim{
 		Account: account, Key: hash, Fingerprint: row.Fingerprint, Ticket: replay.Ticket{ID: row.Ticket, At: kv.Time(row.At)},
 		Holder: row.Holder, Until: kv.Time(row.Until), ExpiresAt: kv.Time(row.ExpiresAt), Done: row.Done, Answer: row.Answer,
@@ -59,7 +60,7 @@ func (s *Store) ClaimReplay(ctx context.Context, c replay.Claim, at time.Time) (
 }
 
 // Replay implements replay.Store.
-func (s *Store) Replay(ctx context.Context, account, hash string) (replay.Claim, error) {
+func (s *Store) Replay(ctx context.Context, account ids.Account, hash string) (replay.Claim, error) {
 	var row replayRow
 	err := s.table.Get(ctx, replayKey(account, hash), &row, replay.ErrUnknown)
 	return row.claim(account, hash), err

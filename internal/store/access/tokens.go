@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -19,14 +20,14 @@ func New(table *kv.Table) *Store { return &Store{table} }
 
 type tokenRow struct {
 	kv.Key
-	Kind      string   `dynamodbav:"kind"`
-	Account   string   `dynamodbav:"account"`
-	User      string   `dynamodbav:"user"`
-	Scopes    []string `dynamodbav:"scopes"`
-	Parent    string   `dynamodbav:"parent,omitempty"`
-	CreatedAt int64    `dynamodbav:"created_at"`
-	ExpiresAt int64    `dynamodbav:"expires_at,omitempty"`
-	TTL       int64    `dynamodbav:"ttl,omitempty"` // cleans up; the comparison is on expires_at
+	Kind      string      `dynamodbav:"kind"`
+	Account   ids.Account `dynamodbav:"account"`
+	User      string      `dynamodbav:"user"`
+	Scopes    []string    `dynamodbav:"scopes"`
+	Parent    string      `dynamodbav:"parent,omitempty"`
+	CreatedAt int64       `dynamodbav:"created_at"`
+	ExpiresAt int64       `dynamodbav:"expires_at,omitempty"`
+	TTL       int64       `dynamodbav:"ttl,omitempty"` // cleans up; the comparison is on expires_at
 }
 
 func tokenKey(hash string) kv.Key { return kv.Key{PK: "TOKEN#" + hash, SK: "TOKEN"} }

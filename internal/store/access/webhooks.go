@@ -5,6 +5,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -13,12 +14,12 @@ import (
 // transaction, and never changed. Neither has the secret.
 type webhookRow struct {
 	kv.Key
-	ID        string   `dynamodbav:"id"`
-	Account   string   `dynamodbav:"account"`
-	User      string   `dynamodbav:"user"`
-	Name      string   `dynamodbav:"name"`
-	Scopes    []string `dynamodbav:"scopes"`
-	CreatedAt int64    `dynamodbav:"created_at"`
+	ID        string      `dynamodbav:"id"`
+	Account   ids.Account `dynamodbav:"account"`
+	User      string      `dynamodbav:"user"`
+	Name      string      `dynamodbav:"name"`
+	Scopes    []string    `dynamodbav:"scopes"`
+	CreatedAt int64       `dynamodbav:"created_at"`
 }
 
 const (
@@ -26,7 +27,7 @@ const (
 	webhookPrefix = "WEBHOOK#"
 )
 
-func webhooksKey(account string) string { return kv.Account(account) + "#WEBHOOKS" }
+func webhooksKey(account ids.Account) string { return kv.Account(account) + "#WEBHOOKS" }
 
 func webhookKey(id string) kv.Key { return kv.Key{PK: webhookPrefix + id, SK: webhookSK} }
 
@@ -62,7 +63,7 @@ func (s *Store) Webhook(ctx context.Context, id string) (auth.Webhook, error) {
 }
 
 // Webhooks returns an account's webhooks, the oldest first.
-func (s *Store) Webhooks(ctx context.Context, account string) ([]auth.Webhook, error) {
+func (s *Store) Webhooks(ctx context.Context, account ids.Account) ([]auth.Webhook, error) {
 	items, err := s.table.Read(ctx, kv.Rows(webhooksKey(account), webhookPrefix), 0)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func (s *Store) Webhooks(ctx context.Context, account string) ([]auth.Webhook, e
 }
 
 // DeleteWebhook removes a webhook of an account.
-func (s *Store) DeleteWebhook(ctx context.Context, account, id string) error {
+func (s *Store) DeleteWebhook(ctx context.Context, account ids.Account, id string) error {
 	inAccount := kv.Delete(kv.Key{PK: webhooksKey(account), SK: webhookPrefix + id})
 	return s.table.Commit(ctx, inAccount.If(kv.Exists("PK")).Else(auth.ErrWebhookNotFound), kv.Delete(webhookKey(id)))
 }

@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
@@ -26,7 +27,7 @@ type Chats struct {
 }
 
 // say announces messages that a commit added to a chat.
-func say(ctx context.Context, c Chats, account, chatID string, list []conversation.Message, err error) error {
+func say(ctx context.Context, c Chats, account ids.Account, chatID string, list []conversation.Message, err error) error {
 	if err == nil {
 		c.Notifier.Notify(ctx, account, realtime.Said(chatID, list...)...)
 		failpoint.Verb("push", "Chats", "after")
@@ -35,7 +36,7 @@ func say(ctx context.Context, c Chats, account, chatID string, list []conversati
 }
 
 // changed announces that something of a chat changed which is no message.
-func changed(ctx context.Context, c Chats, account, chatID string, err error) error {
+func changed(ctx context.Context, c Chats, account ids.Account, chatID string, err error) error {
 	if err == nil {
 		c.Notifier.Notify(ctx, account, realtime.Changed(chatID))
 		failpoint.Verb("push", "Chats", "after")
@@ -44,35 +45,35 @@ func changed(ctx context.Context, c Chats, account, chatID string, err error) er
 }
 
 // CreateChat implements httpapi.Chats.
-func (c Chats) CreateChat(ctx context.Context, account string, chat conversation.Chat) error {
+func (c Chats) CreateChat(ctx context.Context, account ids.Account, chat conversation.Chat) error {
 	return changed(ctx, c, account, chat.ID, c.Store.CreateChat(ctx, account, chat))
 }
 
 // UpdateChat implements httpapi.Chats.
-func (c Chats) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+func (c Chats) UpdateChat(ctx context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	chat, err := c.Store.UpdateChat(ctx, account, id, change, at)
 	return chat, changed(ctx, c, account, id, err)
 }
 
 // DeleteChat implements httpapi.Chats.
-func (c Chats) DeleteChat(ctx context.Context, account, id string) error {
+func (c Chats) DeleteChat(ctx context.Context, account ids.Account, id string) error {
 	return changed(ctx, c, account, id, c.Store.DeleteChat(ctx, account, id))
 }
 
 // Branch implements conversation.Brancher.
-func (c Chats) Branch(ctx context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
+func (c Chats) Branch(ctx context.Context, account ids.Account, b conversation.Branch) (conversation.Chat, error) {
 	chat, err := c.Store.Branch(ctx, account, b)
 	return chat, changed(ctx, c, account, chat.ID, err)
 }
 
 // Rate implements conversation.Rater.
-func (c Chats) Rate(ctx context.Context, account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
+func (c Chats) Rate(ctx context.Context, account ids.Account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
 	m, err := c.Store.Rate(ctx, account, chatID, messageID, f)
 	return m, changed(ctx, c, account, chatID, err)
 }
 
 // AddMessages implements turn.Chats.
-func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
+func (c Chats) AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error {
 	added, err := c.AddNewMessages(ctx, account, chatID, title, at, list...)
 	if !added {
 		return err
@@ -81,7 +82,7 @@ func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, a
 }
 
 // AddNotified implements turn.Chats.
-func (c Chats) AddNotified(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error {
+func (c Chats) AddNotified(ctx context.Context, account ids.Account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error {
 	added, err := c.Store.AddNotified(ctx, account, chatID, title, at, m, what)
 	if !added {
 		return err
@@ -90,12 +91,12 @@ func (c Chats) AddNotified(ctx context.Context, account, chatID, title string, a
 }
 
 // Say implements turn.Chats.
-func (c Chats) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
+func (c Chats) Say(ctx context.Context, account ids.Account, chatID string, m conversation.Message) error {
 	return say(ctx, c, account, chatID, []conversation.Message{m}, c.Store.Say(ctx, account, chatID, m))
 }
 
 // Replace implements turn.Chats.
-func (c Chats) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+func (c Chats) Replace(ctx context.Context, account ids.Account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
 	return say(ctx, c, account, chatID, withReplaced(replaced, list), c.Store.Replace(ctx, account, chatID, at, replaced, list...))
 }
 
@@ -123,7 +124,7 @@ func (c Chats) Show(ctx context.Context, draft plan.Run, s plan.Sight, list ...c
 }
 
 // DropAgent implements turn.Chats.
-func (c Chats) DropAgent(ctx context.Context, account, chatID, name string, at time.Time, m conversation.Message) error {
+func (c Chats) DropAgent(ctx context.Context, account ids.Account, chatID, name string, at time.Time, m conversation.Message) error {
 	return say(ctx, c, account, chatID, []conversation.Message{m}, c.Store.DropAgent(ctx, account, chatID, name, at, m))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/store/kv"
 )
@@ -71,20 +72,20 @@ const (
 	askedLife = 25 * time.Hour // a request may come again for a day
 )
 
-func asked(account, chatID, messageID string, reported bool, at time.Time) askedRow {
+func asked(account ids.Account, chatID, messageID string, reported bool, at time.Time) askedRow {
 	return askedRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: askedKind + messageID}, Reported: reported, TTL: at.Add(askedLife).Unix()}
 }
 
 // NoteAsked notes that an agent is about to be called for a message. It returns
 // conversation.ErrAsked when one was called before, without EndAsked after it.
-func (s *Store) NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
+func (s *Store) NoteAsked(ctx context.Context, account ids.Account, chatID, messageID string, at time.Time) error {
 	w := kv.Put(asked(account, chatID, messageID, false, at)).If(kv.Any(kv.Missing("PK"), kv.Is("told", true)))
 	return s.table.Commit(ctx, w.Else(conversation.ErrAsked))
 }
 
 // EndAsked lets an agent be called for a message again. The row stays, because the function that
 // answers turns may not delete rows of a chat.
-func (s *Store) EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
+func (s *Store) EndAsked(ctx context.Context, account ids.Account, chatID, messageID string, at time.Time) error {
 	return s.table.Commit(ctx, kv.Put(asked(account, chatID, messageID, true, at)))
 }
 

@@ -32,7 +32,7 @@ const (
 var errEnough = errors.New("chats: enough was read")
 
 // find returns the row of a message of a chat, and which of its messages it is.
-func (r rows) find(ctx context.Context, account, chatID, messageID string) (found messageRow, at int, err error) {
+func (r rows) find(ctx context.Context, account ids.Account, chatID, messageID string) (found messageRow, at int, err error) {
 	base, _, _ := strings.Cut(messageID, "#")
 	from, ok := ids.Time(base)
 	if !ok || !ids.Valid(chatID) {
@@ -60,13 +60,13 @@ func (r rows) find(ctx context.Context, account, chatID, messageID string) (foun
 }
 
 // ChatOfMessage implements conversation.Rater. A message is in the chat that has its time, or the message that it answers.
-func (s *Store) ChatOfMessage(ctx context.Context, account, messageID string) (string, error) {
+func (s *Store) ChatOfMessage(ctx context.Context, account ids.Account, messageID string) (string, error) {
 	base, _, _ := strings.Cut(messageID, "#")
 	said, ok := ids.Time(base)
 	if !ok {
 		return "", conversation.ErrMessageNotFound
 	}
-	sections, scope := []section{pinned, plain, archived}, "message\x00"+account
+	sections, scope := []section{pinned, plain, archived}, "message\x00"+string(account)
 	rows, _, err := s.rows.walk(ctx, account, scope, kv.Condition{}, sections, "", mostAsked)
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func (s *Store) ChatOfMessage(ctx context.Context, account, messageID string) (s
 }
 
 // has reports whether a chat has a message with the time of its id.
-func (r rows) has(ctx context.Context, account, chatID, messageID string, said time.Time) (bool, error) {
+func (r rows) has(ctx context.Context, account ids.Account, chatID, messageID string, said time.Time) (bool, error) {
 	span := kv.Rows(kv.Chat(account, chatID), messageKind)
 	span.From, span.To = messageKind+ids.First(said.Add(-slack)), messageKind+ids.First(said.Add(time.Millisecond))
 	items, err := r.table.Read(ctx, span, askedRows)
@@ -128,7 +128,7 @@ func (row *ratingRow) feedback() *conversation.Feedback {
 }
 
 // Rate implements conversation.Rater.
-func (s *Store) Rate(ctx context.Context, account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
+func (s *Store) Rate(ctx context.Context, account ids.Account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
 	row, at, err := s.rows.find(ctx, account, chatID, messageID)
 	if err != nil {
 		return conversation.Message{}, err
@@ -151,7 +151,7 @@ func (s *Store) Rate(ctx context.Context, account, chatID, messageID string, f *
 
 // Branch implements conversation.Brancher. The messages are written before the chat, so that nobody sees a part of them. A
 // repetition writes the same rows again.
-func (s *Store) Branch(ctx context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
+func (s *Store) Branch(ctx context.Context, account ids.Account, b conversation.Branch) (conversation.Chat, error) {
 	if there, err := s.Chat(ctx, account, b.To.ID); !errors.Is(err, conversation.ErrChatNotFound) {
 		return there, err
 	}

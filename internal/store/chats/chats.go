@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/gone"
@@ -68,11 +69,13 @@ type originRow struct {
 }
 
 // Key returns the key of the row of a chat.
-func Key(account, id string) kv.Key { return kv.Key{PK: kv.Account(account), SK: chatKind + id} }
+func Key(account ids.Account, id string) kv.Key {
+	return kv.Key{PK: kv.Account(account), SK: chatKind + id}
+}
 
 const chatKind = "CHAT#"
 
-func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
+func rowOfChat(account ids.Account, c conversation.Chat) (chatRow, error) {
 	raw, err := encodedMetadata(c.Metadata)
 	return chatRow{
 		Key: Key(account, c.ID), ListPK: listOf(account, plain), ListSK: kv.At(c.UpdatedAt, c.ID),
@@ -117,7 +120,7 @@ func (row chatRow) chat() conversation.Chat {
 }
 
 // CreateChat stores a new chat.
-func (s *Store) CreateChat(ctx context.Context, account string, c conversation.Chat) error {
+func (s *Store) CreateChat(ctx context.Context, account ids.Account, c conversation.Chat) error {
 	row, err := rowOfChat(account, c)
 	if err != nil {
 		return err
@@ -127,7 +130,7 @@ func (s *Store) CreateChat(ctx context.Context, account string, c conversation.C
 
 // OpenSession returns the chat of a client's session, and creates it when it does not exist. Values
 // of c replace the stored ones; a value that c lacks stays, and so does the first user id.
-func (s *Store) OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error) {
+func (s *Store) OpenSession(ctx context.Context, account ids.Account, c conversation.Chat) (conversation.Chat, error) {
 	there, err := s.Chat(ctx, account, c.ID)
 	if errors.Is(err, conversation.ErrChatNotFound) {
 		if err = s.CreateChat(ctx, account, c); !errors.Is(err, kv.ErrTaken) {
@@ -163,7 +166,7 @@ func saysNothingNew(c, there conversation.Chat) bool {
 
 // Session returns the chat of a client's session with its newest messages before the cursor, in the
 // order of their ids, and a cursor to older ones when there are any.
-func (s *Store) Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error) {
+func (s *Store) Session(ctx context.Context, account ids.Account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error) {
 	chat, err := s.Chat(ctx, account, conversation.SessionChat(account, sessionID))
 	if err != nil {
 		return chat, nil, "", err
@@ -175,7 +178,7 @@ func (s *Store) Session(ctx context.Context, account, sessionID, cursor string) 
 const sessionMessages = 200
 
 // Chat returns a chat, as the last write left it.
-func (s *Store) Chat(ctx context.Context, account, id string) (conversation.Chat, error) {
+func (s *Store) Chat(ctx context.Context, account ids.Account, id string) (conversation.Chat, error) {
 	var row chatRow
 	err := s.table.Get(ctx, Key(account, id), &row, conversation.ErrChatNotFound)
 	return row.chat(), err
@@ -183,7 +186,7 @@ func (s *Store) Chat(ctx context.Context, account, id string) (conversation.Chat
 
 // UpdateChat changes the attributes that change names, and no other. A chat that is only named, pinned or
 // archived keeps the time of its last change, because nothing happened in it.
-func (s *Store) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (chat conversation.Chat, err error) {
+func (s *Store) UpdateChat(ctx context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (chat conversation.Chat, err error) {
 	err = retry.Do(ctx, func() error {
 		chat, err = s.updateChat(ctx, account, id, change, at)
 		return err
@@ -191,7 +194,7 @@ func (s *Store) UpdateChat(ctx context.Context, account, id string, change conve
 	return chat, err
 }
 
-func (s *Store) updateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+func (s *Store) updateChat(ctx context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	w := kv.Update(Key(account, id))
 	say := func(attribute kv.Path, v *string) {
 		switch {
@@ -242,14 +245,14 @@ func (s *Store) updateChat(ctx context.Context, account, id string, change conve
 
 // DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that agent.
 // Otherwise it returns fault.ErrMoved.
-func (s *Store) DropAgent(ctx context.Context, account, id, name string, at time.Time, m conversation.Message) error {
+func (s *Store) DropAgent(ctx context.Context, account ids.Account, id, name string, at time.Time, m conversation.Message) error {
 	w := Touch(account, id, at).Remove("agent_name").If(kv.Is("agent_name", name))
 	return s.table.Commit(ctx, append(Append(account, id, []conversation.Message{m}), w)...)
 }
 
 // SetAsking changes the job that asks in a chat; "" is none. It returns fault.ErrMoved when it was not before, or when
 // there is no such chat.
-func (s *Store) SetAsking(ctx context.Context, account, id, before, now string) error {
+func (s *Store) SetAsking(ctx context.Context, account ids.Account, id, before, now string) error {
 	w := kv.Update(Key(account, id)).If(kv.Exists("PK"), kv.Unchanged("asking_job_id", before)).Else(fault.ErrMoved)
 	if now == "" {
 		return s.table.Do(ctx, w.Remove("asking_job_id"))
@@ -260,7 +263,7 @@ func (s *Store) SetAsking(ctx context.Context, account, id, before, now string) 
 // DeleteChat removes a chat and its messages; its files are due to be deleted. A chat with an active run stays:
 // plan.ErrAlreadyRunning. Its runs remain, because they record actions. The sweep ends the jobs that wait for a person
 // there. A step that fails after the chat is gone does not prevent the others, because a repetition finds no chat.
-func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
+func (s *Store) DeleteChat(ctx context.Context, account ids.Account, id string) error {
 	var waiting []string
 	err := retry.Do(ctx, func() error {
 		chat, err := s.Chat(ctx, account, id)
@@ -290,7 +293,7 @@ func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 
 // removal returns the writes that delete the row of a chat. They do nothing, and are fault.ErrMoved, when the chat got a
 // run or its first file after it was read.
-func removal(account string, chat conversation.Chat) []kv.Write {
+func removal(account ids.Account, chat conversation.Chat) []kv.Write {
 	w := kv.Delete(Key(account, chat.ID)).If(kv.Missing("active_run_id")).Else(fault.ErrMoved)
 	if !chat.Files {
 		return []kv.Write{w.If(kv.Missing("has_files"))}
@@ -299,7 +302,7 @@ func removal(account string, chat conversation.Chat) []kv.Write {
 }
 
 // jobsOf returns the jobs that wait in a chat: for an answer to their question, or for a decision about their plan.
-func (r rows) jobsOf(ctx context.Context, account string, chat conversation.Chat) (list []string, err error) {
+func (r rows) jobsOf(ctx context.Context, account ids.Account, chat conversation.Chat) (list []string, err error) {
 	if chat.AskingJobID != "" {
 		list = append(list, chat.AskingJobID)
 	}
@@ -314,7 +317,7 @@ func (r rows) jobsOf(ctx context.Context, account string, chat conversation.Chat
 }
 
 // Touch returns the write that moves a chat to the top of the list, if the chat is there.
-func Touch(account, id string, at time.Time) kv.Write {
+func Touch(account ids.Account, id string, at time.Time) kv.Write {
 	return touch(kv.Update(Key(account, id)), id, at).If(kv.Exists("PK")).Else(fault.ErrMoved)
 }
 

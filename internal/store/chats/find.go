@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -23,8 +24,8 @@ const (
 
 // FindChats returns chats of an account whose title, or a message, has every word of a search. It reads the chats in
 // the order of their lists, the archived ones last, until the page is full or enough was read.
-func (s *Store) FindChats(ctx context.Context, account string, search conversation.Search, cursor string, limit int) ([]conversation.Found, string, error) {
-	sections, scope := []section{pinned, plain, archived}, "found\x00"+account+"\x00"+scopeOf(search.ProjectID, search.Sessions)+"\x00"+strings.Join(search.Words, " ")
+func (s *Store) FindChats(ctx context.Context, account ids.Account, search conversation.Search, cursor string, limit int) ([]conversation.Found, string, error) {
+	sections, scope := []section{pinned, plain, archived}, "found\x00"+string(account)+"\x00"+scopeOf(search.ProjectID, search.Sessions)+"\x00"+strings.Join(search.Words, " ")
 	if search.Archived {
 		sections, scope = []section{archived}, scope+"\x00archived"
 	}
@@ -66,7 +67,7 @@ func (s *Store) FindChats(ctx context.Context, account string, search conversati
 }
 
 // match returns where a chat has all words: in its title, or in the newest message that has them; nil for nowhere.
-func (r rows) match(ctx context.Context, account string, chat chatRow, words []string, read *atomic.Int64) (*conversation.Match, error) {
+func (r rows) match(ctx context.Context, account ids.Account, chat chatRow, words []string, read *atomic.Int64) (*conversation.Match, error) {
 	if snippet, ok := conversation.Find(chat.Title, words); ok {
 		return &conversation.Match{Snippet: snippet}, nil
 	}

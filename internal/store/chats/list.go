@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -18,7 +19,7 @@ const (
 )
 
 // listOf is the partition of a list of an account's chats, sorted by their last change.
-func listOf(account string, p section) string { return kv.Account(account) + "#CHATS" + string(p) }
+func listOf(account ids.Account, p section) string { return kv.Account(account) + "#CHATS" + string(p) }
 
 // sectionAfter returns the list of a chat after a change, and whether that is another list. "Not pinned" has no effect on an
 // archived chat, nor "not archived" on a pinned one.
@@ -44,8 +45,8 @@ func sectionAfter(c conversation.Chat, change conversation.ChatChange) (section,
 
 // Chats returns chats of an account, the pinned ones first, each part by its last change, and a cursor when there are
 // more.
-func (s *Store) Chats(ctx context.Context, account string, filter conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
-	sections, scope := []section{pinned, plain}, "chats\x00"+account+"\x00"+scopeOf(filter.ProjectID, filter.Sessions)
+func (s *Store) Chats(ctx context.Context, account ids.Account, filter conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
+	sections, scope := []section{pinned, plain}, "chats\x00"+string(account)+"\x00"+scopeOf(filter.ProjectID, filter.Sessions)
 	if filter.Archived {
 		sections, scope = []section{archived}, scope+"\x00archived"
 	}
@@ -89,7 +90,7 @@ type listedRow struct {
 }
 
 // walk reads at most limit rows of some lists, one list after the other, and reports whether there are more.
-func (r rows) walk(ctx context.Context, account, scope string, keep kv.Condition, sections []section, cursor string, limit int) ([]listedRow, bool, error) {
+func (r rows) walk(ctx context.Context, account ids.Account, scope string, keep kv.Condition, sections []section, cursor string, limit int) ([]listedRow, bool, error) {
 	position, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
 		return nil, false, err

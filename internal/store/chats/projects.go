@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 	"piloto/internal/store/gone"
 	"piloto/internal/store/kv"
@@ -35,11 +36,11 @@ func (row projectRow) project() conversation.Project {
 
 const projectKind = "PROJECT#"
 
-func projectKey(account, id string) kv.Key {
+func projectKey(account ids.Account, id string) kv.Key {
 	return kv.Key{PK: kv.Account(account), SK: projectKind + id}
 }
 
-func rowOfProject(account string, p conversation.Project, version int) projectRow {
+func rowOfProject(account ids.Account, p conversation.Project, version int) projectRow {
 	return projectRow{
 		Key: projectKey(account, p.ID), ProjectID: p.ID, Name: p.Name, Context: p.Context,
 		All: p.All, MCPIDs: p.MCPIDs, Files: p.Files, CreatedAt: kv.Millis(p.CreatedAt), UpdatedAt: kv.Millis(p.UpdatedAt), Version: version,
@@ -47,24 +48,24 @@ func rowOfProject(account string, p conversation.Project, version int) projectRo
 }
 
 // CreateProject stores a new project.
-func (s *Store) CreateProject(ctx context.Context, account string, p conversation.Project) error {
+func (s *Store) CreateProject(ctx context.Context, account ids.Account, p conversation.Project) error {
 	return s.table.Commit(ctx, kv.Insert(rowOfProject(account, p, 1)).Else(kv.ErrTaken), setups.Raise(account))
 }
 
 // Project returns a project.
-func (s *Store) Project(ctx context.Context, account, id string) (conversation.Project, error) {
+func (s *Store) Project(ctx context.Context, account ids.Account, id string) (conversation.Project, error) {
 	row, err := s.rows.projectRow(ctx, account, id)
 	return row.project(), err
 }
 
-func (r rows) projectRow(ctx context.Context, account, id string) (projectRow, error) {
+func (r rows) projectRow(ctx context.Context, account ids.Account, id string) (projectRow, error) {
 	var row projectRow
 	err := r.table.Get(ctx, projectKey(account, id), &row, conversation.ErrProjectNotFound)
 	return row, err
 }
 
 // Projects returns the account's projects, the oldest first.
-func (s *Store) Projects(ctx context.Context, account string) ([]conversation.Project, error) {
+func (s *Store) Projects(ctx context.Context, account ids.Account) ([]conversation.Project, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), projectKind), 0)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (s *Store) Projects(ctx context.Context, account string) ([]conversation.Pr
 
 // UpdateProject applies change to the stored project. It reads the project and applies change again
 // when another writer was first.
-func (s *Store) UpdateProject(ctx context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
+func (s *Store) UpdateProject(ctx context.Context, account ids.Account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
 	var p conversation.Project
 	err := retry.Do(ctx, func() error {
 		row, err := s.rows.projectRow(ctx, account, id)
@@ -93,7 +94,7 @@ func (s *Store) UpdateProject(ctx context.Context, account, id string, change fu
 }
 
 // MarkFiles records that a project has files, or a chat without a project.
-func (s *Store) MarkFiles(ctx context.Context, account, project, chat string) error {
+func (s *Store) MarkFiles(ctx context.Context, account ids.Account, project, chat string) error {
 	if project != "" {
 		_, err := s.UpdateProject(ctx, account, project, func(p *conversation.Project) error {
 			p.Files = true
@@ -109,7 +110,7 @@ const releaseTime = 5 * time.Second
 
 // DeleteProject removes a project. Its chats remain, without a project; its runs still name it, so that their steps are
 // refused. Its files are due to be deleted. The sweep searches for chats once more, because one may come meanwhile.
-func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
+func (s *Store) DeleteProject(ctx context.Context, account ids.Account, id string) error {
 	err := retry.Do(ctx, func() error {
 		row, err := s.rows.projectRow(ctx, account, id)
 		if err != nil {
@@ -128,7 +129,7 @@ func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
 }
 
 // ReleaseChats takes the chats out of a project that is deleted. Each keeps its position in the list.
-func (s *Store) ReleaseChats(ctx context.Context, account, project string) error {
+func (s *Store) ReleaseChats(ctx context.Context, account ids.Account, project string) error {
 	span, inProject := kv.Rows(kv.Account(account), chatKind), kv.Is("project_id", project)
 	span.Filter = inProject
 	return s.table.Each(ctx, span, 0, func(it kv.Item) (bool, error) {

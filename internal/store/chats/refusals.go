@@ -27,7 +27,7 @@ const refusalKind = "REFUSED#"
 
 // Refuse returns the write that records that a person refused requests together in a chat: one of the sets of
 // plan.Plan.Requests or RequestsOf. A later refusal of the same set overwrites it.
-func Refuse(account, chatID string, requests []string, r plan.Refusal) (kv.Write, error) {
+func Refuse(account ids.Account, chatID string, requests []string, r plan.Refusal) (kv.Write, error) {
 	sum, err := jcs.Sum(requests)
 	return kv.Put(refusalRow{
 		Key: kv.Key{PK: kv.Chat(account, chatID), SK: refusalKind + sum}, Requests: requests,
@@ -36,7 +36,7 @@ func Refuse(account, chatID string, requests []string, r plan.Refusal) (kv.Write
 }
 
 // copyRefusals copies the refusals of a chat to its branch.
-func (r rows) copyRefusals(ctx context.Context, account, from, to string) error {
+func (r rows) copyRefusals(ctx context.Context, account ids.Account, from, to string) error {
 	items, err := r.table.Read(ctx, kv.Rows(kv.Chat(account, from), refusalKind), 0)
 	if err != nil {
 		return err

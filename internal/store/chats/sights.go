@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
 )
@@ -22,7 +23,7 @@ type sightRow struct {
 func sightKey(viewer string) string { return "SIGHT#" + viewer }
 
 // Sight returns the write that notes which plan a viewer of a chat was shown.
-func Sight(account, chatID string, s plan.Sight) kv.Write {
+func Sight(account ids.Account, chatID string, s plan.Sight) kv.Write {
 	return kv.Put(sightRow{
 		Key: kv.Key{PK: kv.Chat(account, chatID), SK: sightKey(s.Viewer)}, RunID: s.RunID, Digest: string(s.Digest),
 		At: kv.Millis(s.At), Until: kv.Millis(s.Until), TTL: s.Until.Add(time.Hour).Unix(),
@@ -42,7 +43,7 @@ var errUnseen = errors.New("store: the viewer was shown nothing")
 
 // Shown returns the plan that a viewer of a chat was shown last. It is the zero Sight when there is
 // none, or when the plan has expired by the time at.
-func (s *Store) Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error) {
+func (s *Store) Shown(ctx context.Context, account ids.Account, chatID, viewer string, at time.Time) (plan.Sight, error) {
 	var row sightRow
 	err := s.table.Get(ctx, kv.Key{PK: kv.Chat(account, chatID), SK: sightKey(viewer)}, &row, errUnseen)
 	if errors.Is(err, errUnseen) || err == nil && !at.Before(kv.Time(row.Until)) {

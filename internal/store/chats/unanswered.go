@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
 )
@@ -26,7 +27,7 @@ const unansweredLife = 365 * 24 * time.Hour
 const unansweredKind = "UNANSWERED#"
 
 // NoteUnanswered returns the write that notes whether the answer to a request is known.
-func NoteUnanswered(account, chatID string, u plan.Unanswered, answered bool, at time.Time) kv.Write {
+func NoteUnanswered(account ids.Account, chatID string, u plan.Unanswered, answered bool, at time.Time) kv.Write {
 	return kv.Put(unansweredRow{
 		PK: kv.Chat(account, chatID), SK: unansweredKind + u.Request + "#" + u.Key, Request: u.Request, Key: u.Key, RunID: u.RunID, StepID: u.StepID.String(), Undoes: u.Undoes,
 		Answered: answered, TTL: at.Add(unansweredLife).Unix(),
@@ -34,7 +35,7 @@ func NoteUnanswered(account, chatID string, u plan.Unanswered, answered bool, at
 }
 
 // Unanswered returns the requests of a chat to which no answer is known.
-func Unanswered(ctx context.Context, table *kv.Table, account, chatID string) ([]plan.Unanswered, error) {
+func Unanswered(ctx context.Context, table *kv.Table, account ids.Account, chatID string) ([]plan.Unanswered, error) {
 	items, err := table.Read(ctx, kv.Rows(kv.Chat(account, chatID), unansweredKind), 0)
 	if err != nil {
 		return nil, err

@@ -4,10 +4,10 @@ package gone
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/store/kv"
 )
@@ -58,12 +58,12 @@ func (s *Store) WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep
 		case err == nil && row.Project+row.Chat == "":
 			err = k.Unknown()
 		}
-		return conversation.Gone{Account: strings.TrimPrefix(k.PK, kv.Account("")), ProjectID: row.Project, ChatID: row.Chat, Bare: row.Bare}, err
+		return conversation.Gone{Account: kv.AccountOf(k.PK, ""), ProjectID: row.Project, ChatID: row.Chat, Bare: row.Bare}, err
 	})
 }
 
 // Deleted lists the projects and chats of an account that were deleted, and whose files are still there.
-func (s *Store) Deleted(ctx context.Context, account string) ([]conversation.Gone, error) {
+func (s *Store) Deleted(ctx context.Context, account ids.Account) ([]conversation.Gone, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), goneKind), 0)
 	if err != nil {
 		return nil, err

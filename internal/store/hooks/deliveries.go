@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/live/hook"
 	"piloto/internal/store/kv"
@@ -37,25 +38,25 @@ type outboxRow struct {
 // deliveryRow is one message to one hook, and its attempts.
 type deliveryRow struct {
 	kv.Key
-	ID        string `dynamodbav:"id"`
-	HookID    string `dynamodbav:"hook_id"`
-	Account   string `dynamodbav:"account"`
-	Type      string `dynamodbav:"type"`
-	Body      []byte `dynamodbav:"body"` // as it is sent
-	State     string `dynamodbav:"state"`
-	Tries     int    `dynamodbav:"tries,omitempty"`
-	Attempts  []byte `dynamodbav:"attempts,omitempty"` // JSON of []hook.Attempt
-	CreatedAt int64  `dynamodbav:"created_at"`         // unix milliseconds, as NextAt
-	NextAt    int64  `dynamodbav:"next_at,omitempty"`
-	DuePK     string `dynamodbav:"DuePK,omitempty"`
-	DueSK     string `dynamodbav:"DueSK,omitempty"`
-	TTL       int64  `dynamodbav:"ttl"`
+	ID        string      `dynamodbav:"id"`
+	HookID    string      `dynamodbav:"hook_id"`
+	Account   ids.Account `dynamodbav:"account"`
+	Type      string      `dynamodbav:"type"`
+	Body      []byte      `dynamodbav:"body"` // as it is sent
+	State     string      `dynamodbav:"state"`
+	Tries     int         `dynamodbav:"tries,omitempty"`
+	Attempts  []byte      `dynamodbav:"attempts,omitempty"` // JSON of []hook.Attempt
+	CreatedAt int64       `dynamodbav:"created_at"`         // unix milliseconds, as NextAt
+	NextAt    int64       `dynamodbav:"next_at,omitempty"`
+	DuePK     string      `dynamodbav:"DuePK,omitempty"`
+	DueSK     string      `dynamodbav:"DueSK,omitempty"`
+	TTL       int64       `dynamodbav:"ttl"`
 }
 
 // Tell returns the write that puts messages into the outbox of an account; none when no hook of the account wants them.
 // The write belongs to the transaction that the messages are about, and key is unique to that transaction. When there are
 // messages, Tell reads which events the hooks want.
-func Tell(ctx context.Context, table *kv.Table, account, key string, at time.Time, messages ...hook.Message) ([]kv.Write, error) {
+func Tell(ctx context.Context, table *kv.Table, account ids.Account, key string, at time.Time, messages ...hook.Message) ([]kv.Write, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -108,7 +109,7 @@ func deliveryOf(it kv.Item) (hook.Delivery, error) {
 }
 
 // Deliveries implements hook.Store.
-func (s *Store) Deliveries(ctx context.Context, account, hookID, cursor string, limit int) ([]hook.Delivery, string, error) {
+func (s *Store) Deliveries(ctx context.Context, account ids.Account, hookID, cursor string, limit int) ([]hook.Delivery, string, error) {
 	span := kv.Rows(deliveriesOf(account, hookID), deliveryKind)
 	span.Newest = true
 	var err error
@@ -134,7 +135,7 @@ func (s *Store) Deliveries(ctx context.Context, account, hookID, cursor string, 
 }
 
 // Delivery implements hook.Store.
-func (s *Store) Delivery(ctx context.Context, account, hookID, id string) (hook.Delivery, error) {
+func (s *Store) Delivery(ctx context.Context, account ids.Account, hookID, id string) (hook.Delivery, error) {
 	it, err := s.table.Row(ctx, deliveryKey(account, hookID, id))
 	if err != nil {
 		return hook.Delivery{}, err
@@ -158,16 +159,16 @@ func (s *Store) DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.
 		if strings.HasSuffix(k.PK, outbox) {
 			return hook.Due{Account: kv.AccountOf(k.PK, outbox), Outbox: k.SK}, nil
 		}
-		account, id, ok := strings.Cut(kv.AccountOf(k.PK, ""), owner)
+		account, id, ok := strings.Cut(strings.TrimPrefix(k.PK, kv.Account("")), owner)
 		if !ok {
 			return hook.Due{}, k.Unknown()
 		}
-		return hook.Due{Account: account, HookID: id, Delivery: strings.TrimPrefix(k.SK, deliveryKind), Seen: k.DueSK}, nil
+		return hook.Due{Account: ids.Account(account), HookID: id, Delivery: strings.TrimPrefix(k.SK, deliveryKind), Seen: k.DueSK}, nil
 	})
 }
 
 // OutboxRow implements hook.Store.
-func (s *Store) OutboxRow(ctx context.Context, account, key string) (*hook.OutboxRow, error) {
+func (s *Store) OutboxRow(ctx context.Context, account ids.Account, key string) (*hook.OutboxRow, error) {
 	it, err := s.table.Row(ctx, kv.Key{PK: kv.Account(account) + outbox, SK: key})
 	if err != nil || it == nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 	"piloto/internal/live/hook"
 	"piloto/internal/store/kv"
@@ -27,33 +28,37 @@ const (
 	dueHooks     = "HOOKS" // rows of the outbox, and deliveries that are pending
 )
 
-func hooksOf(account string) string { return kv.Account(account) + "#HOOKS" }
+func hooksOf(account ids.Account) string { return kv.Account(account) + "#HOOKS" }
 
-func hookKey(account, id string) kv.Key { return kv.Key{PK: hooksOf(account), SK: hookKind + id} }
+func hookKey(account ids.Account, id string) kv.Key {
+	return kv.Key{PK: hooksOf(account), SK: hookKind + id}
+}
 
 // secretKey is in a partition of secrets: a role can be denied it.
-func secretKey(account, id string) kv.Key {
+func secretKey(account ids.Account, id string) kv.Key {
 	return kv.Key{PK: kv.Account(account) + "#HOOKKEYS", SK: hookKind + id}
 }
 
-func deliveriesOf(account, hookID string) string { return kv.Account(account) + owner + hookID }
+func deliveriesOf(account ids.Account, hookID string) string {
+	return kv.Account(account) + owner + hookID
+}
 
-func deliveryKey(account, hookID, id string) kv.Key {
+func deliveryKey(account ids.Account, hookID, id string) kv.Key {
 	return kv.Key{PK: deliveriesOf(account, hookID), SK: deliveryKind + id}
 }
 
 type hookRow struct {
 	kv.Key
-	ID           string   `dynamodbav:"id"`
-	Account      string   `dynamodbav:"account"`
-	URL          string   `dynamodbav:"url"`
-	Events       []string `dynamodbav:"events"`
-	Enabled      bool     `dynamodbav:"enabled"`
-	Off          string   `dynamodbav:"off,omitempty"`
-	FailingSince int64    `dynamodbav:"failing_since,omitempty"` // unix milliseconds, as every time here
-	By           string   `dynamodbav:"by"`
-	CreatedAt    int64    `dynamodbav:"created_at"`
-	UpdatedAt    int64    `dynamodbav:"updated_at"`
+	ID           string      `dynamodbav:"id"`
+	Account      ids.Account `dynamodbav:"account"`
+	URL          string      `dynamodbav:"url"`
+	Events       []string    `dynamodbav:"events"`
+	Enabled      bool        `dynamodbav:"enabled"`
+	Off          string      `dynamodbav:"off,omitempty"`
+	FailingSince int64       `dynamodbav:"failing_since,omitempty"` // unix milliseconds, as every time here
+	By           string      `dynamodbav:"by"`
+	CreatedAt    int64       `dynamodbav:"created_at"`
+	UpdatedAt    int64       `dynamodbav:"updated_at"`
 }
 
 // secretRow is the secret of a hook.
@@ -89,7 +94,7 @@ func texts(events []hook.Event) []string {
 }
 
 // Hooks implements hook.Lister.
-func (s *Store) Hooks(ctx context.Context, account string) ([]hook.Hook, error) {
+func (s *Store) Hooks(ctx context.Context, account ids.Account) ([]hook.Hook, error) {
 	items, err := s.table.Read(ctx, kv.Rows(hooksOf(account), hookKind), 0)
 	if err != nil {
 		return nil, err
@@ -98,21 +103,21 @@ func (s *Store) Hooks(ctx context.Context, account string) ([]hook.Hook, error) 
 }
 
 // Hook implements hook.Store.
-func (s *Store) Hook(ctx context.Context, account, id string) (hook.Hook, error) {
+func (s *Store) Hook(ctx context.Context, account ids.Account, id string) (hook.Hook, error) {
 	var row hookRow
 	err := s.table.Get(ctx, hookKey(account, id), &row, hook.ErrNotFound)
 	return row.hook(), err
 }
 
 // Secret implements hook.Store.
-func (s *Store) Secret(ctx context.Context, account, id string) (string, error) {
+func (s *Store) Secret(ctx context.Context, account ids.Account, id string) (string, error) {
 	var row secretRow
 	err := s.table.Get(ctx, secretKey(account, id), &row, hook.ErrNotFound)
 	return row.Secret, err
 }
 
 // ChangeHooks implements hook.Store. The condition is the version of the account's setup.
-func (s *Store) ChangeHooks(ctx context.Context, account string, change func([]hook.Hook) (hook.Change, error)) error {
+func (s *Store) ChangeHooks(ctx context.Context, account ids.Account, change func([]hook.Hook) (hook.Change, error)) error {
 	return retry.Do(ctx, func() error {
 		set, err := s.setups.Read(ctx, account) // before the hooks, so that they are not older
 		if err != nil {

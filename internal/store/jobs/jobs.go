@@ -14,6 +14,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
@@ -39,9 +40,9 @@ const (
 // life is how long the rows of a job are kept after its latest end.
 const life = 90 * 24 * time.Hour
 
-func jobsOf(account string) string { return kv.Account(account) + "#JOBS" }
+func jobsOf(account ids.Account) string { return kv.Account(account) + "#JOBS" }
 
-func keyOf(account, id, sk string) kv.Key { return kv.Key{PK: kv.Job(account, id), SK: sk} }
+func keyOf(account ids.Account, id, sk string) kv.Key { return kv.Key{PK: kv.Job(account, id), SK: sk} }
 
 var (
 	jobDocument   = kv.Document[job.Job]{Name: "job"}
@@ -51,16 +52,16 @@ var (
 
 type jobRow struct {
 	kv.Key
-	ListPK  string `dynamodbav:"GSI1PK"`
-	ListSK  string `dynamodbav:"GSI1SK"`
-	JobID   string `dynamodbav:"job_id"`
-	Account string `dynamodbav:"account"`
-	Job     []byte `dynamodbav:"job"` // JSON of job.Job, gzipped when that is shorter
-	Version int64  `dynamodbav:"version"`
-	Listed  bool   `dynamodbav:"listed,omitempty"` // its waitRow is in the list
-	DuePK   string `dynamodbav:"DuePK,omitempty"`  // until it ended
-	DueSK   string `dynamodbav:"DueSK,omitempty"`
-	TTL     int64  `dynamodbav:"ttl"`
+	ListPK  string      `dynamodbav:"GSI1PK"`
+	ListSK  string      `dynamodbav:"GSI1SK"`
+	JobID   string      `dynamodbav:"job_id"`
+	Account ids.Account `dynamodbav:"account"`
+	Job     []byte      `dynamodbav:"job"` // JSON of job.Job, gzipped when that is shorter
+	Version int64       `dynamodbav:"version"`
+	Listed  bool        `dynamodbav:"listed,omitempty"` // its waitRow is in the list
+	DuePK   string      `dynamodbav:"DuePK,omitempty"`  // until it ended
+	DueSK   string      `dynamodbav:"DueSK,omitempty"`
+	TTL     int64       `dynamodbav:"ttl"`
 }
 
 func rowOfJob(j job.Job) (jobRow, error) {
@@ -144,7 +145,7 @@ func rowOfWait(j job.Job) waitRow {
 var errNoWait = errors.New("jobs: it never waited")
 
 // WaitOf reads the wait of a job for a list; nil when the job does not wait.
-func WaitOf(ctx context.Context, table *kv.Table, account, id string) (*plan.ListedWait, error) {
+func WaitOf(ctx context.Context, table *kv.Table, account ids.Account, id string) (*plan.ListedWait, error) {
 	var row waitRow
 	err := table.Get(ctx, keyOf(account, id, waitKind), &row, errNoWait)
 	if errors.Is(err, errNoWait) || err == nil && row.ListPK == "" {
@@ -157,7 +158,7 @@ func WaitOf(ctx context.Context, table *kv.Table, account, id string) (*plan.Lis
 }
 
 // Awaits reports whether the agent of a job gets the outcome of a run: the job goes on when the run ended.
-func Awaits(ctx context.Context, table *kv.Table, account, id, runID string) (bool, error) {
+func Awaits(ctx context.Context, table *kv.Table, account ids.Account, id, runID string) (bool, error) {
 	j, err := New(table).Job(ctx, account, id)
 	if errors.Is(err, job.ErrNotFound) {
 		return false, nil
@@ -166,7 +167,7 @@ func Awaits(ctx context.Context, table *kv.Table, account, id, runID string) (bo
 }
 
 // Hurry makes a job due for the next sweep. A job that ended, or that is missing, stays as it is.
-func Hurry(ctx context.Context, table *kv.Table, account, id string) error {
+func Hurry(ctx context.Context, table *kv.Table, account ids.Account, id string) error {
 	return table.Do(ctx, kv.Update(keyOf(account, id, jobKind)).Set("DueSK", kv.At(time.UnixMilli(0), id)).If(kv.Exists("DuePK")))
 }
 
@@ -281,7 +282,7 @@ func (s *Store) KeepText(ctx context.Context, j job.Job, lookID, text string) er
 var errNoText = errors.New("jobs: no text of this look is kept")
 
 // Text implements job.Store.
-func (s *Store) Text(ctx context.Context, account, id, lookID string) (string, error) {
+func (s *Store) Text(ctx context.Context, account ids.Account, id, lookID string) (string, error) {
 	var row textRow
 	err := s.table.Get(ctx, keyOf(account, id, textKind+lookID), &row, errNoText)
 	if errors.Is(err, errNoText) {
@@ -295,7 +296,7 @@ func (s *Store) Text(ctx context.Context, account, id, lookID string) (string, e
 }
 
 // Job implements job.Reader.
-func (s *Store) Job(ctx context.Context, account, id string) (job.Job, error) {
+func (s *Store) Job(ctx context.Context, account ids.Account, id string) (job.Job, error) {
 	var row jobRow
 	if err := s.table.Get(ctx, keyOf(account, id, jobKind), &row, job.ErrNotFound); err != nil {
 		return job.Job{}, err
@@ -304,8 +305,8 @@ func (s *Store) Job(ctx context.Context, account, id string) (job.Job, error) {
 }
 
 // Jobs implements job.Reader.
-func (s *Store) Jobs(ctx context.Context, account, cursor string, limit int) ([]job.Job, string, error) {
-	items, next, err := s.table.Page(ctx, "jobs\x00"+account, kv.Listed(jobsOf(account)), cursor, limit)
+func (s *Store) Jobs(ctx context.Context, account ids.Account, cursor string, limit int) ([]job.Job, string, error) {
+	items, next, err := s.table.Page(ctx, "jobs\x00"+string(account), kv.Listed(jobsOf(account)), cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -314,7 +315,7 @@ func (s *Store) Jobs(ctx context.Context, account, cursor string, limit int) ([]
 }
 
 // Rounds implements job.Store.
-func (s *Store) Rounds(ctx context.Context, account, id string) ([]job.Round, error) {
+func (s *Store) Rounds(ctx context.Context, account ids.Account, id string) ([]job.Round, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Job(account, id), roundKind), 0)
 	if err != nil {
 		return nil, err
@@ -333,7 +334,7 @@ func (s *Store) Rounds(ctx context.Context, account, id string) ([]job.Round, er
 }
 
 // JobEvents implements job.Reader.
-func (s *Store) JobEvents(ctx context.Context, account, id string, after, limit int) ([]job.Event, error) {
+func (s *Store) JobEvents(ctx context.Context, account ids.Account, id string, after, limit int) ([]job.Event, error) {
 	span := kv.Rows(kv.Job(account, id), eventKind)
 	span.From = eventKind + kv.Pad(int64(after+1), 6)
 	var list []job.Event

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 )
 
@@ -24,7 +25,7 @@ const dueShards = 16
 const dueReads = 8
 
 // DueList returns the partition (DuePK) of a list in which the rows of an account stand.
-func DueList(list, account string) string {
+func DueList(list string, account ids.Account) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(account))
 	return shardOf(list, int(h.Sum32()%dueShards))

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"piloto/internal/ground/ids"
 )
 
 func TestAccountsAreSpreadOverThePartitionsOfAList(t *testing.T) {
 	used := map[string]int{}
 	for i := range 1000 {
-		account := fmt.Sprint("account-", i)
+		account := ids.Account(fmt.Sprint("account-", i))
 		partition := DueList("DUE", account)
 		if partition != DueList("DUE", account) || !IsDue(partition, "DUE") || IsDue(partition, "DU") || IsDue(partition, "UNPLACED") {
 			t.Fatalf("%s is in %s", account, partition)

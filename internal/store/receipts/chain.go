@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -32,26 +33,28 @@ type Store struct{ table *kv.Table }
 // New returns the chains of a table.
 func New(table *kv.Table) *Store { return &Store{table} }
 
-func chainKey(account string) string { return kv.Account(account) + "#CHAIN" }
-func linkKey(seq int) string         { return linkPrefix + kv.Pad(int64(seq), 12) }
-func keyKey(id string) string        { return "KEY#" + id }
+func chainKey(account ids.Account) string { return kv.Account(account) + "#CHAIN" }
+func linkKey(seq int) string              { return linkPrefix + kv.Pad(int64(seq), 12) }
+func keyKey(id string) string             { return "KEY#" + id }
 
-func linkAt(account string, seq int) kv.Key { return kv.Key{PK: chainKey(account), SK: linkKey(seq)} }
+func linkAt(account ids.Account, seq int) kv.Key {
+	return kv.Key{PK: chainKey(account), SK: linkKey(seq)}
+}
 
 // linkRow is a stored link; its key is its position in the chain.
 type linkRow struct {
 	kv.Key
-	Account string `dynamodbav:"account"`
-	Version string `dynamodbav:"version"`
-	Seq     int    `dynamodbav:"seq"`
-	Prev    string `dynamodbav:"prev"`
-	At      int64  `dynamodbav:"at"`
-	RunID   string `dynamodbav:"run_id"`
-	Status  string `dynamodbav:"status"`
-	Digest  string `dynamodbav:"digest"`
-	Events  int    `dynamodbav:"events"`
-	RunHead string `dynamodbav:"run_head"`
-	Head    string `dynamodbav:"head"`
+	Account ids.Account `dynamodbav:"account"`
+	Version string      `dynamodbav:"version"`
+	Seq     int         `dynamodbav:"seq"`
+	Prev    string      `dynamodbav:"prev"`
+	At      int64       `dynamodbav:"at"`
+	RunID   string      `dynamodbav:"run_id"`
+	Status  string      `dynamodbav:"status"`
+	Digest  string      `dynamodbav:"digest"`
+	Events  int         `dynamodbav:"events"`
+	RunHead string      `dynamodbav:"run_head"`
+	Head    string      `dynamodbav:"head"`
 
 	KeyID string `dynamodbav:"key_id,omitempty"`
 	Alg   string `dynamodbav:"alg,omitempty"`
@@ -80,7 +83,7 @@ func (row linkRow) link() receipt.Link {
 }
 
 // Ended implements receipt.Store.
-func (s *Store) Ended(ctx context.Context, account, runID string) (receipt.Link, error) {
+func (s *Store) Ended(ctx context.Context, account ids.Account, runID string) (receipt.Link, error) {
 	l, err := runs.Ended(ctx, s.table, account, runID)
 	if err == nil && l.Seq > 0 {
 		return s.Link(ctx, account, l.Seq)
@@ -89,7 +92,7 @@ func (s *Store) Ended(ctx context.Context, account, runID string) (receipt.Link,
 }
 
 // Tip returns the last link of an account's chain; the zero Link when it has none.
-func (s *Store) Tip(ctx context.Context, account string) (receipt.Link, error) {
+func (s *Store) Tip(ctx context.Context, account ids.Account) (receipt.Link, error) {
 	span := kv.Rows(chainKey(account), linkPrefix)
 	span.Newest = true
 	links, err := s.links(ctx, span, 1)
@@ -100,14 +103,14 @@ func (s *Store) Tip(ctx context.Context, account string) (receipt.Link, error) {
 }
 
 // Link returns a link; receipt.ErrNoLink.
-func (s *Store) Link(ctx context.Context, account string, seq int) (receipt.Link, error) {
+func (s *Store) Link(ctx context.Context, account ids.Account, seq int) (receipt.Link, error) {
 	var row linkRow
 	err := s.table.Get(ctx, linkAt(account, seq), &row, receipt.ErrNoLink)
 	return row.link(), err
 }
 
 // Links returns links of an account's chain after a position, in their order, at most limit.
-func (s *Store) Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error) {
+func (s *Store) Links(ctx context.Context, account ids.Account, after, limit int) ([]receipt.Link, error) {
 	span := kv.Rows(chainKey(account), linkPrefix)
 	span.From = linkKey(after + 1)
 	return s.links(ctx, span, limit)

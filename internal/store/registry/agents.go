@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -24,7 +25,7 @@ type agentRow struct {
 var patches = kv.Document[map[string]json.RawMessage]{Name: "patch"}
 
 // agentKey is the same for names that differ by case alone.
-func agentKey(account, name string) kv.Key {
+func agentKey(account ids.Account, name string) kv.Key {
 	return kv.Key{PK: kv.Account(account), SK: agentKind + strings.ToLower(name)}
 }
 
@@ -58,7 +59,7 @@ func (row agentRow) readable() (agent.Change, error) {
 }
 
 // AgentChange returns the row of an agent's name; the zero Change when there is none.
-func (s *Store) AgentChange(ctx context.Context, account, name string) (agent.Change, error) {
+func (s *Store) AgentChange(ctx context.Context, account ids.Account, name string) (agent.Change, error) {
 	var row agentRow
 	err := s.table.Get(ctx, agentKey(account, name), &row, agent.ErrNoAgent)
 	if errors.Is(err, agent.ErrNoAgent) {
@@ -72,7 +73,7 @@ func (s *Store) AgentChange(ctx context.Context, account, name string) (agent.Ch
 
 // AgentChanges returns the rows of the names of an account's agents. One that cannot be read, or whose patch is no change of
 // a loop, is logged, and says so.
-func (s *Store) AgentChanges(ctx context.Context, account string) ([]agent.Change, error) {
+func (s *Store) AgentChanges(ctx context.Context, account ids.Account) ([]agent.Change, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), agentKind), 0)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (s *Store) AgentChanges(ctx context.Context, account string) ([]agent.Chang
 }
 
 // PutAgentChange stores the change of a loop over the version before it: agent.ErrMoved.
-func (s *Store) PutAgentChange(ctx context.Context, account string, c agent.Change) error {
+func (s *Store) PutAgentChange(ctx context.Context, account ids.Account, c agent.Change) error {
 	var members map[string]json.RawMessage
 	err := json.Unmarshal(c.Patch, &members)
 	raw, packErr := patches.Pack(members)
@@ -107,7 +108,7 @@ func (s *Store) PutAgentChange(ctx context.Context, account string, c agent.Chan
 }
 
 // DeleteAgentChange removes the change of a loop while it has the version: agent.ErrMoved.
-func (s *Store) DeleteAgentChange(ctx context.Context, account, name string, version int) error {
+func (s *Store) DeleteAgentChange(ctx context.Context, account ids.Account, name string, version int) error {
 	w := kv.Delete(agentKey(account, name)).If(kv.Is("version", version)).Else(agent.ErrMoved.With("agent", name))
 	return s.change(ctx, account, w)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 	"piloto/internal/tools/tool"
 )
@@ -23,7 +24,7 @@ var (
 	allowlists = kv.Document[[]tool.Entry]{Name: "allowlist"}
 )
 
-func revisionKey(account, server, revision string) string {
+func revisionKey(account ids.Account, server, revision string) string {
 	return kv.Account(account) + "#S#" + server + "#" + revision
 }
 
@@ -34,7 +35,7 @@ func operationKey(e tool.Entry) string {
 	return "OP#" + hex.EncodeToString(sum[:16])
 }
 
-func (s *Store) writeCatalogue(ctx context.Context, account, serverID string, c tool.Catalogue) error {
+func (s *Store) writeCatalogue(ctx context.Context, account ids.Account, serverID string, c tool.Catalogue) error {
 	if c.Revision == "" {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (s *Store) writeCatalogue(ctx context.Context, account, serverID string, c 
 	return s.table.PutAll(ctx, rows)
 }
 
-func (s *Store) dropCatalogue(ctx context.Context, account, serverID, revision string) error {
+func (s *Store) dropCatalogue(ctx context.Context, account ids.Account, serverID, revision string) error {
 	if revision == "" {
 		return nil
 	}
@@ -84,13 +85,13 @@ func (s *Store) dropCatalogue(ctx context.Context, account, serverID, revision s
 }
 
 // Entries returns the entries of the allowlist in force, which callers only read.
-func (s *Store) Entries(ctx context.Context, account string, server tool.Server) ([]tool.Entry, error) {
+func (s *Store) Entries(ctx context.Context, account ids.Account, server tool.Server) ([]tool.Entry, error) {
 	list, err := s.Allowlist(ctx, account, server)
 	return list.Entries(), err
 }
 
 // Allowlist returns the allowlist in force; nil when there is none.
-func (s *Store) Allowlist(ctx context.Context, account string, server tool.Server) (*tool.Allowlist, error) {
+func (s *Store) Allowlist(ctx context.Context, account ids.Account, server tool.Server) (*tool.Allowlist, error) {
 	if server.Catalogue == "" {
 		return nil, nil
 	}
@@ -128,7 +129,7 @@ func (s *Store) Allowlist(ctx context.Context, account string, server tool.Serve
 
 // Operation returns one operation of the allowlist in force, which callers only
 // read; tool.ErrNotAllowed when it has no such entry.
-func (s *Store) Operation(ctx context.Context, account string, server tool.Server, e tool.Entry) (tool.Operation, error) {
+func (s *Store) Operation(ctx context.Context, account ids.Account, server tool.Server, e tool.Entry) (tool.Operation, error) {
 	var row pieceRow
 	var op tool.Operation
 	if server.Catalogue == "" {

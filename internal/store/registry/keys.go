@@ -5,20 +5,21 @@ import (
 	"errors"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 	"piloto/internal/tools/tool"
 )
 
 // keysOf is the partition of the keys of services. The keys of agents are apart from the keys of
 // tools, because other functions may read them.
-func keysOf(account string, server tool.Server) string {
+func keysOf(account ids.Account, server tool.Server) string {
 	if server.IsAgent() {
 		return kv.Account(account) + "#AGENTKEYS"
 	}
 	return kv.Account(account) + "#KEYS"
 }
 
-func keysKey(account string, server tool.Server) kv.Key {
+func keysKey(account ids.Account, server tool.Server) kv.Key {
 	return kv.Key{PK: keysOf(account, server), SK: serverKind + server.ID}
 }
 
@@ -84,7 +85,7 @@ func (row keyRow) keys() tool.Keys {
 }
 
 // putKeys stores all keys of a server, at least one. rev is that of the row that they replace.
-func putKeys(account string, server tool.Server, list tool.Keys, rev int64) kv.Write {
+func putKeys(account ids.Account, server tool.Server, list tool.Keys, rev int64) kv.Write {
 	first := list[0]
 	row := keyRow{
 		Key: keysKey(account, server), In: first.Place.In, Name: first.Place.Name,
@@ -97,12 +98,12 @@ func putKeys(account string, server tool.Server, list tool.Keys, rev int64) kv.W
 }
 
 // Keys returns the keys of a server, in the order in which they were set.
-func (s *Store) Keys(ctx context.Context, account string, server tool.Server) (tool.Keys, error) {
+func (s *Store) Keys(ctx context.Context, account ids.Account, server tool.Server) (tool.Keys, error) {
 	row, err := s.keyRow(ctx, account, server)
 	return row.keys(), err
 }
 
-func (s *Store) keyRow(ctx context.Context, account string, server tool.Server) (row keyRow, err error) {
+func (s *Store) keyRow(ctx context.Context, account ids.Account, server tool.Server) (row keyRow, err error) {
 	err = s.table.Get(ctx, keysKey(account, server), &row, tool.ErrServerNotFound)
 	if errors.Is(err, tool.ErrServerNotFound) {
 		return keyRow{}, nil
@@ -111,7 +112,7 @@ func (s *Store) keyRow(ctx context.Context, account string, server tool.Server) 
 }
 
 // ChangeKeys replaces the keys of a server, apart from the server, and their positions in its row.
-func (s *Store) ChangeKeys(ctx context.Context, account string, server tool.Server, change func(tool.Keys) (tool.Keys, error), at time.Time) (tool.Server, error) {
+func (s *Store) ChangeKeys(ctx context.Context, account ids.Account, server tool.Server, change func(tool.Keys) (tool.Keys, error), at time.Time) (tool.Server, error) {
 	var err error = tool.ErrServerMoved
 	for n := 0; n < mostMoves && errors.Is(err, tool.ErrServerMoved); n++ {
 		err = s.changeKeys(ctx, account, server, change, at)
@@ -122,7 +123,7 @@ func (s *Store) ChangeKeys(ctx context.Context, account string, server tool.Serv
 	return s.Server(ctx, account, server.ID)
 }
 
-func (s *Store) changeKeys(ctx context.Context, account string, server tool.Server, change func(tool.Keys) (tool.Keys, error), at time.Time) error {
+func (s *Store) changeKeys(ctx context.Context, account ids.Account, server tool.Server, change func(tool.Keys) (tool.Keys, error), at time.Time) error {
 	row, err := s.keyRow(ctx, account, server)
 	if err != nil {
 		return err

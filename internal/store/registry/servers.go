@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/setups"
@@ -65,14 +66,14 @@ type serverRow struct {
 
 const serverKind = "SERVER#"
 
-func serverKey(account, id string) kv.Key {
+func serverKey(account ids.Account, id string) kv.Key {
 	return kv.Key{PK: kv.Account(account), SK: serverKind + id}
 }
 
 // dueAbsent is the list of the servers that have no allowlist yet.
 const dueAbsent = "ABSENT"
 
-func rowOfServer(account string, s tool.Server) serverRow {
+func rowOfServer(account ids.Account, s tool.Server) serverRow {
 	row := serverRow{
 		Key: serverKey(account, s.ID), ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
 		Role: string(s.Role), Transport: string(s.Transport), About: s.About, Keywords: s.Keywords, Frozen: s.Frozen,
@@ -109,19 +110,19 @@ func (row serverRow) server() tool.Server {
 }
 
 // change makes a change of servers that a turn sees: all writes or none.
-func (s *Store) change(ctx context.Context, account string, writes ...kv.Write) error {
+func (s *Store) change(ctx context.Context, account ids.Account, writes ...kv.Write) error {
 	return s.table.Commit(ctx, append(writes, setups.Raise(account))...)
 }
 
 // Server returns a server, as the last write left it.
-func (s *Store) Server(ctx context.Context, account, id string) (tool.Server, error) {
+func (s *Store) Server(ctx context.Context, account ids.Account, id string) (tool.Server, error) {
 	var row serverRow
 	err := s.table.Get(ctx, serverKey(account, id), &row, tool.ErrServerNotFound)
 	return row.server(), err
 }
 
 // Servers returns the account's servers, the oldest first.
-func (s *Store) Servers(ctx context.Context, account string) ([]tool.Server, error) {
+func (s *Store) Servers(ctx context.Context, account ids.Account) ([]tool.Server, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), serverKind), 0)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (s *Store) Servers(ctx context.Context, account string) ([]tool.Server, err
 
 // CreateServer stores a server with its allowlist and its first key. The allowlist is
 // written first, under a revision that nothing names yet.
-func (s *Store) CreateServer(ctx context.Context, account string, server tool.Server, c tool.Catalogue, key *tool.Credential) error {
+func (s *Store) CreateServer(ctx context.Context, account ids.Account, server tool.Server, c tool.Catalogue, key *tool.Credential) error {
 	if server.IsAgent() && agent.IsShipped(strings.ToLower(server.Name)) {
 		return tool.ErrAgentTaken
 	}
@@ -156,7 +157,7 @@ func (s *Store) CreateServer(ctx context.Context, account string, server tool.Se
 
 // ReplaceCatalogue moves the server's allowlist from revision seen to
 // c.Revision at once, and removes the old one afterwards.
-func (s *Store) ReplaceCatalogue(ctx context.Context, account string, server tool.Server, seen string, c tool.Catalogue) error {
+func (s *Store) ReplaceCatalogue(ctx context.Context, account ids.Account, server tool.Server, seen string, c tool.Catalogue) error {
 	if err := s.writeCatalogue(ctx, account, server.ID, c); err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (s *Store) ReplaceCatalogue(ctx context.Context, account string, server too
 
 // MarkServer records the end of a discovery that brought no allowlist. Frozen tools stay frozen,
 // because nothing new was approved.
-func (s *Store) MarkServer(ctx context.Context, account string, server tool.Server, seen string) error {
+func (s *Store) MarkServer(ctx context.Context, account ids.Account, server tool.Server, seen string) error {
 	w := updateAt(serverKey(account, server.ID), seen).Set("updated_at", server.UpdatedAt)
 	return s.change(ctx, account, w.Set("state", server.Status).Set("last_error", server.LastError))
 }
@@ -184,7 +185,7 @@ func updateAt(key kv.Key, seen string) kv.Write {
 
 // FreezeTool notes that a tool is another than the approved one. A server whose
 // allowlist was replaced meanwhile, or that is gone, stays as it is.
-func (s *Store) FreezeTool(ctx context.Context, account, id, seen, name string, at time.Time) error {
+func (s *Store) FreezeTool(ctx context.Context, account ids.Account, id, seen, name string, at time.Time) error {
 	w := updateAt(serverKey(account, id), seen).Set("last_error", tool.ErrToolChanged.Code).Set("updated_at", at)
 	err := s.change(ctx, account, w.Add("frozen", kv.Strings(name)))
 	if errors.Is(err, tool.ErrServerMoved) {
@@ -194,7 +195,7 @@ func (s *Store) FreezeTool(ctx context.Context, account, id, seen, name string, 
 }
 
 // mark writes the attributes that a discovery read, and none that others may change.
-func (s *Store) mark(ctx context.Context, account string, server tool.Server, seen string) error {
+func (s *Store) mark(ctx context.Context, account ids.Account, server tool.Server, seen string) error {
 	row := rowOfServer(account, server)
 	w := updateAt(serverKey(account, server.ID), seen).Set("catalogue", row.Catalogue).Set("state", row.State).Set("operations", row.Operations).
 		Set("warnings", row.Warnings).Set("document_url", row.DocumentURL).Set("base_url", row.BaseURL).Set("transport", row.Transport).
@@ -222,7 +223,7 @@ func (s *Store) PutOffServer(ctx context.Context, a tool.Absent, until time.Time
 }
 
 // SetServerActive switches a server on or off. The sweep does not retry a server that is off.
-func (s *Store) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error) {
+func (s *Store) SetServerActive(ctx context.Context, account ids.Account, id string, active bool, at time.Time) (tool.Server, error) {
 	var err error = tool.ErrServerMoved
 	for n := 0; n < mostMoves && errors.Is(err, tool.ErrServerMoved); n++ {
 		err = s.setActive(ctx, account, id, active, at)
@@ -236,7 +237,7 @@ func (s *Store) SetServerActive(ctx context.Context, account, id string, active 
 // mostMoves is how often a server that others refresh is switched again.
 const mostMoves = 4
 
-func (s *Store) setActive(ctx context.Context, account, id string, active bool, at time.Time) error {
+func (s *Store) setActive(ctx context.Context, account ids.Account, id string, active bool, at time.Time) error {
 	server, err := s.Server(ctx, account, id)
 	if err != nil {
 		return err
@@ -253,19 +254,19 @@ func (s *Store) setActive(ctx context.Context, account, id string, active bool, 
 }
 
 // SetServerReads sets which tools of a server may be called without a confirmation.
-func (s *Store) SetServerReads(ctx context.Context, account, id string, reads tool.Reads) (tool.Server, error) {
+func (s *Store) SetServerReads(ctx context.Context, account ids.Account, id string, reads tool.Reads) (tool.Server, error) {
 	tools := map[string]string{} // and not NULL
 	maps.Copy(tools, reads.Tools)
 	return set(ctx, s, account, id, kv.Update(serverKey(account, id)).Set("reads", reads.Mode).Set("circle", reads.Zone).Set("read_tools", tools).Remove("preview"))
 }
 
 // SetServerErrors sets the meaning of an error of a server.
-func (s *Store) SetServerErrors(ctx context.Context, account, id string, errors tool.Errors) (tool.Server, error) {
+func (s *Store) SetServerErrors(ctx context.Context, account ids.Account, id string, errors tool.Errors) (tool.Server, error) {
 	return set(ctx, s, account, id, kv.Update(serverKey(account, id)).Set("errors", errors))
 }
 
 // set makes an update of a server that is there, and returns the server after it.
-func set(ctx context.Context, s *Store, account, id string, w kv.Write) (tool.Server, error) {
+func set(ctx context.Context, s *Store, account ids.Account, id string, w kv.Write) (tool.Server, error) {
 	if err := s.change(ctx, account, w.If(kv.Exists("PK")).Else(tool.ErrServerNotFound)); err != nil {
 		return tool.Server{}, err
 	}
@@ -273,7 +274,7 @@ func set(ctx context.Context, s *Store, account, id string, w kv.Write) (tool.Se
 }
 
 // DeleteServer removes a server, its key, its name and its allowlist.
-func (s *Store) DeleteServer(ctx context.Context, account, id string) error {
+func (s *Store) DeleteServer(ctx context.Context, account ids.Account, id string) error {
 	server, err := s.Server(ctx, account, id)
 	if err != nil {
 		return err

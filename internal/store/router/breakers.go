@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
 	"piloto/internal/store/hooks"
 	"piloto/internal/store/kv"
@@ -25,9 +26,9 @@ const breakerSK = "AGENT#"
 // breakersKept is the life of a row after its last change.
 const breakersKept = 7 * 24 * time.Hour
 
-func breakersOf(account string) string { return kv.Account(account) + "#BREAKERS" }
+func breakersOf(account ids.Account) string { return kv.Account(account) + "#BREAKERS" }
 
-func breakerKey(account, agentID string) kv.Key {
+func breakerKey(account ids.Account, agentID string) kv.Key {
 	return kv.Key{PK: breakersOf(account), SK: breakerSK + agentID}
 }
 
@@ -66,7 +67,7 @@ func breakerOf(it kv.Item) (agent.Breaker, error) {
 }
 
 // Breaker returns an agent's breaker; a closed one when there is no row.
-func (s *Store) Breaker(ctx context.Context, account, agentID string) (agent.Breaker, error) {
+func (s *Store) Breaker(ctx context.Context, account ids.Account, agentID string) (agent.Breaker, error) {
 	row, err := s.table.Row(ctx, breakerKey(account, agentID))
 	if err != nil || row == nil {
 		return agent.Breaker{Agent: agentID}, err
@@ -75,7 +76,7 @@ func (s *Store) Breaker(ctx context.Context, account, agentID string) (agent.Bre
 }
 
 // Breakers returns the breakers of an account that have a row.
-func (s *Store) Breakers(ctx context.Context, account string) ([]agent.Breaker, error) {
+func (s *Store) Breakers(ctx context.Context, account ids.Account) ([]agent.Breaker, error) {
 	items, err := s.table.Read(ctx, kv.Rows(breakersOf(account), breakerSK), 0)
 	if err != nil {
 		return nil, err
@@ -90,14 +91,14 @@ func (s *Store) Breakers(ctx context.Context, account string) ([]agent.Breaker, 
 }
 
 // move returns an update of a breaker, whose row lives on.
-func move(account, agentID string, at time.Time) kv.Write {
+func move(account ids.Account, agentID string, at time.Time) kv.Write {
 	return kv.Update(breakerKey(account, agentID)).Set("ttl", at.Add(breakersKept).Unix()).Else(errBreakerMoved)
 }
 
 // TakeProbe makes the probe of an agent the caller's, when its breaker admits one
 // and nobody else took it. It returns the breaker as it stands: Probe says whose
 // it is.
-func (s *Store) TakeProbe(ctx context.Context, account, agentID, id string, p agent.Policy, at time.Time) (agent.Breaker, error) {
+func (s *Store) TakeProbe(ctx context.Context, account ids.Account, agentID, id string, p agent.Policy, at time.Time) (agent.Breaker, error) {
 	by := at.Add(p.Probe)
 	w := move(account, agentID, at).Set("probe", id).Set("probed_at", at).Set("probed_by", by).If(
 		kv.Exists("opened_at"), kv.Any(kv.AtMost("open_until", at), kv.AtLeast("opened_at", at.Add(p.Open))),
@@ -110,7 +111,7 @@ func (s *Store) TakeProbe(ctx context.Context, account, agentID, id string, p ag
 
 // CountFailure counts a failed call of an agent, and opens its breaker when that was a probe or one too many. It returns
 // the breaker as it stands. A breaker that was closed has a notification; one that a probe opens again had it before.
-func (s *Store) CountFailure(ctx context.Context, account, agentID string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
+func (s *Store) CountFailure(ctx context.Context, account ids.Account, agentID string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
 	failed := move(account, agentID, at).Set("f1", at)
 	for n := 2; n <= p.Failures; n++ {
 		failed = failed.Set(failureName(n), failureName(n-1).IfMissing(0))
@@ -141,7 +142,7 @@ func (s *Store) CountFailure(ctx context.Context, account, agentID string, c age
 
 // openBreaker makes a move that opens a closed breaker, with its notification in the same transaction, if a hook wants it.
 // It returns the breaker as it stands.
-func (s *Store) openBreaker(ctx context.Context, account, agentID string, at time.Time, w kv.Write, c agent.Call, p agent.Policy) (agent.Breaker, bool, error) {
+func (s *Store) openBreaker(ctx context.Context, account ids.Account, agentID string, at time.Time, w kv.Write, c agent.Call, p agent.Policy) (agent.Breaker, bool, error) {
 	message, err := hook.NewMessage(hook.BreakerOpened, at, hook.BreakerData{
 		Agent: c.Name, MCPID: agentID, Failures: p.Failures, RetryAt: at.Add(p.Open).UTC().Format(time.RFC3339), Path: hook.AgentsPath,
 	})
@@ -174,7 +175,7 @@ var errRow = errors.New("store: the row of an agent's failures moved at every tr
 
 // CountAnswer notes that a call of an agent was answered: that ends a row of
 // failures, and a probe closes its breaker. It returns the breaker as it stands.
-func (s *Store) CountAnswer(ctx context.Context, account, agentID string, c agent.Call, at time.Time) (agent.Breaker, error) {
+func (s *Store) CountAnswer(ctx context.Context, account ids.Account, agentID string, c agent.Call, at time.Time) (agent.Breaker, error) {
 	w := move(account, agentID, at).Remove("opened_at", "open_until").Remove(probing...)
 	for n := range agent.MostFailures {
 		w = w.Remove(failureName(n + 1))
@@ -190,13 +191,13 @@ func (s *Store) CountAnswer(ctx context.Context, account, agentID string, c agen
 
 // DropProbe gives up the probe that a call is, and whose result says nothing of
 // the agent: another may make it. It returns the breaker as it stands.
-func (s *Store) DropProbe(ctx context.Context, account, agentID string, c agent.Call, at time.Time) (agent.Breaker, error) {
+func (s *Store) DropProbe(ctx context.Context, account ids.Account, agentID string, c agent.Call, at time.Time) (agent.Breaker, error) {
 	b, _, err := s.moveBreaker(ctx, agentID, move(account, agentID, at).Remove(probing...).If(kv.Is("probe", c.Probe)))
 	return b, err
 }
 
 // NotePause notes until when an agent asks not to be called. It returns the breaker as it stands.
-func (s *Store) NotePause(ctx context.Context, account, agentID string, until, at time.Time) (agent.Breaker, error) {
+func (s *Store) NotePause(ctx context.Context, account ids.Account, agentID string, until, at time.Time) (agent.Breaker, error) {
 	b, _, err := s.moveBreaker(ctx, agentID, move(account, agentID, at).Set("rest_until", until).Add("opens", 0))
 	return b, err
 }

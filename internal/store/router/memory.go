@@ -21,14 +21,14 @@ const (
 
 // memoryKey is the partition of a session. Clients name sessions: the hash keeps their text out of
 // the keys, by which access is decided.
-func memoryKey(account, session string) string {
+func memoryKey(account ids.Account, session string) string {
 	return kv.Account(account) + "#MEM#" + ids.Hash(session)
 }
 
 const companyKind = "CO#"
 
-func companyKey(company int64) string     { return companyKind + kv.Pad(company, 19) }
-func memoriesIndex(account string) string { return kv.Account(account) + "#MEMORIES" }
+func companyKey(company int64) string          { return companyKind + kv.Pad(company, 19) }
+func memoriesIndex(account ids.Account) string { return kv.Account(account) + "#MEMORIES" }
 
 type memoryRow struct {
 	kv.Key
@@ -55,7 +55,7 @@ type exchangeRow struct {
 	ReadFrom []string `json:"read_from,omitempty"`
 }
 
-func rowOfMemory(account string, m agent.Memory) (memoryRow, error) {
+func rowOfMemory(account ids.Account, m agent.Memory) (memoryRow, error) {
 	list := make([]exchangeRow, len(m.Exchanges))
 	for i, e := range m.Exchanges {
 		list[i] = exchangeRow{e.ID, e.User, e.Agent, e.Response, kv.Millis(e.At), e.ReadFrom}
@@ -87,7 +87,7 @@ func (row memoryRow) memory() (agent.Memory, error) {
 
 // Memory returns the exchanges of a session with a company that have not expired by a time. It has
 // neither a version nor exchanges when there is no row.
-func (s *Store) Memory(ctx context.Context, account string, company int64, session string, at time.Time) (agent.Memory, error) {
+func (s *Store) Memory(ctx context.Context, account ids.Account, company int64, session string, at time.Time) (agent.Memory, error) {
 	none := agent.Memory{Company: company, Session: session}
 	var row memoryRow
 	err := s.table.Get(ctx, kv.Key{PK: memoryKey(account, session), SK: companyKey(company)}, &row, errNoRow)
@@ -107,7 +107,7 @@ func (s *Store) Memory(ctx context.Context, account string, company int64, sessi
 // Remember adds an exchange to a memory that the caller read. When another turn changed it since,
 // the exchange is added to the new one, so that simultaneous turns of a session lose nothing. A
 // stored exchange is not added again, because the answer to an earlier write may have been lost.
-func (s *Store) Remember(ctx context.Context, account string, m agent.Memory, e agent.Exchange) error {
+func (s *Store) Remember(ctx context.Context, account ids.Account, m agent.Memory, e agent.Exchange) error {
 	return retry.Do(ctx, func() error {
 		err := s.putMemory(ctx, account, m.Add(e), m.Version)
 		if !errors.Is(err, errMemoryMoved) {
@@ -121,7 +121,7 @@ func (s *Store) Remember(ctx context.Context, account string, m agent.Memory, e 
 }
 
 // putMemory writes a memory while seen is its version; 0: while there is none.
-func (s *Store) putMemory(ctx context.Context, account string, m agent.Memory, seen int64) error {
+func (s *Store) putMemory(ctx context.Context, account ids.Account, m agent.Memory, seen int64) error {
 	row, err := rowOfMemory(account, m)
 	return s.table.Do(ctx, kv.Put(row).If(kv.Unchanged("version", seen)).Else(errMemoryMoved).Unless(err))
 }
@@ -130,7 +130,7 @@ var errMemoryMoved = errors.New("store: the memory changed after it was read")
 
 // Memories returns the memories of a session at a time, by company; more means that there are
 // further ones.
-func (s *Store) Memories(ctx context.Context, account, session string, at time.Time) (list []agent.Memory, more bool, err error) {
+func (s *Store) Memories(ctx context.Context, account ids.Account, session string, at time.Time) (list []agent.Memory, more bool, err error) {
 	span := kv.Rows(memoryKey(account, session), companyKind)
 	span.Filter = kv.Greater("expires_at", at)
 	items, err := s.table.Read(ctx, span, maxMemories+1)
@@ -158,7 +158,7 @@ func (s *Store) Memories(ctx context.Context, account, session string, at time.T
 
 // Forget deletes the memory of a session of a company, or of all companies when company is 0. A turn
 // that read it before does not restore it.
-func (s *Store) Forget(ctx context.Context, account, session string, company int64) error {
+func (s *Store) Forget(ctx context.Context, account ids.Account, session string, company int64) error {
 	pk := memoryKey(account, session)
 	if company != 0 {
 		return s.table.Do(ctx, kv.Delete(kv.Key{PK: pk, SK: companyKey(company)}))
@@ -173,7 +173,7 @@ func (s *Store) Forget(ctx context.Context, account, session string, company int
 }
 
 // MemoryStats counts the memories of an account at a time. It reads an index, which may be behind.
-func (s *Store) MemoryStats(ctx context.Context, account string, at time.Time) (agent.MemoryStats, error) {
+func (s *Store) MemoryStats(ctx context.Context, account ids.Account, at time.Time) (agent.MemoryStats, error) {
 	var stats agent.MemoryStats
 	span := kv.Listed(memoriesIndex(account))
 	span.Newest, span.From = true, kv.At(at.Add(-agent.MemoryLife), "")

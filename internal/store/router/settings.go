@@ -23,7 +23,7 @@ type Store struct{ table *kv.Table }
 // New returns the router of a table.
 func New(table *kv.Table) *Store { return &Store{table} }
 
-func routerKey(account string) string { return kv.Account(account) + "#ROUTER" }
+func routerKey(account ids.Account) string { return kv.Account(account) + "#ROUTER" }
 
 var (
 	settingsOf = kv.Document[agent.Settings]{Name: "router settings"}
@@ -54,7 +54,7 @@ type routerRow struct {
 var errNoRow = errors.New("store: no such row")
 
 // read reads a document of the router's; the zero T when there is none.
-func read[T any](ctx context.Context, s *Store, account, sk string, kind kv.Document[T]) (T, error) {
+func read[T any](ctx context.Context, s *Store, account ids.Account, sk string, kind kv.Document[T]) (T, error) {
 	var row routerRow
 	var none T
 	switch err := s.table.Get(ctx, kv.Key{PK: routerKey(account), SK: sk}, &row, errNoRow); {
@@ -67,13 +67,13 @@ func read[T any](ctx context.Context, s *Store, account, sk string, kind kv.Docu
 }
 
 // RouterSettings returns the settings in force for a company: its own, over the account's.
-func (s *Store) RouterSettings(ctx context.Context, account string, company int64) (agent.Settings, error) {
+func (s *Store) RouterSettings(ctx context.Context, account ids.Account, company int64) (agent.Settings, error) {
 	wide, own, err := s.RouterLayers(ctx, account, company)
 	return agent.Merge(wide, own), err
 }
 
 // RouterLayers returns the account's settings, and the company's own. Company 0 has none of its own.
-func (s *Store) RouterLayers(ctx context.Context, account string, company int64) (wide, own agent.Settings, err error) {
+func (s *Store) RouterLayers(ctx context.Context, account ids.Account, company int64) (wide, own agent.Settings, err error) {
 	var reads errgroup.Group
 	reads.Go(func() (err error) { wide, err = read(ctx, s, account, routerSettingsKey(0), settingsOf); return })
 	if company != 0 {
@@ -84,21 +84,21 @@ func (s *Store) RouterLayers(ctx context.Context, account string, company int64)
 }
 
 // PutRouterSettings replaces the settings of a company, or of the account when company is 0.
-func (s *Store) PutRouterSettings(ctx context.Context, account string, company int64, settings agent.Settings) error {
+func (s *Store) PutRouterSettings(ctx context.Context, account ids.Account, company int64, settings agent.Settings) error {
 	data, err := settingsOf.Encode(settings)
 	w := kv.Put(routerRow{Key: kv.Key{PK: routerKey(account), SK: routerSettingsKey(company)}, Data: data}).Unless(err)
 	return s.table.Commit(ctx, w, setups.Raise(account))
 }
 
 // DeleteRouterSettings deletes these settings; missing ones are deleted already.
-func (s *Store) DeleteRouterSettings(ctx context.Context, account string, company int64) error {
+func (s *Store) DeleteRouterSettings(ctx context.Context, account ids.Account, company int64) error {
 	return s.table.Commit(ctx, kv.Delete(kv.Key{PK: routerKey(account), SK: routerSettingsKey(company)}), setups.Raise(account))
 }
 
 // RouterCompanies lists the companies that have settings of their own, by number, and a cursor when
 // there are more.
-func (s *Store) RouterCompanies(ctx context.Context, account, cursor string, limit int) ([]int64, string, error) {
-	scope := "router\x00" + account
+func (s *Store) RouterCompanies(ctx context.Context, account ids.Account, cursor string, limit int) ([]int64, string, error) {
+	scope := "router\x00" + string(account)
 	from, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
 		return nil, "", err
@@ -133,13 +133,13 @@ func (s *Store) RouterCompanies(ctx context.Context, account, cursor string, lim
 }
 
 // Business returns the stored context of a company; the zero Business when there is none.
-func (s *Store) Business(ctx context.Context, account string, company int64, url string) (agent.Business, error) {
+func (s *Store) Business(ctx context.Context, account ids.Account, company int64, url string) (agent.Business, error) {
 	return read(ctx, s, account, businessKey(company, url), businesses)
 }
 
 // PutBusiness replaces the context that the caller read. It returns agent.ErrBusinessMoved when its
 // source was tried again since.
-func (s *Store) PutBusiness(ctx context.Context, account string, company int64, url string, seen, next agent.Business) error {
+func (s *Store) PutBusiness(ctx context.Context, account ids.Account, company int64, url string, seen, next agent.Business) error {
 	data, err := businesses.Encode(next)
 	w := kv.Put(routerRow{
 		Key: kv.Key{PK: routerKey(account), SK: businessKey(company, url)}, Data: data,

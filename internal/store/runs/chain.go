@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/store/kv"
@@ -20,7 +21,7 @@ type headRow struct {
 
 // Ended returns the link of a run that ended: only its number when it is in the chain, and without a number when it is not.
 // It returns plan.ErrRunNotFound, or plan.ErrAlreadyRunning.
-func Ended(ctx context.Context, table *kv.Table, account, runID string) (receipt.Link, error) {
+func Ended(ctx context.Context, table *kv.Table, account ids.Account, runID string) (receipt.Link, error) {
 	var row headRow
 	if err := table.Get(ctx, runKey(account, runID), &row, plan.ErrRunNotFound); err != nil {
 		return receipt.Link{}, err

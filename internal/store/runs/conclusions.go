@@ -7,6 +7,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -20,7 +21,7 @@ const dueConclusions = "CONCLUDING"
 // conclusionKey sorts before the rows that are read with a run.
 const conclusionKey = "CONCLUSION"
 
-func conclusionOf(account, runID string) kv.Key {
+func conclusionOf(account ids.Account, runID string) kv.Key {
 	return kv.Key{PK: kv.Run(account, runID), SK: conclusionKey}
 }
 
@@ -44,7 +45,7 @@ func concludeLater(r plan.Run, at time.Time) kv.Write {
 }
 
 // TakeConclusion implements run.Concluder. It leaves the queue key of the row.
-func (s *Store) TakeConclusion(ctx context.Context, account, runID string, at, until time.Time) (run.Conclusion, error) {
+func (s *Store) TakeConclusion(ctx context.Context, account ids.Account, runID string, at, until time.Time) (run.Conclusion, error) {
 	if failpoint.On {
 		failpoint.At("runs", "conclusion.taken", "before")
 		defer failpoint.At("runs", "conclusion.taken", "after")

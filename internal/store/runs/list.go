@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/chats"
 	"piloto/internal/store/jobs"
@@ -17,13 +18,13 @@ import (
 
 // runsOf is the list of an account's runs, by the time at which they were proposed. A run stands in it with its first
 // event, which nothing writes again: with its own row, each step would also write the index.
-func runsOf(account string) string { return kv.Account(account) + "#RUNS" }
+func runsOf(account ids.Account) string { return kv.Account(account) + "#RUNS" }
 
 // listReads is the number of rows that are read at once for a page.
 const listReads = 8
 
 // Runs implements plan.Lister.
-func (s *Store) Runs(ctx context.Context, account string, f plan.Filter, cursor string, limit int) ([]plan.Head, string, error) {
+func (s *Store) Runs(ctx context.Context, account ids.Account, f plan.Filter, cursor string, limit int) ([]plan.Head, string, error) {
 	span := kv.Listed(runsOf(account))
 	span.Newest = true
 	if !f.From.IsZero() {
@@ -66,7 +67,7 @@ func statusText(list []plan.Status) string {
 
 // Waiting implements plan.Lister. An index may lag behind the table, so only keys come from it: the rows of a page are read
 // from the table.
-func (s *Store) Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]plan.ListedWait, string, error) {
+func (s *Store) Waiting(ctx context.Context, account ids.Account, chatID string, at time.Time, cursor string, limit int) ([]plan.ListedWait, string, error) {
 	span := kv.Listed(kv.Waiting(account))
 	return kv.Pick(ctx, s.table, span.Of()+"\x00"+chatID, span, cursor, limit, func(part []kv.Place) ([]*plan.ListedWait, error) {
 		return readPlaces(part, func(p kv.Place) (*plan.ListedWait, error) {
@@ -85,7 +86,7 @@ func (s *Store) Waiting(ctx context.Context, account, chatID string, at time.Tim
 type lists struct{ table *kv.Table }
 
 // runWait reads the wait of a list entry of a run; nil when it waits no longer.
-func (l lists) runWait(ctx context.Context, account string, p kv.Place, at time.Time) (*plan.ListedWait, error) {
+func (l lists) runWait(ctx context.Context, account ids.Account, p kv.Place, at time.Time) (*plan.ListedWait, error) {
 	h, err := l.headAt(ctx, account, p)
 	if h == nil || err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (l lists) runWait(ctx context.Context, account string, p kv.Place, at time.
 }
 
 // jobWait reads the wait of a job; nil when it waits no longer, cannot be read, or when its chat was deleted.
-func (l lists) jobWait(ctx context.Context, account, id string, at time.Time) (*plan.ListedWait, error) {
+func (l lists) jobWait(ctx context.Context, account ids.Account, id string, at time.Time) (*plan.ListedWait, error) {
 	w, err := jobs.WaitOf(ctx, l.table, account, id)
 	if l.table.LeavesOut(ctx, kv.Key{PK: kv.Job(account, id), SK: "WAIT"}, err) {
 		return nil, nil
@@ -137,7 +138,7 @@ func readPlaces[T any](places []kv.Place, read func(kv.Place) (*T, error)) ([]*T
 }
 
 // headAt reads the run of a list entry; nil when it is gone or cannot be read.
-func (l lists) headAt(ctx context.Context, account string, p kv.Place) (*plan.Head, error) {
+func (l lists) headAt(ctx context.Context, account ids.Account, p kv.Place) (*plan.Head, error) {
 	_, id, ok := kv.RunOf(p.PK)
 	if !ok {
 		return nil, nil
@@ -150,7 +151,7 @@ func (l lists) headAt(ctx context.Context, account string, p kv.Place) (*plan.He
 }
 
 // head reads the head of a run, as the last write left it.
-func (l lists) head(ctx context.Context, account, id string) (plan.Head, error) {
+func (l lists) head(ctx context.Context, account ids.Account, id string) (plan.Head, error) {
 	items, err := l.table.Read(ctx, kv.Rows(kv.Run(account, id), runSK, planKey, waitKey), 0)
 	if err != nil {
 		return plan.Head{}, err

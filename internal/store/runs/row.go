@@ -3,6 +3,7 @@ package runs
 import (
 	"fmt"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/store/kv"
@@ -23,7 +24,7 @@ type runRow struct {
 	Format int `dynamodbav:"v"` // kv.Format
 	kv.Key
 	RunID      string          `dynamodbav:"run_id"`
-	Account    string          `dynamodbav:"account"`
+	Account    ids.Account     `dynamodbav:"account"`
 	User       string          `dynamodbav:"user"`
 	ChatID     string          `dynamodbav:"chat_id"`
 	ProjectID  string          `dynamodbav:"project_id,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/rule"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/setups"
@@ -19,7 +20,7 @@ type rulesRow struct {
 }
 
 // Rules returns the account's rules; none when it never set any.
-func (s *Store) Rules(ctx context.Context, account string) (rule.Set, error) {
+func (s *Store) Rules(ctx context.Context, account ids.Account) (rule.Set, error) {
 	var row rulesRow
 	missing := fault.New(fault.NotFound, "rules.none")
 	err := s.table.Get(ctx, kv.Key{PK: kv.Account(account), SK: "RULES"}, &row, missing)
@@ -35,7 +36,7 @@ func (s *Store) Rules(ctx context.Context, account string) (rule.Set, error) {
 }
 
 // SetRules replaces the account's rules, while seen is their version; rule.ErrMoved.
-func (s *Store) SetRules(ctx context.Context, account string, seen int, set rule.Set) error {
+func (s *Store) SetRules(ctx context.Context, account ids.Account, seen int, set rule.Set) error {
 	raw, err := ruleLists.Encode(set.Rules)
 	w := kv.Put(rulesRow{
 		Key: kv.Key{PK: kv.Account(account), SK: "RULES"}, Rules: raw, Version: seen + 1, By: set.By, UpdatedAt: kv.Millis(set.UpdatedAt),

@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -35,12 +36,12 @@ func New(table *kv.Table) *Store { return &Store{table, lists{table}, bodies{tab
 
 const runSK = "RUN"
 
-func runKey(account, id string) kv.Key { return kv.Key{PK: kv.Run(account, id), SK: runSK} }
+func runKey(account ids.Account, id string) kv.Key { return kv.Key{PK: kv.Run(account, id), SK: runSK} }
 
 func eventKey(seq int) string { return "EVENT#" + kv.Pad(int64(seq), 6) }
 
 // Run returns a run with the states of its steps, as the last write left them.
-func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
+func (s *Store) Run(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	r, err := s.Bare(ctx, account, id)
 	if err != nil {
 		return r, err
@@ -49,7 +50,7 @@ func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
 }
 
 // Bare implements plan.BareReader.
-func (s *Store) Bare(ctx context.Context, account, id string) (plan.Run, error) {
+func (s *Store) Bare(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), runSK, planKey, "STEP#"), 0)
 	if err != nil {
 		return plan.Run{}, err
@@ -88,7 +89,7 @@ func (s *Store) Bare(ctx context.Context, account, id string) (plan.Run, error) 
 }
 
 // Status implements plan.StatusReader. It reads only the row of the run.
-func (s *Store) Status(ctx context.Context, account, id string) (plan.Status, error) {
+func (s *Store) Status(ctx context.Context, account ids.Account, id string) (plan.Status, error) {
 	row, err := s.table.Row(ctx, runKey(account, id))
 	switch {
 	case err != nil:
@@ -100,7 +101,7 @@ func (s *Store) Status(ctx context.Context, account, id string) (plan.Status, er
 }
 
 // Events returns a run's events after a sequence number, in order.
-func (s *Store) Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error) {
+func (s *Store) Events(ctx context.Context, account ids.Account, runID string, after, limit int) ([]plan.Event, error) {
 	span := kv.Rows(kv.Run(account, runID), "EVENT#")
 	span.From = eventKey(after + 1)
 	items, err := s.table.Read(ctx, span, limit)
@@ -241,7 +242,7 @@ func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 
 // displace notes in a waiting run that its chat runs another. That is no transition: it only
 // holds while the run waits.
-func displace(account, runID string, at time.Time) kv.Write {
+func displace(account ids.Account, runID string, at time.Time) kv.Write {
 	return kv.Update(runKey(account, runID)).Set("displaced_at", at).If(kv.Is("status", plan.Waiting)).Else(fault.ErrMoved)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/chats"
 	"piloto/internal/store/kv"
@@ -23,7 +24,7 @@ func (row unansweredRow) unanswered() plan.Unanswered {
 }
 
 // Unanswered implements plan.UnansweredReader.
-func (s *Store) Unanswered(ctx context.Context, account, chatID string) ([]plan.Unanswered, error) {
+func (s *Store) Unanswered(ctx context.Context, account ids.Account, chatID string) ([]plan.Unanswered, error) {
 	return chats.Unanswered(ctx, s.table, account, chatID)
 }
 

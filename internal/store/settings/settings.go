@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/setups"
@@ -16,7 +17,7 @@ type Store struct{ table *kv.Table }
 // New returns the AI settings of a table.
 func New(table *kv.Table) *Store { return &Store{table} }
 
-func settingsKey(account string) string { return kv.Account(account) + "#AI" }
+func settingsKey(account ids.Account) string { return kv.Account(account) + "#AI" }
 
 var (
 	assistants   = kv.Document[eligibility.Assistant]{Name: "assistant"}
@@ -41,7 +42,7 @@ type settingRow struct {
 }
 
 // Settings reads the values that an account has set.
-func (s *Store) Settings(ctx context.Context, account string) (eligibility.Settings, error) {
+func (s *Store) Settings(ctx context.Context, account ids.Account) (eligibility.Settings, error) {
 	settings := eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}}
 	items, err := s.table.Read(ctx, kv.Rows(settingsKey(account), assistantKey, entitlementKey, healthKey, providerKey, termsKey), 0)
 	if err != nil {
@@ -87,43 +88,43 @@ func (row settingRow) into(s *eligibility.Settings) error {
 }
 
 // set stores a setting unconditionally.
-func set[T any](ctx context.Context, s *Store, account, sk string, kind kv.Document[T], v T) error {
+func set[T any](ctx context.Context, s *Store, account ids.Account, sk string, kind kv.Document[T], v T) error {
 	return s.table.Commit(ctx, put(account, sk, kind, v), setups.Raise(account))
 }
 
-func put[T any](account, sk string, kind kv.Document[T], v T) kv.Write {
+func put[T any](account ids.Account, sk string, kind kv.Document[T], v T) kv.Write {
 	data, err := kind.Encode(v)
 	return kv.Put(settingRow{Key: kv.Key{PK: settingsKey(account), SK: sk}, Data: data}).Unless(err)
 }
 
 // remove deletes a setting; deleting a missing setting is no error.
-func (s *Store) remove(ctx context.Context, account, sk string) error {
+func (s *Store) remove(ctx context.Context, account ids.Account, sk string) error {
 	return s.table.Commit(ctx, kv.Delete(kv.Key{PK: settingsKey(account), SK: sk}), setups.Raise(account))
 }
 
 // PutAssistant sets the assistant of a project, or the account's own for "".
-func (s *Store) PutAssistant(ctx context.Context, account, projectID string, a eligibility.Assistant) error {
+func (s *Store) PutAssistant(ctx context.Context, account ids.Account, projectID string, a eligibility.Assistant) error {
 	return set(ctx, s, account, assistantKey+projectID, assistants, a)
 }
 
 // DeleteAssistant removes it; deleting a missing assistant is no error.
-func (s *Store) DeleteAssistant(ctx context.Context, account, projectID string) error {
+func (s *Store) DeleteAssistant(ctx context.Context, account ids.Account, projectID string) error {
 	return s.remove(ctx, account, assistantKey+projectID)
 }
 
 // PutEntitlement sets which models an account may use.
-func (s *Store) PutEntitlement(ctx context.Context, account string, e eligibility.Entitlement) error {
+func (s *Store) PutEntitlement(ctx context.Context, account ids.Account, e eligibility.Entitlement) error {
 	return set(ctx, s, account, entitlementKey, entitlements, e)
 }
 
 // PutTerms sets the price of AI for an account, and its limits.
-func (s *Store) PutTerms(ctx context.Context, account string, t eligibility.Terms) error {
+func (s *Store) PutTerms(ctx context.Context, account ids.Account, t eligibility.Terms) error {
 	return set(ctx, s, account, termsKey, terms, t)
 }
 
 // PutProvider sets an account's provider, if it is as the caller read it; nil: not there. It
 // returns eligibility.ErrMoved.
-func (s *Store) PutProvider(ctx context.Context, account string, seen *eligibility.Config, c eligibility.Config) error {
+func (s *Store) PutProvider(ctx context.Context, account ids.Account, seen *eligibility.Config, c eligibility.Config) error {
 	w, unchanged := put(account, providerKey+c.Name, providers, c), kv.Missing("PK")
 	if seen != nil { // the stored bytes are compared, because they are read back as they were written
 		before, err := providers.Encode(*seen)
@@ -133,13 +134,13 @@ func (s *Store) PutProvider(ctx context.Context, account string, seen *eligibili
 }
 
 // DeleteProvider removes a provider; deleting a missing provider is no error.
-func (s *Store) DeleteProvider(ctx context.Context, account, name string) error {
+func (s *Store) DeleteProvider(ctx context.Context, account ids.Account, name string) error {
 	return s.remove(ctx, account, providerKey+name)
 }
 
 // PutHealth notes how a provider's last call ended. It is no transaction, because turns write it, and transactions of
 // turns at once would cancel each other. A crash between the two writes leaves a result that others see later.
-func (s *Store) PutHealth(ctx context.Context, account string, h eligibility.Health) error {
+func (s *Store) PutHealth(ctx context.Context, account ids.Account, h eligibility.Health) error {
 	if err := s.table.Do(ctx, put(account, healthKey+h.Provider, healths, h)); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -16,7 +17,7 @@ type Store struct{ table *kv.Table }
 // New returns the versions of a table.
 func New(table *kv.Table) *Store { return &Store{table} }
 
-func setupKey(account string) kv.Key { return kv.Key{PK: kv.Account(account), SK: "SETUP"} }
+func setupKey(account ids.Account) kv.Key { return kv.Key{PK: kv.Account(account), SK: "SETUP"} }
 
 type setupRow struct {
 	kv.Key
@@ -31,14 +32,14 @@ type Set struct {
 }
 
 // Raise returns the write that raises the version of an account. It belongs to the transaction of each change of the setup.
-func Raise(account string) kv.Write {
+func Raise(account ids.Account) kv.Write {
 	return kv.Update(setupKey(account)).Add("version", 1)
 }
 
 var errUnchanged = errors.New("store: the account has set nothing")
 
 // Read reads the row of an account.
-func (s *Store) Read(ctx context.Context, account string) (Set, error) {
+func (s *Store) Read(ctx context.Context, account ids.Account) (Set, error) {
 	var row setupRow
 	err := s.table.Get(ctx, setupKey(account), &row, errUnchanged)
 	if errors.Is(err, errUnchanged) {
@@ -48,7 +49,7 @@ func (s *Store) Read(ctx context.Context, account string) (Set, error) {
 }
 
 // Want returns the write that raises the version of an account as it was read, and sets the events that its hooks want.
-func Want(account string, was Set, events []string) kv.Write {
+func Want(account ids.Account, was Set, events []string) kv.Write {
 	w := Raise(account).If(kv.Unchanged("version", was.Version)).Else(fault.ErrMoved)
 	if len(events) == 0 {
 		return w.Remove("hooks")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/usage"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -38,11 +39,11 @@ type Store struct{ table *kv.Table }
 // New returns the counters of a table.
 func New(table *kv.Table) *Store { return &Store{table} }
 
-func usageKey(account string) string { return kv.Account(account) + "#TALLY" }
+func usageKey(account ids.Account) string { return kv.Account(account) + "#TALLY" }
 
 // CountTurn adds a turn's counters to one of the account's rows of the UTC day of at. A turn of
 // one agent too many is counted by a second update, under the name of all others.
-func (s *Store) CountTurn(ctx context.Context, account string, at time.Time, turn usage.Turn) error {
+func (s *Store) CountTurn(ctx context.Context, account ids.Account, at time.Time, turn usage.Turn) error {
 	shard := rand.IntN(shards)
 	err := s.table.Do(ctx, counting(account, at, shard, turn))
 	if errors.Is(err, errManyAgents) {
@@ -55,7 +56,7 @@ func (s *Store) CountTurn(ctx context.Context, account string, at time.Time, tur
 var errManyAgents = errors.New("store: the row counts as many agents as it may")
 
 // counting returns the update that counts a turn.
-func counting(account string, at time.Time, shard int, turn usage.Turn) kv.Write {
+func counting(account ids.Account, at time.Time, shard int, turn usage.Turn) kv.Write {
 	w := kv.Update(kv.Key{PK: usageKey(account), SK: dayKey(at, shard)}).Else(errManyAgents)
 	for name, by := range turn.Counters() {
 		w = w.Add(kv.Path(name), by)
@@ -75,7 +76,7 @@ func counting(account string, at time.Time, shard int, turn usage.Turn) kv.Write
 }
 
 // Days returns the account's days from a date on, in order.
-func (s *Store) Days(ctx context.Context, account, from string) ([]usage.Day, error) {
+func (s *Store) Days(ctx context.Context, account ids.Account, from string) ([]usage.Day, error) {
 	span := kv.Rows(usageKey(account), dayPrefix)
 	span.From = dayPrefix + from
 	items, err := s.table.Read(ctx, span, 0)

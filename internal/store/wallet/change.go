@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/kv"
 )
@@ -13,7 +14,7 @@ import (
 type change struct{ write kv.Write }
 
 // newChange returns a change of a wallet that is there, of the present format.
-func newChange(account string) *change {
+func newChange(account ids.Account) *change {
 	return &change{kv.Update(walletKey(account)).If(kv.Is("v", kv.Format))}
 }
 
@@ -83,14 +84,14 @@ func (c *change) charge(id string, back, used int) {
 }
 
 // due makes the wallet due for the sweep at a time, or before.
-func (c *change) due(account string, at time.Time) {
+func (c *change) due(account ids.Account, at time.Time) {
 	c.set("DuePK", kv.DueList(dueWallets, account))
-	c.set("DueSK", kv.Path("DueSK").IfMissing(kv.At(at, account)))
+	c.set("DueSK", kv.Path("DueSK").IfMissing(kv.At(at, string(account))))
 }
 
 // try makes a change when its rules hold, and says whether it did. It returns the wallet after the change, or the
 // one whose rules did not hold. An account without a wallet gets one first.
-func (s *Store) try(ctx context.Context, account string, c *change) (row walletRow, done bool, err error) {
+func (s *Store) try(ctx context.Context, account ids.Account, c *change) (row walletRow, done bool, err error) {
 	for {
 		failpoint.Verb("", "(*Store)", "before")
 		it, done, err := s.table.Try(ctx, c.write)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/kv"
 )
@@ -115,7 +116,7 @@ func (row walletRow) refusal(h credit.Hold, parts []credit.Part, micros int64, l
 }
 
 // Hold returns a hold as the last write left it; credit.ErrSettled when it is gone.
-func (s *Store) Hold(ctx context.Context, account, id string) (credit.Hold, error) {
+func (s *Store) Hold(ctx context.Context, account ids.Account, id string) (credit.Hold, error) {
 	row, broken, err := s.read(ctx, account)
 	if err != nil || broken[id] != nil {
 		return credit.Hold{}, errors.Join(err, broken[id])

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/live/hook"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/hooks"
@@ -110,7 +111,7 @@ func (c *change) watchBalance(row walletRow, e credit.Entry) []hook.BudgetData {
 }
 
 // messages returns the outbox row of low budgets.
-func (s *Store) messages(ctx context.Context, account string, at time.Time, low []hook.BudgetData) ([]kv.Write, error) {
+func (s *Store) messages(ctx context.Context, account ids.Account, at time.Time, low []hook.BudgetData) ([]kv.Write, error) {
 	key := "W"
 	var list []hook.Message
 	for _, d := range low {
@@ -125,7 +126,7 @@ func (s *Store) messages(ctx context.Context, account string, at time.Time, low 
 }
 
 // notify makes a change as try does, with its notifications.
-func (s *Store) notify(ctx context.Context, account string, at time.Time, c *change, low []hook.BudgetData) (walletRow, bool, error) {
+func (s *Store) notify(ctx context.Context, account ids.Account, at time.Time, c *change, low []hook.BudgetData) (walletRow, bool, error) {
 	outbox, err := s.messages(ctx, account, at, low)
 	if err != nil {
 		return walletRow{}, false, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/kv"
@@ -19,7 +20,7 @@ const auditWait = time.Minute
 type commit func(ctx context.Context, writes ...kv.Write) error
 
 // Move writes a ledger entry and moves the balance by its amount.
-func (s *Store) Move(ctx context.Context, account string, e credit.Entry) error {
+func (s *Store) Move(ctx context.Context, account ids.Account, e credit.Entry) error {
 	return retry.Do(ctx, func() error { return s.movement(ctx, account, e, s.table.Commit, nothing) })
 }
 
@@ -27,7 +28,7 @@ func nothing(*change, walletRow) {}
 
 // Refund writes the entry, returns the credit and closes the session: its remaining tokens cannot be
 // held any more. A session that the wallet has no more has none.
-func (s *Store) Refund(ctx context.Context, account string, e credit.Entry) error {
+func (s *Store) Refund(ctx context.Context, account ids.Account, e credit.Entry) error {
 	return retry.Do(ctx, func() error {
 		return s.movement(ctx, account, e, s.table.Commit, func(c *change, row walletRow) {
 			if _, has := row.Sessions[e.SessionID]; !has {
@@ -41,7 +42,7 @@ func (s *Store) Refund(ctx context.Context, account string, e credit.Entry) erro
 }
 
 // BuySession writes a session, its ledger entry, and the new balance.
-func (s *Store) BuySession(ctx context.Context, account string, bought credit.Session, e credit.Entry) error {
+func (s *Store) BuySession(ctx context.Context, account ids.Account, bought credit.Session, e credit.Entry) error {
 	return s.movement(ctx, account, e, s.table.CommitOnce, func(c *change, row walletRow) {
 		row.Sessions[bought.ID], row.Last = sessionOf(bought), bought.ID
 		f := foldOf(row, e.At)
@@ -68,7 +69,7 @@ func (s *Store) BuySession(ctx context.Context, account string, bought credit.Se
 // movement commits a ledger entry, the balance, and the changes of more in the wallet. The entry's condition makes it
 // happen once, and is checked first. It returns fault.ErrMoved when the wallet changed after it was read. A movement
 // that the wallet does not meet as it was read is no transaction, so that a thousand of them hold up nobody.
-func (s *Store) movement(ctx context.Context, account string, e credit.Entry, commit commit, more func(*change, walletRow)) error {
+func (s *Store) movement(ctx context.Context, account ids.Account, e credit.Entry, commit commit, more func(*change, walletRow)) error {
 	row, err := s.opened(ctx, account)
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, co
 }
 
 // short returns the error of a movement for which the balance is too low: one that was made before is no fault.
-func (s *Store) short(ctx context.Context, account string, e credit.Entry) error {
+func (s *Store) short(ctx context.Context, account ids.Account, e credit.Entry) error {
 	keys := []string{"L#" + e.ID}
 	if e.Key != "" {
 		keys = append(keys, onceSK(e.Key))
@@ -118,13 +119,13 @@ func (s *Store) short(ctx context.Context, account string, e credit.Entry) error
 }
 
 // dueSoon makes a wallet due for the sweep at a time, though it was due later.
-func (c *change) dueSoon(account string, row walletRow, at time.Time) {
-	if row.DueSK <= kv.At(at, account) {
+func (c *change) dueSoon(account ids.Account, row walletRow, at time.Time) {
+	if row.DueSK <= kv.At(at, string(account)) {
 		c.due(account, at)
 		return
 	}
 	c.set("DuePK", kv.DueList(dueWallets, account))
-	c.set("DueSK", kv.At(at, account))
+	c.set("DueSK", kv.At(at, string(account)))
 }
 
 // fold is how a wallet with too many sessions gets fewer of them.

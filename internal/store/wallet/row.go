@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/order"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/kv"
@@ -66,9 +67,9 @@ type part struct {
 }
 
 // partition is that of the rows of a wallet.
-func partition(account string) string { return kv.Account(account) + "#W" }
+func partition(account ids.Account) string { return kv.Account(account) + "#W" }
 
-func walletKey(account string) kv.Key { return kv.Key{PK: partition(account), SK: "WALLET"} }
+func walletKey(account ids.Account) kv.Key { return kv.Key{PK: partition(account), SK: "WALLET"} }
 
 // readRow decodes a wallet. A hold that cannot be read is left out; its error is in broken, by the id of its turn.
 func readRow(it kv.Item) (row walletRow, broken map[string]error, err error) {
@@ -124,7 +125,7 @@ func holdOf(h credit.Hold) hold {
 	return stored
 }
 
-func (h hold) hold(account, id string) credit.Hold {
+func (h hold) hold(account ids.Account, id string) credit.Hold {
 	held := credit.Hold{
 		ID: id, Account: account, Nonce: h.Nonce, Version: h.Version, Micros: h.Micros, At: kv.Time(h.At), Deadline: kv.Time(h.Deadline), Asked: true,
 		For:    credit.Turn{ID: id, At: kv.Time(h.TurnAt), User: h.User, ChatID: h.Chat, ProjectID: h.Project, RunID: h.Run},
@@ -137,7 +138,7 @@ func (h hold) hold(account, id string) credit.Hold {
 }
 
 // hold returns the hold of a turn.
-func (row walletRow) hold(account, id string) (credit.Hold, bool) {
+func (row walletRow) hold(account ids.Account, id string) (credit.Hold, bool) {
 	h, ok := row.Holds[id]
 	return h.hold(account, id), ok
 }

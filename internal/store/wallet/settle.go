@@ -34,10 +34,12 @@ type turnRow struct {
 	Hold string `dynamodbav:"hold,omitempty"`
 }
 
-func turnKey(account, id string) kv.Key { return kv.Key{PK: partition(account), SK: "U#" + id} }
+func turnKey(account ids.Account, id string) kv.Key {
+	return kv.Key{PK: partition(account), SK: "U#" + id}
+}
 
 // recordOf returns the write of a turn's record.
-func recordOf(account, nonce string, turn credit.Turn) kv.Write {
+func recordOf(account ids.Account, nonce string, turn credit.Turn) kv.Write {
 	data, err := turns.Encode(turn)
 	return kv.Put(turnRow{
 		Key: turnKey(account, turn.ID), Data: data, TTL: turn.At.Add(turnsKept).Unix(), Outcome: turn.Outcome, Hold: nonce,
@@ -46,7 +48,7 @@ func recordOf(account, nonce string, turn credit.Turn) kv.Write {
 
 // record writes the record of a turn, once, and returns the one that is there then. The record that an earlier hold
 // of the turn was released gives way.
-func (s *Store) record(ctx context.Context, account, nonce string, turn credit.Turn) (kept turnRow, mine bool, err error) {
+func (s *Store) record(ctx context.Context, account ids.Account, nonce string, turn credit.Turn) (kept turnRow, mine bool, err error) {
 	write, condition := recordOf(account, nonce, turn), kv.Missing("PK")
 	for {
 		it, done, err := s.tryRecord(ctx, account, write.If(condition), turn)
@@ -69,7 +71,7 @@ func isOfRun(turn credit.Turn) bool { return turn.RunID != "" && turn.Micros != 
 
 // tryRecord writes a record when its condition holds, and adds its cost to the run that it is of, in one transaction.
 // It returns the record that is there when it does not hold.
-func (s *Store) tryRecord(ctx context.Context, account string, write kv.Write, turn credit.Turn) (kv.Item, bool, error) {
+func (s *Store) tryRecord(ctx context.Context, account ids.Account, write kv.Write, turn credit.Turn) (kv.Item, bool, error) {
 	if isOfRun(turn) {
 		switch err := s.commitRecord(ctx, account, turn, write); {
 		case err == nil:
@@ -90,7 +92,7 @@ func (s *Store) tryRecord(ctx context.Context, account string, write kv.Write, t
 const spendTries = 5
 
 // commitRecord makes the writes of a record, and adds its cost to the run that it is of. A run that is gone gets none.
-func (s *Store) commitRecord(ctx context.Context, account string, turn credit.Turn, writes ...kv.Write) error {
+func (s *Store) commitRecord(ctx context.Context, account ids.Account, turn credit.Turn, writes ...kv.Write) error {
 	if !isOfRun(turn) {
 		return s.table.Commit(ctx, writes...)
 	}
@@ -213,7 +215,7 @@ func releasedTurn(h credit.Hold) credit.Turn {
 }
 
 // Recorded reports whether the usage of a turn was recorded.
-func (s *Store) Recorded(ctx context.Context, account, id string) (bool, error) {
+func (s *Store) Recorded(ctx context.Context, account ids.Account, id string) (bool, error) {
 	it, err := s.table.Row(ctx, turnKey(account, id))
 	if err != nil || it == nil {
 		return false, err
@@ -228,7 +230,7 @@ const turnsPage = 500
 
 // Turns calls f for the turns from a time to before another, the newest first,
 // until it returns false.
-func (s *Store) Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
+func (s *Store) Turns(ctx context.Context, account ids.Account, from, to time.Time, f func(credit.Turn) bool) error {
 	span := kv.Rows(partition(account), "U#")
 	span.Newest, span.From, span.To = true, "U#"+ids.First(from), "U#"+ids.First(to)
 	return s.table.Each(ctx, span, turnsPage, func(it kv.Item) (bool, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/order"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/models/credit"
@@ -21,12 +22,12 @@ const dueWallets = "WALLET"
 const sessionsKept = 24 * time.Hour
 
 // DueWallets lists accounts whose wallet is due for the sweep, the most urgent first.
-func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[string], error) {
-	return kv.DueRows(ctx, s.table, dueWallets, at, limit, func(k kv.DueKey) (string, error) { return kv.AccountOf(k.PK, "#W"), nil })
+func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[ids.Account], error) {
+	return kv.DueRows(ctx, s.table, dueWallets, at, limit, func(k kv.DueKey) (ids.Account, error) { return kv.AccountOf(k.PK, "#W"), nil })
 }
 
 // Visit reads a wallet for the sweep. A hold that cannot be read is an error beside the others.
-func (s *Store) Visit(ctx context.Context, account string, at time.Time) (credit.Visit, error) {
+func (s *Store) Visit(ctx context.Context, account ids.Account, at time.Time) (credit.Visit, error) {
 	row, broken, err := s.read(ctx, account)
 	if err != nil {
 		return credit.Visit{}, err
@@ -56,7 +57,7 @@ func dueAt(sk string) time.Time {
 
 // AddUp adds the whole ledger up, with the balance of the same moment: when the
 // wallet moved while it was read, it is read again.
-func (s *Store) AddUp(ctx context.Context, account string) (credit.Audit, error) {
+func (s *Store) AddUp(ctx context.Context, account ids.Account) (credit.Audit, error) {
 	for range 8 {
 		before, _, err := s.read(ctx, account)
 		if err != nil {
@@ -83,7 +84,7 @@ func (s *Store) AddUp(ctx context.Context, account string) (credit.Audit, error)
 }
 
 // Leave ends a visit, unless the wallet moved meanwhile: then it stays due.
-func (s *Store) Leave(ctx context.Context, account string, audited int64, at time.Time) error {
+func (s *Store) Leave(ctx context.Context, account ids.Account, audited int64, at time.Time) error {
 	row, broken, err := s.read(ctx, account)
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func (s *Store) Leave(ctx context.Context, account string, audited int64, at tim
 
 // next sets when the sweep checks the wallet again: at the earliest deadline of its holds. A hold that should have ended
 // keeps the wallet due.
-func (c *change) next(row walletRow, account string, broken bool, at time.Time) {
+func (c *change) next(row walletRow, account ids.Account, broken bool, at time.Time) {
 	if len(row.Holds) == 0 && !broken {
 		c.remove("DuePK", "DueSK")
 		c.need(kv.Shorter("holds", 1))
@@ -117,7 +118,7 @@ func (c *change) next(row walletRow, account string, broken bool, at time.Time) 
 		}
 	}
 	if !broken && first > kv.Millis(at) {
-		c.set("DueSK", kv.At(kv.Time(first), account))
+		c.set("DueSK", kv.At(kv.Time(first), string(account)))
 	}
 }
 

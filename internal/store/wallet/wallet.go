@@ -20,11 +20,11 @@ type Store struct{ table *kv.Table }
 // New returns the wallets of a table.
 func New(table *kv.Table) *Store { return &Store{table} }
 
-func ledgerIndex(account string) string { return kv.Account(account) + "#LEDGER" }
+func ledgerIndex(account ids.Account) string { return kv.Account(account) + "#LEDGER" }
 
 // read returns a wallet as the last write left it; an empty one when there is none. A hold that cannot be read has an
 // error in broken.
-func (s *Store) read(ctx context.Context, account string) (row walletRow, broken map[string]error, err error) {
+func (s *Store) read(ctx context.Context, account ids.Account) (row walletRow, broken map[string]error, err error) {
 	it, err := s.table.Row(ctx, walletKey(account))
 	if it == nil || err != nil {
 		return walletRow{Sessions: map[string]session{}}, nil, err
@@ -33,7 +33,7 @@ func (s *Store) read(ctx context.Context, account string) (row walletRow, broken
 }
 
 // opened returns the wallet of an account, which gets one when it has none.
-func (s *Store) opened(ctx context.Context, account string) (walletRow, error) {
+func (s *Store) opened(ctx context.Context, account ids.Account) (walletRow, error) {
 	for {
 		it, err := s.table.Row(ctx, walletKey(account))
 		if err != nil {
@@ -50,7 +50,7 @@ func (s *Store) opened(ctx context.Context, account string) (walletRow, error) {
 }
 
 // open makes the wallet of an account, unless it has one.
-func (s *Store) open(ctx context.Context, account string) error {
+func (s *Store) open(ctx context.Context, account ids.Account) error {
 	empty := walletRow{
 		Format: kv.Format, Key: walletKey(account), Sessions: map[string]session{}, Holds: map[string]hold{}, Spent: map[string]int64{},
 	}
@@ -58,7 +58,7 @@ func (s *Store) open(ctx context.Context, account string) error {
 }
 
 // Standing reads the balance, the sessions and the spending of an account.
-func (s *Store) Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error) {
+func (s *Store) Standing(ctx context.Context, account ids.Account, at time.Time) (credit.Standing, error) {
 	row, _, err := s.read(ctx, account)
 	if err != nil {
 		return credit.Standing{}, err
@@ -81,7 +81,7 @@ type entryRow struct {
 	At        int64  `dynamodbav:"at"`
 }
 
-func rowOfEntry(account string, e credit.Entry) entryRow {
+func rowOfEntry(account ids.Account, e credit.Entry) entryRow {
 	return entryRow{
 		Key: kv.Key{PK: partition(account), SK: "L#" + e.ID}, ListPK: ledgerIndex(account), ListSK: kv.At(e.At, e.ID),
 		ID: e.ID, Kind: string(e.Kind), Amount: e.Amount, Actor: e.Actor, Reason: e.Reason, SessionID: e.SessionID, Of: e.Of,
@@ -97,7 +97,7 @@ func (row entryRow) entry() credit.Entry {
 }
 
 // Entry returns a ledger entry.
-func (s *Store) Entry(ctx context.Context, account, id string) (credit.Entry, error) {
+func (s *Store) Entry(ctx context.Context, account ids.Account, id string) (credit.Entry, error) {
 	var row entryRow
 	err := s.table.Get(ctx, kv.Key{PK: partition(account), SK: "L#" + id}, &row, credit.ErrEntryNotFound)
 	return row.entry(), err
@@ -105,8 +105,8 @@ func (s *Store) Entry(ctx context.Context, account, id string) (credit.Entry, er
 
 // Ledger returns the ledger, the newest entry first, and a cursor when there are
 // more.
-func (s *Store) Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
-	items, next, err := s.table.Page(ctx, "ledger\x00"+account, kv.Listed(ledgerIndex(account)), cursor, limit)
+func (s *Store) Ledger(ctx context.Context, account ids.Account, cursor string, limit int) ([]credit.Entry, string, error) {
+	items, next, err := s.table.Page(ctx, "ledger\x00"+string(account), kv.Listed(ledgerIndex(account)), cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -130,7 +130,7 @@ type onceRow struct {
 func onceSK(key string) string { return "K#" + ids.Hash(key) }
 
 // EntryOf returns the entry that a key moved.
-func (s *Store) EntryOf(ctx context.Context, account, key string) (credit.Entry, error) {
+func (s *Store) EntryOf(ctx context.Context, account ids.Account, key string) (credit.Entry, error) {
 	var row onceRow
 	if err := s.table.Get(ctx, kv.Key{PK: partition(account), SK: onceSK(key)}, &row, credit.ErrEntryNotFound); err != nil {
 		return credit.Entry{}, err

@@ -1,6 +1,10 @@
 package tool
 
-import "context"
+import (
+	"context"
+
+	"piloto/internal/ground/ids"
+)
 
 // Errors is the meaning of a server's own error (500, 502, 504, or 503 without a time) for a call that must not be
 // repeated. Only a person can know it: the answer may come from a gateway, or from a server that failed after it applied
@@ -17,6 +21,6 @@ const (
 func (s Server) ErrorsReject() bool { return s.Errors == ErrorsRejected }
 
 // SetErrors sets the meaning of an error of a server.
-func (r Registry) SetErrors(ctx context.Context, account, id string, want Errors) (Server, error) {
+func (r Registry) SetErrors(ctx context.Context, account ids.Account, id string, want Errors) (Server, error) {
 	return r.Store.SetServerErrors(ctx, account, id, want)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // ErrBusy means that other discoveries did not end in time. No request was sent to the service. Args: retry_after
@@ -24,12 +25,12 @@ type Queue struct {
 	Wait    time.Duration // maximum time that one waits
 
 	mu      sync.Mutex
-	busy    map[string]bool // accounts whose discovery runs
+	busy    map[ids.Account]bool // accounts whose discovery runs
 	waiting []*waiter
 }
 
 type waiter struct {
-	account string
+	account ids.Account
 	start   chan struct{} // closed when the discovery may start
 }
 
@@ -40,7 +41,7 @@ func NewQueue() *Queue {
 
 // take waits until a discovery of an account may start, and returns a function that ends it. It returns ErrBusy when
 // the wait is too long, and the context's error when the caller left.
-func (q *Queue) take(ctx context.Context, account string) (end func(), err error) {
+func (q *Queue) take(ctx context.Context, account ids.Account) (end func(), err error) {
 	if q == nil {
 		return func() {}, nil
 	}
@@ -68,7 +69,7 @@ func (q *Queue) refusal() error {
 }
 
 // enter puts an account in the queue, and admits it when possible.
-func (q *Queue) enter(account string) (*waiter, bool) {
+func (q *Queue) enter(account ids.Account) (*waiter, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) >= q.Waiting {
@@ -92,7 +93,7 @@ func (q *Queue) leave(w *waiter) bool {
 	return true
 }
 
-func (q *Queue) end(account string) {
+func (q *Queue) end(account ids.Account) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.busy, account)
@@ -102,7 +103,7 @@ func (q *Queue) end(account string) {
 // admit starts discoveries in the order of the queue, as far as the limits allow.
 func (q *Queue) admit() {
 	if q.busy == nil {
-		q.busy = map[string]bool{}
+		q.busy = map[ids.Account]bool{}
 	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiter) bool {
 		if len(q.busy) >= q.Most || q.busy[w.account] {

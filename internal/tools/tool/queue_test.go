@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // slowDiscoverer takes a second, and counts the concurrent calls.
@@ -35,7 +36,7 @@ func (d *slowDiscoverer) Discover(ctx context.Context, t Target) (Found, error) 
 }
 
 // ask runs n discoveries, the i-th for the account of(i), and returns their errors.
-func ask(r Registry, n int, of func(int) string) []error {
+func ask(r Registry, n int, of func(int) ids.Account) []error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
 	for i := range n {
@@ -50,14 +51,14 @@ func ask(r Registry, n int, of func(int) string) []error {
 func TestQueueLimitsDiscoveriesPerAccountAndProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, most, refused int
-		of               func(int) string
+		of               func(int) ids.Account
 	}{
-		"one account":            {6, 1, 0, func(int) string { return "a" }},
-		"many accounts":          {12, 3, 0, func(i int) string { return fmt.Sprint(i) }},
-		"two accounts":           {8, 2, 0, func(i int) string { return fmt.Sprint(i % 2) }},
-		"longer than one waits":  {15, 1, 5, func(int) string { return "a" }},
-		"more than may wait":     {40, 3, 17, func(i int) string { return fmt.Sprint(i) }},
-		"one waits for no other": {2, 2, 0, func(i int) string { return fmt.Sprint(i) }},
+		"one account":            {6, 1, 0, func(int) ids.Account { return "a" }},
+		"many accounts":          {12, 3, 0, func(i int) ids.Account { return ids.Account(fmt.Sprint(i)) }},
+		"two accounts":           {8, 2, 0, func(i int) ids.Account { return ids.Account(fmt.Sprint(i % 2)) }},
+		"longer than one waits":  {15, 1, 5, func(int) ids.Account { return "a" }},
+		"more than may wait":     {40, 3, 17, func(i int) ids.Account { return ids.Account(fmt.Sprint(i)) }},
+		"one waits for no other": {2, 2, 0, func(i int) ids.Account { return ids.Account(fmt.Sprint(i)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

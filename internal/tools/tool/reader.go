@@ -3,42 +3,44 @@ package tool
 import (
 	"context"
 	"time"
+
+	"piloto/internal/ground/ids"
 )
 
 // ServerReader reads a server. A missing one, or one of another account, is ErrServerNotFound.
 type ServerReader interface {
-	Server(ctx context.Context, account, id string) (Server, error)
+	Server(ctx context.Context, account ids.Account, id string) (Server, error)
 }
 
 // ServerLister lists the servers of an account.
 type ServerLister interface {
-	Servers(ctx context.Context, account string) ([]Server, error)
+	Servers(ctx context.Context, account ids.Account) ([]Server, error)
 }
 
 // EntryReader reads the entries of the server's allowlist in force, which callers only read.
 type EntryReader interface {
-	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
+	Entries(ctx context.Context, account ids.Account, s Server) ([]Entry, error)
 }
 
 // AllowlistReader reads the server's allowlist in force; nil when there is none.
 type AllowlistReader interface {
-	Allowlist(ctx context.Context, account string, s Server) (*Allowlist, error)
+	Allowlist(ctx context.Context, account ids.Account, s Server) (*Allowlist, error)
 }
 
 // OperationReader reads the operation of an entry.
 type OperationReader interface {
-	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
+	Operation(ctx context.Context, account ids.Account, s Server, e Entry) (Operation, error)
 }
 
 // KeyReader reads the keys of a server.
 type KeyReader interface {
-	Keys(ctx context.Context, account string, s Server) (Keys, error)
+	Keys(ctx context.Context, account ids.Account, s Server) (Keys, error)
 }
 
 // Freezer records that a tool of a server differs from the approved one, while seen is the
 // allowlist in force.
 type Freezer interface {
-	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
+	FreezeTool(ctx context.Context, account ids.Account, serverID, seen, tool string, at time.Time) error
 }
 
 // Caller calls a tool of a server that speaks the Model Context Protocol, once. It returns

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 )
 
 // ErrReads is a setting of reads that the server cannot have. Its field says why.
@@ -97,7 +98,7 @@ func (s Server) Zone() string {
 
 // SetReads sets which calls of a server need no confirmation. It returns ErrReads for a setting that the server cannot
 // have.
-func (r Registry) SetReads(ctx context.Context, account, id string, want WantedReads) (Server, error) {
+func (r Registry) SetReads(ctx context.Context, account ids.Account, id string, want WantedReads) (Server, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {
 		return Server{}, err

@@ -46,18 +46,18 @@ type Store interface {
 	Freezer
 	// CreateServer stores a server with its allowlist and its first key. It returns ErrAgentTaken, and stores nothing, when
 	// the server is an agent and another agent has its name.
-	CreateServer(ctx context.Context, account string, s Server, c Catalogue, key *Credential) error
+	CreateServer(ctx context.Context, account ids.Account, s Server, c Catalogue, key *Credential) error
 	// ReplaceCatalogue moves the server's allowlist from revision seen to c.Revision in one write. It returns
 	// ErrServerMoved, and changes nothing, when seen is not in force.
-	ReplaceCatalogue(ctx context.Context, account string, s Server, seen string, c Catalogue) error
+	ReplaceCatalogue(ctx context.Context, account ids.Account, s Server, seen string, c Catalogue) error
 	// MarkServer records the result of a discovery that returned no allowlist.
-	MarkServer(ctx context.Context, account string, s Server, seen string) error
-	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
-	SetServerReads(ctx context.Context, account, id string, reads Reads) (Server, error)
+	MarkServer(ctx context.Context, account ids.Account, s Server, seen string) error
+	SetServerActive(ctx context.Context, account ids.Account, id string, active bool, at time.Time) (Server, error)
+	SetServerReads(ctx context.Context, account ids.Account, id string, reads Reads) (Server, error)
 	// ChangeKeys replaces the keys of a server by the result of change, which is called again when they changed meanwhile.
-	ChangeKeys(ctx context.Context, account string, s Server, change func(Keys) (Keys, error), at time.Time) (Server, error)
-	SetServerErrors(ctx context.Context, account, id string, errors Errors) (Server, error)
-	DeleteServer(ctx context.Context, account, id string) error
+	ChangeKeys(ctx context.Context, account ids.Account, s Server, change func(Keys) (Keys, error), at time.Time) (Server, error)
+	SetServerErrors(ctx context.Context, account ids.Account, id string, errors Errors) (Server, error)
+	DeleteServer(ctx context.Context, account ids.Account, id string) error
 	// Absent lists the servers of all accounts whose next discovery attempt is due. They are active and have no
 	// allowlist yet.
 	Absent(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Absent], error)
@@ -101,7 +101,7 @@ type Registration struct {
 }
 
 // Register discovers a service and stores it with its allowlist, active.
-func (r Registry) Register(ctx context.Context, account string, in Registration, at time.Time) (Server, []Entry, error) {
+func (r Registry) Register(ctx context.Context, account ids.Account, in Registration, at time.Time) (Server, []Entry, error) {
 	s, err := r.newServer(in)
 	if err != nil {
 		return Server{}, nil, err
@@ -211,7 +211,7 @@ func canFillRole(s Server, c Catalogue) bool {
 
 // refuseDuplicate refuses a service that the account already has in the same role, by isSame. force allows it, for example
 // for another key.
-func (r Registry) refuseDuplicate(ctx context.Context, account string, s Server, force bool, isSame func(have Server) bool) error {
+func (r Registry) refuseDuplicate(ctx context.Context, account ids.Account, s Server, force bool, isSame func(have Server) bool) error {
 	if force {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (r Registry) refuseDuplicate(ctx context.Context, account string, s Server,
 
 // discover waits in the queue and runs a discovery. The discovered base URL must be on the requested
 // origin.
-func (r Registry) discover(ctx context.Context, account string, s Server, keys Keys) (Found, error) {
+func (r Registry) discover(ctx context.Context, account ids.Account, s Server, keys Keys) (Found, error) {
 	end, err := r.Queue.take(ctx, account)
 	if err != nil {
 		return Found{}, err
@@ -273,7 +273,7 @@ func (r Registry) apply(s Server, found Found, at time.Time) (Server, Catalogue)
 
 // Refresh discovers a server again and replaces its allowlist in one write. When the discovery fails, the old
 // allowlist stays in force, the cause is stored in the server's LastError, and it is returned.
-func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time) (Server, []Entry, Diff, error) {
+func (r Registry) Refresh(ctx context.Context, account ids.Account, id string, at time.Time) (Server, []Entry, Diff, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {
 		return Server{}, nil, Diff{}, err
@@ -303,7 +303,7 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 	return next, after, Compare(before, after), nil
 }
 
-func (r Registry) mark(ctx context.Context, account string, s Server, cause error, at time.Time) error {
+func (r Registry) mark(ctx context.Context, account ids.Account, s Server, cause error, at time.Time) error {
 	f := fault.Of(cause)
 	if f.Kind == fault.Internal || errors.Is(cause, ErrBusy) {
 		return cause // an internal error, or the caller left: it proves nothing about the server
@@ -347,12 +347,12 @@ func Compare(before, after []Entry) Diff {
 }
 
 // SetActive switches a server on or off. A server that is off can neither be proposed nor called.
-func (r Registry) SetActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
+func (r Registry) SetActive(ctx context.Context, account ids.Account, id string, active bool, at time.Time) (Server, error) {
 	return r.Store.SetServerActive(ctx, account, id, active, at)
 }
 
 // SetKey stores a key of a server. It replaces the key of the same place, and no other.
-func (r Registry) SetKey(ctx context.Context, account, id string, key Credential, at time.Time) (Server, error) {
+func (r Registry) SetKey(ctx context.Context, account ids.Account, id string, key Credential, at time.Time) (Server, error) {
 	placed, err := r.Policy.placeKey(&key, nil, "body")
 	if err != nil {
 		return Server{}, err
@@ -370,7 +370,7 @@ func (r Registry) SetKey(ctx context.Context, account, id string, key Credential
 }
 
 // RemoveKey removes the key of one place, which is ErrKeyMissing when there is none, or all keys for the zero place.
-func (r Registry) RemoveKey(ctx context.Context, account, id string, place KeyPlace, at time.Time) (Server, error) {
+func (r Registry) RemoveKey(ctx context.Context, account ids.Account, id string, place KeyPlace, at time.Time) (Server, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {
 		return Server{}, err
@@ -388,12 +388,12 @@ func (r Registry) RemoveKey(ctx context.Context, account, id string, place KeyPl
 }
 
 // Delete removes a server with its allowlist and key.
-func (r Registry) Delete(ctx context.Context, account, id string) error {
+func (r Registry) Delete(ctx context.Context, account ids.Account, id string) error {
 	return r.Store.DeleteServer(ctx, account, id)
 }
 
 // List returns the account's servers, oldest first.
-func (r Registry) List(ctx context.Context, account string) ([]Server, error) {
+func (r Registry) List(ctx context.Context, account ids.Account) ([]Server, error) {
 	list, err := r.Store.Servers(ctx, account)
 	if err != nil {
 		return nil, err
@@ -403,7 +403,7 @@ func (r Registry) List(ctx context.Context, account string) ([]Server, error) {
 }
 
 // Get returns one server and its allowlist.
-func (r Registry) Get(ctx context.Context, account, id string) (Server, []Entry, error) {
+func (r Registry) Get(ctx context.Context, account ids.Account, id string) (Server, []Entry, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {
 		return Server{}, nil, err

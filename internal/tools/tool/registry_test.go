@@ -31,61 +31,61 @@ func newMemoryStore() *memoryStore {
 	return &memoryStore{servers: map[string]Server{}, ops: map[string][]Operation{}, keys: map[string]Keys{}, due: map[string]time.Time{}, looks: map[string]int{}}
 }
 
-func (s *memoryStore) Server(_ context.Context, account, id string) (Server, error) {
+func (s *memoryStore) Server(_ context.Context, account ids.Account, id string) (Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, ok := s.servers[account+"/"+id]
+	v, ok := s.servers[string(account)+"/"+id]
 	if !ok {
 		return Server{}, ErrServerNotFound
 	}
 	return v, nil
 }
 
-func (s *memoryStore) Servers(_ context.Context, account string) ([]Server, error) {
+func (s *memoryStore) Servers(_ context.Context, account ids.Account) ([]Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Server
 	for k, v := range s.servers {
-		if strings.HasPrefix(k, account+"/") {
+		if strings.HasPrefix(k, string(account)+"/") {
 			list = append(list, v)
 		}
 	}
 	return list, nil
 }
 
-func (s *memoryStore) CreateServer(_ context.Context, account string, v Server, c Catalogue, key *Credential) error {
+func (s *memoryStore) CreateServer(_ context.Context, account ids.Account, v Server, c Catalogue, key *Credential) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.servers[account+"/"+v.ID] = v
+	s.servers[string(account)+"/"+v.ID] = v
 	s.ops[v.ID+c.Revision] = c.Operations
 	if key != nil {
-		s.keys[account+"/"+v.ID] = Keys{*key}
+		s.keys[string(account)+"/"+v.ID] = Keys{*key}
 	}
 	return nil
 }
 
-func (s *memoryStore) ReplaceCatalogue(_ context.Context, account string, v Server, seen string, c Catalogue) error {
+func (s *memoryStore) ReplaceCatalogue(_ context.Context, account ids.Account, v Server, seen string, c Catalogue) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.servers[account+"/"+v.ID].Catalogue != seen {
+	if s.servers[string(account)+"/"+v.ID].Catalogue != seen {
 		return ErrServerMoved
 	}
-	s.servers[account+"/"+v.ID] = v
+	s.servers[string(account)+"/"+v.ID] = v
 	s.ops[v.ID+c.Revision] = c.Operations
 	return nil
 }
 
-func (s *memoryStore) MarkServer(_ context.Context, account string, v Server, seen string) error {
+func (s *memoryStore) MarkServer(_ context.Context, account ids.Account, v Server, seen string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.servers[account+"/"+v.ID].Catalogue != seen {
+	if s.servers[string(account)+"/"+v.ID].Catalogue != seen {
 		return ErrServerMoved
 	}
-	s.servers[account+"/"+v.ID] = v
+	s.servers[string(account)+"/"+v.ID] = v
 	return nil
 }
 
-func (s *memoryStore) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error) {
+func (s *memoryStore) SetServerActive(ctx context.Context, account ids.Account, id string, active bool, at time.Time) (Server, error) {
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
 		return v, err
@@ -93,11 +93,11 @@ func (s *memoryStore) SetServerActive(ctx context.Context, account, id string, a
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v.Active, v.UpdatedAt = active, at
-	s.servers[account+"/"+id] = v
+	s.servers[string(account)+"/"+id] = v
 	return v, nil
 }
 
-func (s *memoryStore) SetServerErrors(ctx context.Context, account, id string, errors Errors) (Server, error) {
+func (s *memoryStore) SetServerErrors(ctx context.Context, account ids.Account, id string, errors Errors) (Server, error) {
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
 		return v, err
@@ -105,11 +105,11 @@ func (s *memoryStore) SetServerErrors(ctx context.Context, account, id string, e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v.Errors = errors
-	s.servers[account+"/"+id] = v
+	s.servers[string(account)+"/"+id] = v
 	return v, nil
 }
 
-func (s *memoryStore) SetServerReads(ctx context.Context, account, id string, reads Reads) (Server, error) {
+func (s *memoryStore) SetServerReads(ctx context.Context, account ids.Account, id string, reads Reads) (Server, error) {
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
 		return v, err
@@ -117,11 +117,11 @@ func (s *memoryStore) SetServerReads(ctx context.Context, account, id string, re
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v.Reads = reads
-	s.servers[account+"/"+id] = v
+	s.servers[string(account)+"/"+id] = v
 	return v, nil
 }
 
-func (s *memoryStore) ChangeKeys(ctx context.Context, account string, of Server, change func(Keys) (Keys, error), at time.Time) (Server, error) {
+func (s *memoryStore) ChangeKeys(ctx context.Context, account ids.Account, of Server, change func(Keys) (Keys, error), at time.Time) (Server, error) {
 	id := of.ID
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
@@ -129,33 +129,33 @@ func (s *memoryStore) ChangeKeys(ctx context.Context, account string, of Server,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list, err := change(s.keys[account+"/"+id])
+	list, err := change(s.keys[string(account)+"/"+id])
 	if err != nil {
 		return v, err
 	}
 	v.Keys, v.UpdatedAt = list.Places(), at
-	s.keys[account+"/"+id] = list
-	s.servers[account+"/"+id] = v
+	s.keys[string(account)+"/"+id] = list
+	s.servers[string(account)+"/"+id] = v
 	return v, nil
 }
 
-func (s *memoryStore) DeleteServer(ctx context.Context, account, id string) error {
+func (s *memoryStore) DeleteServer(ctx context.Context, account ids.Account, id string) error {
 	if _, err := s.Server(ctx, account, id); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.servers, account+"/"+id)
+	delete(s.servers, string(account)+"/"+id)
 	return nil
 }
 
-func (s *memoryStore) Entries(_ context.Context, _ string, v Server) ([]Entry, error) {
+func (s *memoryStore) Entries(_ context.Context, _ ids.Account, v Server) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Catalogue{Operations: s.ops[v.ID+v.Catalogue]}.Entries(), nil
 }
 
-func (s *memoryStore) Operation(_ context.Context, _ string, v Server, e Entry) (Operation, error) {
+func (s *memoryStore) Operation(_ context.Context, _ ids.Account, v Server, e Entry) (Operation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.ops[v.ID+v.Catalogue] {
@@ -166,10 +166,10 @@ func (s *memoryStore) Operation(_ context.Context, _ string, v Server, e Entry) 
 	return Operation{}, ErrNotAllowed
 }
 
-func (s *memoryStore) Keys(_ context.Context, account string, of Server) (Keys, error) {
+func (s *memoryStore) Keys(_ context.Context, account ids.Account, of Server) (Keys, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keys[account+"/"+of.ID], nil
+	return s.keys[string(account)+"/"+of.ID], nil
 }
 
 func (s *memoryStore) Absent(_ context.Context, at time.Time, limit int) ([]sweep.Row[Absent], error) {
@@ -179,7 +179,7 @@ func (s *memoryStore) Absent(_ context.Context, at time.Time, limit int) ([]swee
 	for k, v := range s.servers {
 		if v.Catalogue == "" && v.Active && !s.due[k].After(at) && len(list) < limit {
 			account, _, _ := strings.Cut(k, "/")
-			list = append(list, sweep.Row[Absent]{Key: Absent{account, v.ID, s.looks[k], s.due[k].String()}, Name: v.ID})
+			list = append(list, sweep.Row[Absent]{Key: Absent{ids.Account(account), v.ID, s.looks[k], s.due[k].String()}, Name: v.ID})
 		}
 	}
 	return list, nil
@@ -188,7 +188,7 @@ func (s *memoryStore) Absent(_ context.Context, at time.Time, limit int) ([]swee
 func (s *memoryStore) PutOffServer(_ context.Context, a Absent, until time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := a.Account + "/" + a.ID
+	k := string(a.Account) + "/" + a.ID
 	if v, ok := s.servers[k]; !ok || v.Catalogue != "" || s.due[k].String() != a.Seen {
 		return ErrServerMoved
 	}
@@ -197,7 +197,7 @@ func (s *memoryStore) PutOffServer(_ context.Context, a Absent, until time.Time)
 	return nil
 }
 
-func (s *memoryStore) FreezeTool(context.Context, string, string, string, string, time.Time) error {
+func (s *memoryStore) FreezeTool(context.Context, ids.Account, string, string, string, time.Time) error {
 	return nil
 }
 

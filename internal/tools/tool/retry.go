@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 )
 
 // Absent is a server that could not be reached when it was registered. Nothing was discovered on it yet.
 type Absent struct {
-	Account string
+	Account ids.Account
 	ID      string
 	Tries   int    // attempts so far
 	Seen    string // the version that PutOffServer compares

@@ -25,6 +25,7 @@ import (
 
 	"piloto/infra/local/fixture/storetest"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/bucket"
 	"piloto/internal/workspace/files"
@@ -84,7 +85,7 @@ var projects atomic.Int64
 func init() { projects.Store(time.Now().UnixNano()) }
 
 // prefixOf returns the prefix of a project.
-func prefixOf(account, project string) string {
+func prefixOf(account ids.Account, project string) string {
 	return bucket.Prefix(files.Place{Account: account, Project: project})
 }
 
@@ -246,10 +247,10 @@ func TestPlacesDoNotMeet(t *testing.T) {
 		t.Errorf("%s: files that are stored would be lost", p)
 	}
 	seen := map[string]string{}
-	ids := []string{"a", "b", "a/b", "b/c", "bc", "ab", "a%2Fb", "p", "c", "/", "a/p/b", "p/a", "..", ".", "ñ", "a b", "a+b"}
+	ids := []ids.Account{"a", "b", "a/b", "b/c", "bc", "ab", "a%2Fb", "p", "c", "/", "a/p/b", "p/a", "..", ".", "ñ", "a b", "a+b"}
 	for _, account := range append(ids, "") {
 		for _, id := range ids {
-			for _, place := range []files.Place{{Account: account, Project: id}, {Account: account, Chat: id}} {
+			for _, place := range []files.Place{{Account: account, Project: string(id)}, {Account: account, Chat: string(id)}} {
 				p := bucket.Prefix(place)
 				for other, whose := range seen {
 					if strings.HasPrefix(p, other) || strings.HasPrefix(other, p) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/workspace/overlay"
 )
 
@@ -23,13 +24,13 @@ var (
 
 // A Place identifies a workspace: that of a project or, for a chat without a project, that of the chat.
 type Place struct {
-	Account string `json:"account"`
-	Project string `json:"project,omitempty"`
-	Chat    string `json:"chat,omitempty"` // only without Project
+	Account ids.Account `json:"account"`
+	Project string      `json:"project,omitempty"`
+	Chat    string      `json:"chat,omitempty"` // only without Project
 }
 
 // PlaceOf returns the workspace of a chat.
-func PlaceOf(account, project, chat string) Place {
+func PlaceOf(account ids.Account, project, chat string) Place {
 	if project != "" {
 		return Place{Account: account, Project: project}
 	}
@@ -50,7 +51,7 @@ func ReadPlace(key string) (p Place, rest string, ok bool) {
 	}
 	account, errAccount := url.QueryUnescape(parts[0])
 	id, errID := url.QueryUnescape(parts[2])
-	switch p.Account = account; parts[1] {
+	switch p.Account = ids.Account(account); parts[1] {
 	case "p":
 		p.Project = id
 	case "c":

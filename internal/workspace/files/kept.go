@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 )
 
@@ -108,7 +109,7 @@ type Count struct {
 
 // Scope identifies a count: of one workspace, or of all of an account ("").
 type Scope struct {
-	Account string
+	Account ids.Account
 	Place   string // the kind and the id of a workspace, escaped
 }
 
@@ -121,4 +122,4 @@ func (p Place) Scope() Scope {
 }
 
 // Prefix returns the prefix of the keys of a scope. No other scope of its kind has it.
-func (s Scope) Prefix() string { return escaped(s.Account) + "/" + s.Place }
+func (s Scope) Prefix() string { return escaped(string(s.Account)) + "/" + s.Place }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/overlay"
@@ -47,7 +48,7 @@ func (s keptSet) file(c overlay.Change) string { return "files/" + s.place.Prefi
 // earlier versions of their files, their contents and their marks. After that time an earlier version is not kept.
 // A set that was not applied is needed only while a draft, a run or a job has it, and it can be applied. One that was
 // applied is needed until a file of it is gone and no undo brings it back: then it cannot be undone.
-func (s *Service) needed(ctx context.Context, account string, all []files.Kept) (needs, error) {
+func (s *Service) needed(ctx context.Context, account ids.Account, all []files.Kept) (needs, error) {
 	n := needs{objects: map[string]bool{}, copies: map[version]string{}, deleted: map[files.Place]bool{}, unused: map[string]unused{}}
 	know := s.config.Bounds.Needs
 	if know != nil {

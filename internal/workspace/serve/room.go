@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/overlay"
@@ -38,11 +39,11 @@ type Bounds struct {
 // Needs reports which workspaces and sets of an account are still needed.
 type Needs interface {
 	// Deleted returns the workspaces that were deleted, and may still have files.
-	Deleted(ctx context.Context, account string) ([]files.Place, error)
+	Deleted(ctx context.Context, account ids.Account) ([]files.Place, error)
 	// Open returns a function that reports whether a set is needed, by its id and the time at which it was made: a draft, a
 	// run or a job that goes on has it, or it was made from young on, and may belong to a turn: no draft that had it was
 	// decided since. The function is not called for a set from before since.
-	Open(ctx context.Context, account string, since, young time.Time) (func(id string, made time.Time) bool, error)
+	Open(ctx context.Context, account ids.Account, since, young time.Time) (func(id string, made time.Time) bool, error)
 }
 
 // MaxKept is the usual bound of a workspace: twice the size that its files may have.

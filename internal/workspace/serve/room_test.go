@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"localaws/disk"
+	engine "localaws/s3"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -13,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	engine "localaws/s3"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"piloto/infra/local/fixture/table"
+	"piloto/internal/ground/ids"
 	"piloto/internal/store/kept"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/bucket"
@@ -42,9 +42,9 @@ type room struct {
 	decided map[string]bool
 }
 
-func (r *room) Deleted(context.Context, string) ([]files.Place, error) { return r.deleted, nil }
+func (r *room) Deleted(context.Context, ids.Account) ([]files.Place, error) { return r.deleted, nil }
 
-func (r *room) Open(_ context.Context, _ string, _, young time.Time) (func(string, time.Time) bool, error) {
+func (r *room) Open(_ context.Context, _ ids.Account, _, young time.Time) (func(string, time.Time) bool, error) {
 	return func(id string, made time.Time) bool { return r.open[id] || !r.decided[id] && !made.Before(young) }, nil
 }
 
