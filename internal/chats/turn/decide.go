@@ -98,11 +98,11 @@ func (r Request) Viewer() string {
 	if r.Route != nil { // a customer is shown no plan
 		return ""
 	}
-	contract, person := "send", ""
+	v := plan.Viewer{Contract: "send", User: r.Principal.User, TokenID: r.Principal.TokenID}
 	if r.Session != nil {
-		contract, person = "operator", r.Session.UserID
+		v.Contract, v.Person = "operator", r.Session.UserID
 	}
-	return plan.ViewerOf(contract, r.Principal.User, r.Principal.TokenID, person)
+	return v.ID()
 }
 
 // activeNotice says that an active run waits for an approval, or else that it goes on.

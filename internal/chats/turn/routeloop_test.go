@@ -144,7 +144,7 @@ func TestAServerDoesNotHearWhatALoopRead(t *testing.T) {
 type contextRecorder struct{ contexts []string }
 
 // Ask implements turn.Agents.
-func (l *contextRecorder) Ask(_ context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
+func (l *contextRecorder) Ask(_ context.Context, _ ids.Account, _ agent.Agent, m agent.Message) (agent.Answer, error) {
 	raw, err := json.Marshal(m.Context)
 	l.contexts = append(l.contexts, string(raw))
 	return agent.Answer{Text: "vale", Attempts: 1}, err

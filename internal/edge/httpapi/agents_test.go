@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/toolset"
+	"piloto/internal/ground/ids"
 	"piloto/internal/tools/tool"
 )
 

@@ -78,7 +78,7 @@ func TestARunIsAnsweredWhenItsStatusChanges(t *testing.T) {
 						case <-over:
 							return
 						}
-						watches.Over(realtime.Nobody).Notify(context.Background(), "a", realtime.Run(chatID, runID, plan.Event{After: plan.Done}))
+						watches.Over(realtime.Nobody).Notify(context.Background(), "a", realtime.Run(plan.Run{ChatID: chatID, ID: runID}, plan.Event{After: plan.Done}))
 					}()
 				}
 				records := newAPI(s.config)

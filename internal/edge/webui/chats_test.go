@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
-
-	"github.com/chromedp/chromedp"
 )
 
 // talks adds chats, the newest first, each with a question and an answer.

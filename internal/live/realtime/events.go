@@ -41,17 +41,17 @@ func Message(chatID string, m conversation.Message) Event {
 }
 
 // Run returns the event of a run's next event, with the run's status after it.
-func Run(chatID, runID string, e plan.Event) Event {
+func Run(r plan.Run, e plan.Event) Event {
 	return Event{
-		Type: TypeRun, ChatID: chatID, RunID: runID, Data: fields{"status": e.After, "event": e},
+		Type: TypeRun, ChatID: r.ChatID, RunID: r.ID, Data: fields{"status": e.After, "event": e},
 		hint: fields{"status": e.After, "event_seq": e.Seq},
 	}
 }
 
 // Moved returns the event of a run in which something happened that has no number yet. Its numbered event follows.
-func Moved(chatID, runID string, status plan.Status) Event {
-	data := fields{"status": status}
-	return Event{Type: TypeRun, ChatID: chatID, RunID: runID, Data: data, hint: data}
+func Moved(r plan.Run) Event {
+	data := fields{"status": r.Status}
+	return Event{Type: TypeRun, ChatID: r.ChatID, RunID: r.ID, Data: data, hint: data}
 }
 
 // Job returns the event of a job in which something happened: its status (job.Status) and its rounds after it.
@@ -63,12 +63,12 @@ func Job(chatID, jobID, status string, rounds int) Event {
 // Changed returns the event of a chat in which something happened, for clients that have another one open.
 func Changed(chatID string) Event { return Event{Type: TypeChat, ChatID: chatID} }
 
-// Blocked returns the event of a turn that could not run, with its reason and the next step for
+// blocked returns the event of a turn that could not run, with its reason and the next step for
 // the user.
-func Blocked(chatID, reason, message, action string) Event {
+func blocked(chatID string, m conversation.Message) Event {
 	return Event{
-		Type: TypeBlocked, ChatID: chatID, Data: fields{"reason": reason, "message": message, "action": action},
-		hint: fields{"reason": reason},
+		Type: TypeBlocked, ChatID: chatID, Data: fields{"reason": m.Code, "message": m.Content, "action": m.Action},
+		hint: fields{"reason": m.Code},
 	}
 }
 
@@ -97,7 +97,7 @@ func Said(chatID string, list ...conversation.Message) []Event {
 	for _, m := range list {
 		events = append(events, Message(chatID, m))
 		if m.Kind == conversation.KindBlocked && m.Code != "" {
-			events = append(events, Blocked(chatID, m.Code, m.Content, m.Action))
+			events = append(events, blocked(chatID, m))
 		}
 	}
 	return events

@@ -22,9 +22,9 @@ func TestPushesHaveTheirWireFormat(t *testing.T) {
 	e := plan.Event{Seq: 3, At: at, Type: plan.EventStarted, After: plan.Running, StepID: plan.EffectOf("s1"), Data: []byte(`{"n":12345678901234567890}`)}
 	for want, event := range map[string]realtime.Event{
 		`{"type":"message","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","message":{"id":"m1","role":"assistant","kind":"text","content":"a < b & c","at":"2026-03-02T09:00:00.12Z"}}}`:                                                   realtime.Message("c1", m),
-		`{"type":"run","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","event":{"seq":3,"at":"2026-03-02T09:00:00.12Z","type":"run.started","step_id":"s1","data":{"n":12345678901234567890},"hash":""},"run_id":"r1","status":"running"}}`: realtime.Run("c1", "r1", e),
-		`{"type":"run","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","run_id":"r1","status":"running"}}`:                                                                                                                                  realtime.Moved("c1", "r1", plan.Running),
-		`{"type":"ai:execution_blocked","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"action":"do","conversationId":"c1","message":"why","reason":"no_api_key"}}`:                                                                                              realtime.Blocked("c1", "no_api_key", "why", "do"),
+		`{"type":"run","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","event":{"seq":3,"at":"2026-03-02T09:00:00.12Z","type":"run.started","step_id":"s1","data":{"n":12345678901234567890},"hash":""},"run_id":"r1","status":"running"}}`: realtime.Run(plan.Run{ChatID: "c1", ID: "r1"}, e),
+		`{"type":"run","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","run_id":"r1","status":"running"}}`:                                                                                                                                  realtime.Moved(plan.Run{ChatID: "c1", ID: "r1", Status: plan.Running}),
+		`{"type":"ai:execution_blocked","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"action":"do","conversationId":"c1","message":"why","reason":"no_api_key"}}`:                                                                                              realtime.Said("c1", conversation.Message{Kind: conversation.KindBlocked, Code: "no_api_key", Content: "why", Action: "do"})[1],
 		`{"type":"ai:text","at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","offset":0,"text":"Hola","turn":"t1"}}`:                                                                                                                                  realtime.Text("c1", "t1", 0, "Hola"),
 		`{"type":"ai:text_reset","at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","turn":"t1"}}`:                                                                                                                                                     realtime.TextReset("c1", "t1"),
 		`{"type":"ai:text_end","at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","turn":"t1"}}`:                                                                                                                                                       realtime.TextEnd("c1", "t1"),
@@ -53,7 +53,7 @@ func TestPushFitsOneFrame(t *testing.T) {
 			text := strings.Repeat(letter, size/len(letter))
 			m := conversation.Message{ID: "m1", Role: conversation.RoleUser, Kind: conversation.KindText, Content: text, RunID: "r1", At: now}
 			h.Notify(ctx, "acme", realtime.Message("c1", m),
-				realtime.Run("c1", "r1", plan.Event{Seq: 7, After: plan.Running, Data: encodeJSON(t, text)}))
+				realtime.Run(plan.Run{ChatID: "c1", ID: "r1"}, plan.Event{Seq: 7, After: plan.Running, Data: encodeJSON(t, text)}))
 			for _, raw := range o.boxes["a"] {
 				if len(raw) > realtime.MaxFrame {
 					t.Errorf("%s of %d: %d bytes", name, size, len(raw))

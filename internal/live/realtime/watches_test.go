@@ -12,7 +12,9 @@ func TestWatchesWakeWhoWaitsForTheRun(t *testing.T) {
 	next, stop := w.Watch("acme", "r1")
 	other, stopOther := w.Watch("globex", "r1")
 	first, theirs := next(), other()
-	now := func(run string, status plan.Status) Event { return Run("c", run, plan.Event{After: status}) }
+	now := func(run string, status plan.Status) Event {
+		return Run(plan.Run{ChatID: "c", ID: run}, plan.Event{After: status})
+	}
 	hub.Notify(t.Context(), "acme", now("r2", plan.Running), Event{ChatID: "c"})
 	select {
 	case <-first:

@@ -16,11 +16,12 @@ type Sight struct {
 	Until  time.Time // when the plan, and therefore the sight, expires
 }
 
-// ViewerOf returns the id of a viewer of a chat: a user with one token or web session, in one
-// contract. A client that speaks for several people also names the person.
-func ViewerOf(contract, user, tokenID, person string) string {
-	return ids.Derive("viewer", contract, user, tokenID, person)
-}
+// Viewer is who is shown a chat: a user with one token or web session, in one contract. A client that speaks for several
+// people also names the person.
+type Viewer struct{ Contract, User, TokenID, Person string }
+
+// ID returns the id of the viewer.
+func (v Viewer) ID() string { return ids.Derive("viewer", v.Contract, v.User, v.TokenID, v.Person) }
 
 // Sighted returns the sight of a viewer who is shown the draft r; nil without a viewer.
 func (r Run) Sighted(viewer string, at time.Time) *Sight {

@@ -158,7 +158,7 @@ func (r Runs) run(ctx context.Context, next plan.Run, inChat bool, rec run.Recor
 		events = append(events, realtime.Said(next.ChatID, withReplaced(rec.Replaced, rec.Messages)...)...)
 	}
 	for _, e := range next.Events {
-		events = append(events, realtime.Run(next.ChatID, next.ID, e))
+		events = append(events, realtime.Run(next, e))
 	}
 	r.Notifier.Notify(ctx, next.Account, events...)
 	failpoint.Verb("push", "Runs", "after")
@@ -177,7 +177,7 @@ func (r Runs) Propose(ctx context.Context, draft plan.Run, chat conversation.Cha
 		return next, err
 	}
 	r.wake(ctx, gone)
-	return r.run(ctx, next, true, rec, nil, realtime.Run(gone.ChatID, gone.ID, gone.Events[0]))
+	return r.run(ctx, next, true, rec, nil, realtime.Run(gone, gone.Events[0]))
 }
 
 // Revise implements turn.Plans.
@@ -233,7 +233,7 @@ func (r Runs) MoveEffect(ctx context.Context, active plan.Run, m run.Move) (plan
 	if err != nil {
 		return next, err
 	}
-	r.Notifier.Notify(ctx, next.Account, realtime.Moved(next.ChatID, next.ID, next.Status))
+	r.Notifier.Notify(ctx, next.Account, realtime.Moved(next))
 	failpoint.Verb("push", "Runs", "after")
 	return next, nil
 }

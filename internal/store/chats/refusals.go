@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
