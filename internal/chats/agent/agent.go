@@ -1,4 +1,4 @@
-// Package agent implements delegation: the agents of an account, the model's decision about a
+// Package agent implements delegation: the agents of an account, servers and loops of its model, the model's decision about a
 // message, the calls of agents with retries and circuit breakers, the memory of a session, the
 // router's settings and prompt, and the business context.
 //

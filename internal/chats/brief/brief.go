@@ -1,5 +1,5 @@
 // Package brief writes the data in a model's prompt: the services and their operations, the results of runs, the reads,
-// the draft that waits, and the day. It knows nothing of turns, and asks nobody. No character of a text that it writes
+// the draft that waits, and the day. It knows nothing of turns, and asks no model. No character of a text that it writes
 // can end a tag of a prompt.
 package brief
 

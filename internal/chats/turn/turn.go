@@ -11,6 +11,9 @@
 //	  → eligibility → prompt → a decision of the model
 //	  → the model's response, or an agent's answer
 //
+// It also makes the rounds of a job (Round), with the same loop and a journal of its own; answers a message again (again.go);
+// describes the outcome of a run (Concluder); takes a person's edit of a draft (Revise); and keeps the summary of a long chat.
+//
 // Invariants: the user's message is stored before the answer. Only the user's own message can
 // confirm, and only a pending draft. Text of the model, of a tool or of a document never
 // executes anything. No chat message grants an approval that a run waits for. Every plan passes

@@ -131,8 +131,6 @@ func TestArrangeKeepsTheProposalUnchanged(t *testing.T) {
 	}
 }
 
-// FuzzArrange checks that every accepted proposal can be carried out in waves, and that every
-// reference names a step of an earlier wave.
 // TestACallAloneIsCheckedAsAStep: its faults are at places of the call.
 func TestACallAloneIsCheckedAsAStep(t *testing.T) {
 	s, wrong := ArrangeCall(Call{MCPID: "srv", Method: "get", Path: "/rooms", Query: json.RawMessage(`{"a":1}`)})
@@ -154,6 +152,8 @@ func TestACallAloneIsCheckedAsAStep(t *testing.T) {
 	}
 }
 
+// FuzzArrange checks that every accepted proposal can be carried out in waves, and that every
+// reference names a step of an earlier wave.
 func FuzzArrange(f *testing.F) {
 	f.Add(`{"steps":[{"method":"get"},{"method":"post","for_each":"${s1.body}","path":"/${item}","undo":{"method":"delete","path":"/${s2.body.id}"}}]}`)
 	f.Add(`{"steps":[{"id":"a","needs":["b"]},{"id":"b","needs":["a"]}]}`)

@@ -293,7 +293,7 @@ func (t *trial) make(b bound, call plan.Step, whole bool) error {
 		return err
 	}
 	if whole {
-		return b.tryAll(t.schemas, t.run, call, t.answers.lookup)
+		return b.tryAll(t.schemas, call, t.answers.lookup)
 	}
 	return b.tryKnown(t.schemas, call, t.answers.lookup)
 }

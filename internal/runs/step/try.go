@@ -84,7 +84,7 @@ func (p Preview) bind(ctx context.Context, r plan.Run, call plan.Step) (b bound,
 var errDeniedValue = fault.Reason("step.denied")
 
 // tryAll makes a call as a run does.
-func (b bound) tryAll(schemas tool.Compiler, r plan.Run, call plan.Step, lookup ref.Lookup) error {
+func (b bound) tryAll(schemas tool.Compiler, call plan.Step, lookup ref.Lookup) error {
 	args, _, err := b.resolve(schemas, call, lookup)
 	if err != nil {
 		return err
