@@ -249,7 +249,7 @@ func (n Note) Contradicts() bool {
 
 // Warning returns a note that contradicts a text, as the line that stands above it.
 func (n Note) Warning() locale.Phrase {
-	return locale.Say("note.warning", "note", clip.Line(n.Text))
+	return locale.Say("note.warning", "note", clip.LineWithout(n.Text, nil))
 }
 
 // SplitNotes returns the notes that contradict the message, which are read before it, and the others, which follow it.

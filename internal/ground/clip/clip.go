@@ -63,11 +63,11 @@ func Line(text string) string {
 	return text
 }
 
-// LineWithout puts a text on one line, and leaves out the characters for which drop is true. A text for a model has no
+// LineWithout puts a text on one line, and leaves out the characters for which drop is true; nil: none. A text for a model has no
 // character of a tag, and one for a person has no control.
 func LineWithout(text string, drop func(rune) bool) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if drop(r) && !unicode.IsSpace(r) {
+		if drop != nil && drop(r) && !unicode.IsSpace(r) {
 			return -1
 		}
 		return r

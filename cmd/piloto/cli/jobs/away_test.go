@@ -66,7 +66,7 @@ func (s *absent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *absent) answer(w http.ResponseWriter, r *http.Request, body []byte) {
-	j := httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Waiting, Calls: []job.OpenCall{
+	j := httpapi.Job{JobID: "01J", ChatID: "01C", Status: job.Waiting, Events: 1, Calls: []job.OpenCall{
 		{ID: "1.0", Name: "edit_file", Arguments: `{"path":"a","old_str":"one","new_str":"two"}`},
 	}}
 	if s.told {

@@ -88,7 +88,7 @@ func (t *jobTale) print(e httpapi.JobEvent) {
 	if e.Type == job.EventAnswered && len(calls) == 0 {
 		key = "cli.job.answer"
 	}
-	what := clip.Line(data.Method + " " + data.URL + " " + data.Tool)
+	what := clip.LineWithout(data.Method+" "+data.URL+" "+data.Tool, nil)
 	if e.Type == job.EventAsked {
 		what = console.Cut(data.Question, 200)
 	}
