@@ -266,7 +266,7 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 		for range 200 { // as many as a page of a session has
 			id := ids.New(time.Now())
 			m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: time.Now()}
-			if err := store.Chats.AddMessages(t.Context(), accounts[i], session.ID, "", time.Now(), m); err != nil {
+			if err := store.Chats.AddMessages(t.Context(), conversation.Key{Account: accounts[i], ChatID: session.ID}, "", time.Now(), m); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -4,15 +4,12 @@ import (
 	"errors"
 	"slices"
 	"time"
-
-	"piloto/internal/ground/ids"
 )
 
 // Answering is the lease of a process that answers a message. A lease that is not ended by Until
 // is left: its holder has died.
 type Answering struct {
-	Account   ids.Account
-	ChatID    string
+	Key
 	MessageID string
 	Until     time.Time
 	Asked     bool   // by a request for the answer, and not by the turn of the message

@@ -97,5 +97,5 @@ type Rater interface {
 	ChatOfMessage(ctx context.Context, account ids.Account, messageID string) (string, error)
 	// Rate stores a feedback on a message of the assistant and replaces an earlier one; nil: none. It returns the
 	// message, ErrMessageNotFound, or ErrNotAnAnswer.
-	Rate(ctx context.Context, account ids.Account, chatID, messageID string, f *Feedback) (Message, error)
+	Rate(ctx context.Context, key Key, messageID string, f *Feedback) (Message, error)
 }

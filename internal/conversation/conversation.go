@@ -92,6 +92,9 @@ type Chat struct {
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
+// Key returns the key of the chat in its account.
+func (c Chat) Key(account ids.Account) Key { return Key{Account: account, ChatID: c.ID} }
+
 // The values of Conclude.
 const (
 	ConcludeOn  = "on"

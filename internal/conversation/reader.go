@@ -33,7 +33,7 @@ type ChatFinder interface {
 // MessageReader reads a page of messages in ascending order: the newest for an empty cursor, and
 // older ones for the returned cursor. The cursor is empty at the beginning of the chat.
 type MessageReader interface {
-	Messages(ctx context.Context, account ids.Account, chatID, cursor string, limit int) ([]Message, string, error)
+	Messages(ctx context.Context, key Key, cursor string, limit int) ([]Message, string, error)
 }
 
 // ProjectReader reads a project. A missing one, or one of another account, is ErrProjectNotFound.

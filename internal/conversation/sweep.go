@@ -58,7 +58,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
 // notify adds a notice to the chat of a left lease, when its message is still the last of a user
 // and has no answer.
 func (s *Sweeper) notify(ctx context.Context, a Answering) (notified bool, err error) {
-	messages, _, err := s.Store.Messages(ctx, a.Account, a.ChatID, "", readMessages)
+	messages, _, err := s.Store.Messages(ctx, a.Key, "", readMessages)
 	if err != nil {
 		return false, err
 	}

@@ -33,7 +33,7 @@ func talk(t *testing.T, w *fixture.World, chatID string, lists ...[]conversation
 				m.Kind = conversation.KindText
 			}
 		}
-		if err := w.Store.Chats.AddMessages(t.Context(), fixture.Account, chatID, "", w.Clock(), list...); err != nil {
+		if err := w.Store.Chats.AddMessages(t.Context(), conversation.Key{Account: fixture.Account, ChatID: chatID}, "", w.Clock(), list...); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, list...)
@@ -71,7 +71,7 @@ func TestABranchHasTheMessagesUpToOne(t *testing.T) {
 		person("después"),
 	)
 	old := said[1]
-	if err := w.Store.Chats.Replace(ctx, fixture.Account, w.Chat.ID, w.Clock(), []conversation.Message{old}, conversation.Message{ID: w.IDs.New(old.At), Seq: w.IDs.New(old.At), Role: assistant, Kind: conversation.KindText, Content: "otra", At: old.At}); err != nil {
+	if err := w.Store.Chats.Replace(ctx, w.ChatKey(), w.Clock(), []conversation.Message{old}, conversation.Message{ID: w.IDs.New(old.At), Seq: w.IDs.New(old.At), Role: assistant, Kind: conversation.KindText, Content: "otra", At: old.At}); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -90,7 +90,7 @@ func TestABranchHasTheMessagesUpToOne(t *testing.T) {
 		if stored, err := w.Store.Chats.Chat(ctx, fixture.Account, branch.ID); err != nil || *stored.BranchedFrom != *branch.BranchedFrom {
 			t.Errorf("%s: stored %+v %v", name, stored, err)
 		}
-		list, _, err := w.Store.Chats.Messages(ctx, fixture.Account, branch.ID, "", 100)
+		list, _, err := w.Store.Chats.Messages(ctx, branch.Key(fixture.Account), "", 100)
 		var got []string
 		for _, m := range list {
 			if got = append(got, m.Content); m.RunID != "" || m.JobID != "" || m.ReplacedBy != "" {
@@ -127,7 +127,7 @@ func TestARepeatedBranchIsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func() []conversation.Message {
-		list, _, err := w.Store.Chats.Messages(ctx, fixture.Account, b.To.ID, "", 100)
+		list, _, err := w.Store.Chats.Messages(ctx, conversation.Key{Account: fixture.Account, ChatID: b.To.ID}, "", 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestABranchOfALongChatIsShortened(t *testing.T) {
 	if err != nil || !branch.BranchedFrom.Shortened {
 		t.Fatalf("%+v %v", branch, err)
 	}
-	list, _, err := w.Store.Chats.Messages(ctx, fixture.Account, branch.ID, "", 100)
+	list, _, err := w.Store.Chats.Messages(ctx, branch.Key(fixture.Account), "", 100)
 	if n := len(list) * 60 << 10; err != nil || n > 2<<20 || n < 1<<20 || !list[len(list)-1].At.Equal(said[39].At) {
 		t.Errorf("%d messages %v", len(list), err)
 	}
@@ -175,7 +175,7 @@ func TestFeedbackStandsOnItsMessage(t *testing.T) {
 			t.Errorf("%s: in the chat %q %v", m.Content, chat, err)
 		}
 		f := conversation.Feedback{Rating: conversation.Down, Note: "nota " + m.Content, By: "ana", At: w.Clock()}
-		got, err := w.Store.Chats.Rate(ctx, fixture.Account, chat, m.ID, &f)
+		got, err := w.Store.Chats.Rate(ctx, conversation.Key{Account: fixture.Account, ChatID: chat}, m.ID, &f)
 		if err != nil || *got.Feedback != f || got.Content != m.Content {
 			t.Errorf("%s: %+v %v", m.Content, got, err)
 		}
@@ -185,20 +185,20 @@ func TestFeedbackStandsOnItsMessage(t *testing.T) {
 			t.Errorf("%s: %+v", m.Content, m.Feedback)
 		}
 	}
-	if _, err := w.Store.Chats.Rate(ctx, fixture.Account, w.Chat.ID, said[2].ID, nil); err != nil {
+	if _, err := w.Store.Chats.Rate(ctx, w.ChatKey(), said[2].ID, nil); err != nil {
 		t.Error(err)
 	}
 	if list := w.Messages(); list[2].Feedback != nil || list[1].Feedback == nil || list[3].Feedback == nil {
 		t.Errorf("one was taken away: %+v", list)
 	}
-	if _, err := w.Store.Chats.Rate(ctx, fixture.Account, w.Chat.ID, asked, nil); !errors.Is(err, conversation.ErrNotAnAnswer) {
+	if _, err := w.Store.Chats.Rate(ctx, w.ChatKey(), asked, nil); !errors.Is(err, conversation.ErrNotAnAnswer) {
 		t.Errorf("a person's message: %v", err)
 	}
 	for account, id := range map[ids.Account]string{"other": said[1].ID, fixture.Account: w.IDs.New(w.Clock())} {
 		if _, err := w.Store.Chats.ChatOfMessage(ctx, account, id); !errors.Is(err, conversation.ErrMessageNotFound) {
 			t.Errorf("%s %s: %v", account, id, err)
 		}
-		if _, err := w.Store.Chats.Rate(ctx, account, w.Chat.ID, id, nil); !errors.Is(err, conversation.ErrMessageNotFound) {
+		if _, err := w.Store.Chats.Rate(ctx, w.Chat.Key(account), id, nil); !errors.Is(err, conversation.ErrMessageNotFound) {
 			t.Errorf("%s %s: %v", account, id, err)
 		}
 	}
@@ -217,7 +217,7 @@ func TestABranchHasWhatWasRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := w.Store.Chats.Refused(ctx, conversation.Key{Account: fixture.Account, ChatID: branch.ID}, requests); err != nil || len(list) != 1 || list[0].Reason != "es cara" || list[0].RunID != r.ID {
+	if list, err := w.Store.Chats.Refused(ctx, branch.Key(fixture.Account), requests); err != nil || len(list) != 1 || list[0].Reason != "es cara" || list[0].RunID != r.ID {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -236,7 +236,7 @@ func TestACopyIsTakenBeforeItIsWritten(t *testing.T) {
 	if _, err := w.Store.Chats.Branch(t.Context(), fixture.Account, b); !errors.Is(err, refused) || asked < 60_000 || asked > 70_000 {
 		t.Errorf("%d bytes, %v", asked, err)
 	}
-	if list, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, b.To.ID, "", 10); err == nil && len(list) > 0 {
+	if list, _, err := w.Store.Chats.Messages(t.Context(), conversation.Key{Account: fixture.Account, ChatID: b.To.ID}, "", 10); err == nil && len(list) > 0 {
 		t.Errorf("%d messages were copied", len(list))
 	}
 	if _, err := w.Store.Chats.Chat(t.Context(), fixture.Account, b.To.ID); !errors.Is(err, conversation.ErrChatNotFound) {

@@ -32,12 +32,12 @@ func TestUpdateChatLeavesOtherAttributes(t *testing.T) {
 		if s.change.ProjectID != nil || s.change.Automation != nil || s.change.Title == nil { // a name is no activity
 			last = at
 		}
-		got, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, s.change, at)
+		got, err := w.Store.Chats.UpdateChat(t.Context(), w.ChatKey(), s.change, at)
 		if err != nil || got.Title != s.want.Title || got.ProjectID != s.want.ProjectID || got.Automation != s.want.Automation || !got.UpdatedAt.Equal(last) {
 			t.Errorf("%s: %+v, %v", s.name, got, err)
 		}
 	}
-	if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, "01K0000000000000000000000Z", conversation.ChatChange{Automation: say("off")}, at); !errors.Is(err, conversation.ErrChatNotFound) {
+	if _, err := w.Store.Chats.UpdateChat(t.Context(), conversation.Key{Account: fixture.Account, ChatID: "01K0000000000000000000000Z"}, conversation.ChatChange{Automation: say("off")}, at); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Errorf("a chat that is not there: %v", err)
 	}
 }
@@ -72,7 +72,7 @@ func TestAChatHasOnePlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := table.Chats.UpdateChat(ctx, "acme", s.id, s.change, now.Add(time.Hour))
+		got, err := table.Chats.UpdateChat(ctx, conversation.Key{Account: "acme", ChatID: s.id}, s.change, now.Add(time.Hour))
 		if err != nil || !got.UpdatedAt.Equal(before.UpdatedAt) || got.Pinned && got.Archived {
 			t.Errorf("%s %+v: %+v, %v", s.id, s.change, got, err)
 		}
@@ -97,7 +97,7 @@ func TestAChatHasOnePlace(t *testing.T) {
 			}
 		}
 	}
-	if _, err := table.Chats.UpdateChat(ctx, "other", "a", conversation.ChatChange{Pinned: &yes}, now); !errors.Is(err, conversation.ErrChatNotFound) {
+	if _, err := table.Chats.UpdateChat(ctx, conversation.Key{Account: "other", ChatID: "a"}, conversation.ChatChange{Pinned: &yes}, now); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Errorf("of another account: %v", err)
 	}
 }
@@ -112,13 +112,13 @@ func TestAPinnedChatKeepsWhatHappensMeanwhile(t *testing.T) {
 		at = at.Add(time.Second)
 		pin := i%2 == 0
 		writes.Go(func() {
-			if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Pinned: &pin}, at.Add(time.Hour)); err != nil {
+			if _, err := w.Store.Chats.UpdateChat(ctx, w.ChatKey(), conversation.ChatChange{Pinned: &pin}, at.Add(time.Hour)); err != nil {
 				t.Error(err)
 			}
 		})
 		writes.Go(func() {
 			id := w.IDs.New(at)
-			if err := w.Store.Chats.AddMessages(ctx, fixture.Account, w.Chat.ID, "", at, conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, At: at}); err != nil {
+			if err := w.Store.Chats.AddMessages(ctx, w.ChatKey(), "", at, conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, At: at}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -34,9 +34,9 @@ func TestADeletedProjectLetsItsChatsGo(t *testing.T) {
 		var err error
 		switch n {
 		case 3:
-			c, err = w.Store.Chats.UpdateChat(ctx, account, c.ID, conversation.ChatChange{Archived: &yes}, w.Clock())
+			c, err = w.Store.Chats.UpdateChat(ctx, conversation.Key{Account: account, ChatID: c.ID}, conversation.ChatChange{Archived: &yes}, w.Clock())
 		case 4:
-			c, err = w.Store.Chats.UpdateChat(ctx, account, c.ID, conversation.ChatChange{Pinned: &yes}, w.Clock())
+			c, err = w.Store.Chats.UpdateChat(ctx, conversation.Key{Account: account, ChatID: c.ID}, conversation.ChatChange{Pinned: &yes}, w.Clock())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -26,14 +26,14 @@ func TestOnlyMessagesAreMessages(t *testing.T) {
 	for i := range 5 {
 		id := w.IDs.New(at)
 		m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: fmt.Sprint(i), At: at}
-		if err := w.Store.Chats.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", at, m); err != nil {
+		if err := w.Store.Chats.AddMessages(t.Context(), w.ChatKey(), "", at, m); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Store.Chats.TakeAnswer(t.Context(), conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: id, Until: at.Add(time.Minute)}, at); err != nil {
+		if err := w.Store.Chats.TakeAnswer(t.Context(), conversation.Answering{Key: w.ChatKey(), MessageID: id, Until: at.Add(time.Minute)}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Store.Chats.AskStop(t.Context(), fixture.Account, w.Chat.ID, at); err != nil {
+	if err := w.Store.Chats.AskStop(t.Context(), w.ChatKey(), at); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Store.Chats.Show(t.Context(), draft, *draft.Sighted("somebody", at)); err != nil {
@@ -43,7 +43,7 @@ func TestOnlyMessagesAreMessages(t *testing.T) {
 	for _, limit := range []int{1, 2, want, want + 1, 100} {
 		read, cursor := 0, ""
 		for {
-			list, next, err := w.Store.Chats.Messages(t.Context(), fixture.Account, w.Chat.ID, cursor, limit)
+			list, next, err := w.Store.Chats.Messages(t.Context(), w.ChatKey(), cursor, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,11 +67,11 @@ func TestOnlyMessagesAreMessages(t *testing.T) {
 func TestExpiredMessageHasATimeToLive(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	m := conversation.Message{ID: "m", Seq: "m", Role: conversation.RoleUser, Kind: conversation.KindText, At: now}
-	if err := table.Chats.Say(ctx, "acme", "c", m); err != nil {
+	if err := table.Chats.Say(ctx, conversation.Key{Account: "acme", ChatID: "c"}, m); err != nil {
 		t.Fatal(err)
 	}
 	for _, seq := range []string{"m", "gone"} { // one that is gone is deleted already
-		if err := table.Chats.Expire(ctx, "acme", "c", seq, now); err != nil {
+		if err := table.Chats.Expire(ctx, conversation.Key{Account: "acme", ChatID: "c"}, seq, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestMessagesOfOneTransactionStayTogether(t *testing.T) {
 		{message(conversation.RoleAssistant, "g"+large), message(conversation.RoleAssistant, "h"+large)},
 	} {
 		for range 2 { // a repeated request adds none
-			if err := w.Store.Chats.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", at, list...); err != nil {
+			if err := w.Store.Chats.AddMessages(t.Context(), w.ChatKey(), "", at, list...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,7 +144,7 @@ func TestMessagesOfOneTransactionStayTogether(t *testing.T) {
 	for limit := 1; limit < 10; limit++ {
 		var read []string
 		for cursor, more := "", true; more; more = cursor != "" {
-			list, next, err := w.Store.Chats.Messages(t.Context(), fixture.Account, w.Chat.ID, cursor, limit)
+			list, next, err := w.Store.Chats.Messages(t.Context(), w.ChatKey(), cursor, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +176,7 @@ func TestTheFirstFileMarksAProjectOrAChat(t *testing.T) {
 		}
 	}
 	title := "x"
-	if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{Title: &title}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(t.Context(), w.ChatKey(), conversation.ChatChange{Title: &title}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Store.Chats.UpdateProject(t.Context(), fixture.Account, "p", func(p *conversation.Project) error { p.Name = "Q"; return nil }); err != nil {

@@ -225,24 +225,24 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	}
 	say(t, w.Store, fixture.Account, w.Chat.ID, "hola", now)
 	told("a message", "message")
-	if err := w.Store.Chats.AddMessages(ctx, fixture.Account, "01HZZZZZZZZZZZZZZZZZZZZZZZ", "", now, conversation.Message{ID: "m", Seq: "m"}); err == nil {
+	if err := w.Store.Chats.AddMessages(ctx, conversation.Key{Account: fixture.Account, ChatID: "01HZZZZZZZZZZZZZZZZZZZZZZZ"}, "", now, conversation.Message{ID: "m", Seq: "m"}); err == nil {
 		t.Error("a message was added to no chat")
 	}
 	told("a message that was refused")
 	blocked := conversation.Message{
 		ID: "b", Seq: newID(now), Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: "no_api_key", At: now,
 	}
-	if err := w.Store.Chats.AddMessages(ctx, fixture.Account, w.Chat.ID, "", now, blocked); err != nil {
+	if err := w.Store.Chats.AddMessages(ctx, w.ChatKey(), "", now, blocked); err != nil {
 		t.Fatal(err)
 	}
 	told("a block", "message", "ai:execution_blocked")
 
 	title, gone := "Otro", "01HZZZZZZZZZZZZZZZZZZZZZZZ"
-	if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Title: &title}, now); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(ctx, w.ChatKey(), conversation.ChatChange{Title: &title}, now); err != nil {
 		t.Fatal(err)
 	}
 	told("a name", "chat")
-	if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, gone, conversation.ChatChange{Title: &title}, now); err == nil {
+	if _, err := w.Store.Chats.UpdateChat(ctx, conversation.Key{Account: fixture.Account, ChatID: gone}, conversation.ChatChange{Title: &title}, now); err == nil {
 		t.Error("no chat was renamed")
 	}
 	told("a change that was refused")
@@ -251,7 +251,7 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	told("another chat", "chat")
-	if err := w.Store.Chats.DeleteChat(ctx, fixture.Account, other.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(ctx, conversation.Key{Account: fixture.Account, ChatID: other.ID}); err != nil {
 		t.Fatal(err)
 	}
 	told("a chat that was deleted", "chat")

@@ -41,7 +41,7 @@ func lists(t *testing.T, table store.Stores) map[string]pageOf {
 				say(t, table, account, c.ID, of(fmt.Sprint(i)), now.Add(time.Duration(i)*time.Second))
 			}
 			list[of(fmt.Sprint("messages of ", chat))] = func(cursor string) (string, string, error) {
-				got, next, err := table.Chats.Messages(ctx, account, c.ID, cursor, 1)
+				got, next, err := table.Chats.Messages(ctx, conversation.Key{Account: account, ChatID: c.ID}, cursor, 1)
 				return fmt.Sprint(got), next, err
 			}
 		}

@@ -203,10 +203,10 @@ func TestUnreadableLeasesHoldNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	message := conversation.Message{ID: "m", Seq: "m", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "¿hola?", At: now}
-	if err := s.Chats.AddMessages(ctx, "acme", "c", "", now, message); err != nil {
+	if err := s.Chats.AddMessages(ctx, conversation.Key{Account: "acme", ChatID: "c"}, "", now, message); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Chats.TakeAnswer(ctx, conversation.Answering{Account: "acme", ChatID: "c", MessageID: "m", Until: now.Add(time.Second), Locale: "es"}, now); err != nil {
+	if err := s.Chats.TakeAnswer(ctx, conversation.Answering{Key: conversation.Key{Account: "acme", ChatID: "c"}, MessageID: "m", Until: now.Add(time.Second), Locale: "es"}, now); err != nil {
 		t.Fatal(err)
 	}
 	sweeper := &conversation.Sweeper{

@@ -26,7 +26,7 @@ func fill(t testing.TB, table store.Stores, account ids.Account, chats int, text
 		for k, text := range texts {
 			id := fmt.Sprintf("m%05d%03d", i, k)
 			m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: text, At: at}
-			if err := table.Chats.Say(ctx, account, c.ID, m); err != nil {
+			if err := table.Chats.Say(ctx, conversation.Key{Account: account, ChatID: c.ID}, m); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -57,7 +57,7 @@ func TestFindChats(t *testing.T) {
 	fill(t, table, "acme", 6, "Reserva la Sala Niágara", "otra cosa")
 	yes := true
 	for id, change := range map[string]conversation.ChatChange{"c00001": {Archived: &yes}, "c00002": {Pinned: &yes}} {
-		if _, err := table.Chats.UpdateChat(ctx, "acme", id, change, now); err != nil {
+		if _, err := table.Chats.UpdateChat(ctx, conversation.Key{Account: "acme", ChatID: id}, change, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestASearchReadsBoundedPages(t *testing.T) {
 	table := fixture.Table(t)
 	fill(t, table, "acme", 401, "hola")
 	title := "aguja"
-	if _, err := table.Chats.UpdateChat(ctx, "acme", "c00000", conversation.ChatChange{Title: &title}, now.Add(-time.Hour)); err != nil {
+	if _, err := table.Chats.UpdateChat(ctx, conversation.Key{Account: "acme", ChatID: "c00000"}, conversation.ChatChange{Title: &title}, now.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got, pages := search(t, table, "acme", conversation.Search{Words: []string{"aguja"}}, 50); len(got) != 1 || pages != 3 {

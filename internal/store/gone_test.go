@@ -34,7 +34,7 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 		err = errors.Join(err, w.Store.Chats.DeleteProject(t.Context(), account, id))
 	}
 	for _, id := range []string{w.Chat.ID, other.ID} {
-		err = errors.Join(err, w.Store.Chats.DeleteChat(t.Context(), account, id))
+		err = errors.Join(err, w.Store.Chats.DeleteChat(t.Context(), conversation.Key{Account: account, ChatID: id}))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 			err = w.Store.Chats.DeleteProject(t.Context(), fixture.Account, project)
 		} else {
 			want.ChatID = w.Chat.ID
-			err = w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID)
+			err = w.Store.Chats.DeleteChat(t.Context(), w.ChatKey())
 		}
 		if err != nil || m.before != nil {
 			t.Fatalf("project %q: %v", project, err)
@@ -179,14 +179,14 @@ func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 func TestMessagesGoAlthoughAJobIsNotTold(t *testing.T) {
 	w, m := meddledWorld(t)
 	w.Propose(fixture.To("GET", "/rooms", ""))
-	if err := w.Store.Chats.SetAsking(t.Context(), fixture.Account, w.Chat.ID, "", "j"); err != nil {
+	if err := w.Store.Chats.SetAsking(t.Context(), w.ChatKey(), "", "j"); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.Messages()) == 0 {
 		t.Fatal("the chat has no messages")
 	}
 	m.verb, m.before = "UpdateItem", func() bool { return false }
-	if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+	if err := w.Store.Chats.DeleteChat(t.Context(), w.ChatKey()); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
 		t.Errorf("it answers %v", err)
 	}
 	if list := w.Messages(); len(list) != 0 {

@@ -189,8 +189,8 @@ func aLife(t *testing.T, table store.Stores) *fixture.World {
 		}
 		ok(table.Runs.LeaveUnplaced(ctx, w.Read(r.ID), now))
 	}
-	ok(table.Chats.TakeAnswer(ctx, conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: "m1", Until: w.Clock().Add(time.Minute)}, w.Clock()))
-	ok(table.Chats.AskStop(ctx, fixture.Account, w.Chat.ID, w.Clock()))
+	ok(table.Chats.TakeAnswer(ctx, conversation.Answering{Key: w.ChatKey(), MessageID: "m1", Until: w.Clock().Add(time.Minute)}, w.Clock()))
+	ok(table.Chats.AskStop(ctx, w.ChatKey(), w.Clock()))
 	refused := w.Propose(fixture.To("POST", "/bookings", `{"room":2}`))
 	_, err := w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: refused.ID})
 	ok(err)
@@ -217,11 +217,11 @@ func reads(t *testing.T, w *fixture.World) map[string]string {
 		raw, failed := json.Marshal(got)
 		all[what] = fmt.Sprintf("%v %v %s", err, failed, raw)
 	}
-	messages, _, err := table.Chats.Messages(ctx, fixture.Account, w.Chat.ID, "", 50)
+	messages, _, err := table.Chats.Messages(ctx, w.ChatKey(), "", 50)
 	note("messages", messages, err)
-	first, cursor, err := table.Chats.Messages(ctx, fixture.Account, w.Chat.ID, "", 2)
+	first, cursor, err := table.Chats.Messages(ctx, w.ChatKey(), "", 2)
 	note("the last two messages", first, err)
-	second, _, err := table.Chats.Messages(ctx, fixture.Account, w.Chat.ID, cursor, 2)
+	second, _, err := table.Chats.Messages(ctx, w.ChatKey(), cursor, 2)
 	note("two messages before", second, err)
 	chats, _, err := table.Chats.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
 	note("chats", chats, err)

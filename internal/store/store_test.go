@@ -43,7 +43,7 @@ func say(t *testing.T, table store.Stores, account ids.Account, chat, text strin
 	t.Helper()
 	id := newID(at)
 	m := conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: text, At: at}
-	if err := table.Chats.AddMessages(ctx, account, chat, "", at, m); err != nil {
+	if err := table.Chats.AddMessages(ctx, conversation.Key{Account: account, ChatID: chat}, "", at, m); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -56,7 +56,7 @@ func TestMessagesArePagedFromTheNewest(t *testing.T) {
 	}
 	var pages [][]string
 	for cursor, more := "", true; more; more = cursor != "" {
-		list, next, err := table.Chats.Messages(ctx, "acme", chat.ID, cursor, 10)
+		list, next, err := table.Chats.Messages(ctx, conversation.Key{Account: "acme", ChatID: chat.ID}, cursor, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestCursorBelongsToAccountAndQuery(t *testing.T) {
 	if err != nil || ofChats == "" {
 		t.Fatal(ofChats, err)
 	}
-	_, ofMessages, err := table.Chats.Messages(ctx, "acme", chats[0].ID, "", 1)
+	_, ofMessages, err := table.Chats.Messages(ctx, conversation.Key{Account: "acme", ChatID: chats[0].ID}, "", 1)
 	if err != nil || ofMessages == "" {
 		t.Fatal(ofMessages, err)
 	}
@@ -109,8 +109,14 @@ func TestCursorBelongsToAccountAndQuery(t *testing.T) {
 			_, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, ofMessages, 1)
 			return err
 		},
-		"another chat":           func() error { _, _, err := table.Chats.Messages(ctx, "acme", chats[1].ID, ofMessages, 1); return err },
-		"another account's chat": func() error { _, _, err := table.Chats.Messages(ctx, "other", chats[0].ID, ofMessages, 1); return err },
+		"another chat": func() error {
+			_, _, err := table.Chats.Messages(ctx, conversation.Key{Account: "acme", ChatID: chats[1].ID}, ofMessages, 1)
+			return err
+		},
+		"another account's chat": func() error {
+			_, _, err := table.Chats.Messages(ctx, conversation.Key{Account: "other", ChatID: chats[0].ID}, ofMessages, 1)
+			return err
+		},
 		"truncated": func() error {
 			_, _, err := table.Chats.Chats(ctx, "acme", conversation.ChatFilter{}, ofChats[:len(ofChats)-2], 1)
 			return err
@@ -155,13 +161,17 @@ func TestRowsOfOtherAccountsAreMissing(t *testing.T) {
 	for name, try := range map[string]func() error{
 		"chat": func() error { _, err := w.Store.Chats.Chat(ctx, "other", w.Chat.ID); return err },
 		"rename chat": func() error {
-			_, err := w.Store.Chats.UpdateChat(ctx, "other", w.Chat.ID, conversation.ChatChange{Title: &title}, now)
+			_, err := w.Store.Chats.UpdateChat(ctx, conversation.Key{Account: "other", ChatID: w.Chat.ID}, conversation.ChatChange{Title: &title}, now)
 			return err
 		},
-		"delete chat": func() error { return w.Store.Chats.DeleteChat(ctx, "other", w.Chat.ID) },
-		"say":         func() error { return w.Store.Chats.AddMessages(ctx, "other", w.Chat.ID, "", now) },
-		"run":         func() error { _, err := w.Store.Runs.Run(ctx, "other", r.ID); return err },
-		"project":     func() error { _, err := w.Store.Chats.Project(ctx, "other", p.ID); return err },
+		"delete chat": func() error {
+			return w.Store.Chats.DeleteChat(ctx, conversation.Key{Account: "other", ChatID: w.Chat.ID})
+		},
+		"say": func() error {
+			return w.Store.Chats.AddMessages(ctx, conversation.Key{Account: "other", ChatID: w.Chat.ID}, "", now)
+		},
+		"run":     func() error { _, err := w.Store.Runs.Run(ctx, "other", r.ID); return err },
+		"project": func() error { _, err := w.Store.Chats.Project(ctx, "other", p.ID); return err },
 		"edit project": func() error {
 			_, err := w.Store.Chats.UpdateProject(ctx, "other", p.ID, func(*conversation.Project) error { return nil })
 			return err
@@ -200,11 +210,11 @@ func TestDeleteChatRefusesActiveRun(t *testing.T) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+	if err := w.Store.Chats.DeleteChat(ctx, w.ChatKey()); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Fatal(err)
 	}
 	w.Execute(r.ID)
-	if err := w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(ctx, w.ChatKey()); err != nil {
 		t.Fatal(err)
 	}
 	if list := w.Messages(); len(list) != 0 {
@@ -218,7 +228,7 @@ func TestDeleteChatRefusesActiveRun(t *testing.T) {
 func TestRunEndsWithoutItsChat(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
-	if err := w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(ctx, w.ChatKey()); err != nil {
 		t.Fatal(err)
 	}
 	w.Pass(48 * time.Hour)

@@ -110,7 +110,7 @@ func readAll(t *testing.T, all store.Stores) string {
 	chats, _, err := all.Chats.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
 	note("chats", chats, err)
 	for _, c := range chats {
-		messages, _, err := all.Chats.Messages(ctx, fixture.Account, c.ID, "", 50)
+		messages, _, err := all.Chats.Messages(ctx, conversation.Key{Account: fixture.Account, ChatID: c.ID}, "", 50)
 		note("messages of "+c.ID, messages, err)
 		for _, id := range []string{c.PendingRunID, c.ActiveRunID, c.LastRunID} {
 			if id == "" {

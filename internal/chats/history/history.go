@@ -39,7 +39,7 @@ const (
 type Chats interface {
 	conversation.MessageReader
 	// Summary returns the summary of a chat, at a time; the zero Summary when there is none.
-	Summary(ctx context.Context, account ids.Account, chatID string, at time.Time) (conversation.Summary, error)
+	Summary(ctx context.Context, key conversation.Key, at time.Time) (conversation.Summary, error)
 }
 
 // Runs reads the runs of plans.
@@ -89,7 +89,7 @@ type Older struct {
 // runs reach the model as data and not as the assistant's text, because the model would imitate such text. Its text
 // beside a plan is its own.
 func (r Reader) Load(ctx context.Context, of Of) (Past, error) {
-	messages, older, err := r.Pages(ctx, conversation.Key{Account: of.Account, ChatID: of.Chat.ID})
+	messages, older, err := r.Pages(ctx, of.Chat.Key(of.Account))
 	if err != nil {
 		return Past{}, err
 	}
@@ -207,7 +207,7 @@ func (r Reader) summaryOf(ctx context.Context, of Of, messages []conversation.Me
 	if texts <= SummarisedAfter {
 		return conversation.Summary{}, nil
 	}
-	return r.Chats.Summary(ctx, of.Account, of.Chat.ID, r.Now())
+	return r.Chats.Summary(ctx, of.Chat.Key(of.Account), r.Now())
 }
 
 // Standing drops the messages that others replaced.
@@ -226,7 +226,7 @@ func (r Reader) Newest(ctx context.Context, k conversation.Key) ([]conversation.
 func (r Reader) Pages(ctx context.Context, k conversation.Key) (list []conversation.Message, older bool, err error) {
 	cursor, texts := "", 0
 	for range mostPages {
-		page, next, err := r.Chats.Messages(ctx, k.Account, k.ChatID, cursor, PageMessages)
+		page, next, err := r.Chats.Messages(ctx, k, cursor, PageMessages)
 		if err != nil {
 			return nil, false, err
 		}

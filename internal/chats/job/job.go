@@ -131,6 +131,9 @@ type Job struct {
 	Version int64     `json:"-"`
 }
 
+// Chat returns the key of the job's chat.
+func (j Job) Chat() conversation.Key { return conversation.Key{Account: j.Account, ChatID: j.ChatID} }
+
 // Changes are a job's changes of the files of its project or chat. Each is a change set, see files.Workspace; "" is none.
 type Changes struct {
 	Round    int    `json:"round,omitempty"`    // that proposes; of Next

@@ -31,7 +31,7 @@ type Executions interface {
 type Chats interface {
 	conversation.ChatReader
 	CreateChat(ctx context.Context, account ids.Account, c conversation.Chat) error
-	AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error
+	AddMessages(ctx context.Context, key conversation.Key, title string, at time.Time, list ...conversation.Message) error
 }
 
 // Service starts, stops, wakes and repairs jobs.
@@ -107,7 +107,9 @@ func (s *Service) Start(ctx context.Context, o Order) (Job, error) {
 	if chat.Title == "" {
 		title = conversation.Title(o.Prompt)
 	}
-	err = retry.Do(ctx, func() error { return s.Chats.AddMessages(ctx, account, j.ChatID, title, o.At, prompt) })
+	err = retry.Do(ctx, func() error {
+		return s.Chats.AddMessages(ctx, conversation.Key{Account: account, ChatID: j.ChatID}, title, o.At, prompt)
+	})
 	if err != nil {
 		return Job{}, err
 	}
@@ -385,7 +387,7 @@ func (s *Service) abandon(ctx context.Context, j Job) error {
 	m := conversation.Message{
 		ID: conversation.AnswerID(j.MessageID), Seq: EndSeq(j), Role: conversation.RoleAssistant, Kind: conversation.KindNotice, Content: j.Output, JobID: j.ID, At: at,
 	}
-	err := retry.Do(ctx, func() error { return s.Chats.AddMessages(ctx, j.Account, j.ChatID, "", at, m) })
+	err := retry.Do(ctx, func() error { return s.Chats.AddMessages(ctx, j.Chat(), "", at, m) })
 	if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
 		return err
 	}

@@ -122,7 +122,7 @@ func (t tail) replacedBy(answer conversation.Message) []conversation.Message {
 // returns the writers of the replaced message. A repeated request changes nothing.
 func (s *Service) replaceLast(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, []string, error) {
 	account := req.Principal.Account
-	all, _, err := s.Chats.Messages(ctx, account, chat.ID, "", history.PageMessages)
+	all, _, err := s.Chats.Messages(ctx, chat.Key(account), "", history.PageMessages)
 	if err != nil {
 		return chat, nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 	case i >= 0 && all[i].ReplacedBy != "":
 		return chat, nil, ErrNotLast
 	}
-	messages, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chat.ID})
+	messages, err := s.history().Newest(ctx, chat.Key(account))
 	if err != nil {
 		return chat, nil, err
 	}
@@ -158,7 +158,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 // it proposes; both stay until the new answer replaces them, and when there is none.
 func (s *Service) answerAgain(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
 	account := req.Principal.Account
-	messages, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chat.ID})
+	messages, err := s.history().Newest(ctx, chat.Key(account))
 	if err != nil {
 		return Reply{}, err
 	}

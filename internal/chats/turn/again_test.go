@@ -10,7 +10,6 @@ import (
 
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
-	"piloto/internal/ground/ids"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -281,16 +280,16 @@ type stoppingPlans struct {
 	stopping
 }
 
-func (s stoppingChats) AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error {
-	return s.write(func() error { return s.Chats.AddMessages(ctx, account, chatID, title, at, list...) })
+func (s stoppingChats) AddMessages(ctx context.Context, key conversation.Key, title string, at time.Time, list ...conversation.Message) error {
+	return s.write(func() error { return s.Chats.AddMessages(ctx, key, title, at, list...) })
 }
 
-func (s stoppingChats) Say(ctx context.Context, account ids.Account, chatID string, m conversation.Message) error {
-	return s.write(func() error { return s.Chats.Say(ctx, account, chatID, m) })
+func (s stoppingChats) Say(ctx context.Context, key conversation.Key, m conversation.Message) error {
+	return s.write(func() error { return s.Chats.Say(ctx, key, m) })
 }
 
-func (s stoppingChats) Replace(ctx context.Context, account ids.Account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
-	return s.write(func() error { return s.Chats.Replace(ctx, account, chatID, at, replaced, list...) })
+func (s stoppingChats) Replace(ctx context.Context, key conversation.Key, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+	return s.write(func() error { return s.Chats.Replace(ctx, key, at, replaced, list...) })
 }
 
 func (s stoppingPlans) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (next plan.Run, err error) {

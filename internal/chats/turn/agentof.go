@@ -100,7 +100,7 @@ func (d *dialog) announceGone(ctx context.Context) {
 	at := d.service.Now()
 	m := d.service.thread().message(d.loop.req, conversation.RoleSystem, conversation.KindNotice, at, locale.Say("turn.agent_gone", "agent", d.loop.agent.gone))
 	d.loop.chat.Agent = ""
-	err := d.service.Chats.DropAgent(ctx, d.loop.req.Principal.Account, d.loop.chat.ID, d.loop.agent.gone, at, m)
+	err := d.service.Chats.DropAgent(ctx, d.loop.chat.Key(d.loop.req.Principal.Account), d.loop.agent.gone, at, m)
 	if err != nil && !errors.Is(err, fault.ErrMoved) { // moved: another turn said it, or a person chose another agent
 		d.service.Log.WarnContext(ctx, "turn.agent_kept", "chat_id", d.loop.chat.ID, "error", err)
 	}

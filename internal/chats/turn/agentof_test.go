@@ -32,7 +32,7 @@ func (w *world) choose(t testing.TB, name, patch string) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Agent: &name}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(ctx, w.ChatKey(), conversation.ChatChange{Agent: &name}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }

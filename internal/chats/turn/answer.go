@@ -59,7 +59,7 @@ func (s *Service) answer(ctx context.Context, req Request, chat conversation.Cha
 func (s *Service) takeAnswer(ctx context.Context, req Request, chatID, messageID string) (conversation.Answering, error) {
 	at := s.Now()
 	a := conversation.Answering{
-		Account: req.Principal.Account, ChatID: chatID, MessageID: messageID,
+		Key: conversation.Key{Account: req.Principal.Account, ChatID: chatID}, MessageID: messageID,
 		Until: at.Add(s.answerTime()), Asked: req.asked, Locale: string(req.Locale),
 	}
 	if err := s.Answers.TakeAnswer(ctx, a, at); err != nil {
@@ -123,7 +123,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 // unansweredMessage returns the chat's message that has no answer, or the zero Message. busy
 // reports that its own turn may still be answering it.
 func (s *Service) unansweredMessage(ctx context.Context, account ids.Account, chat conversation.Chat, at time.Time) (message conversation.Message, busy bool, err error) {
-	messages, err := s.history().Newest(ctx, conversation.Key{Account: account, ChatID: chat.ID})
+	messages, err := s.history().Newest(ctx, chat.Key(account))
 	message, ok := conversation.Unanswered(messages)
 	if err != nil || !ok {
 		return conversation.Message{}, false, err
@@ -145,7 +145,7 @@ func (s *Service) Stop(ctx context.Context, p auth.Principal, chatID string) err
 	if _, err := s.Chats.Chat(ctx, p.Account, chatID); err != nil {
 		return err
 	}
-	return s.Answers.AskStop(ctx, p.Account, chatID, s.Now())
+	return s.Answers.AskStop(ctx, conversation.Key{Account: p.Account, ChatID: chatID}, s.Now())
 }
 
 // strategy produces the answer of an allowed turn: by a conversation (dialog), or by routing.

@@ -320,7 +320,7 @@ func TestStoreErrorIsNotReportedAsLackOfCredits(t *testing.T) {
 
 func TestModeDecidesWhenChatIsAnswered(t *testing.T) {
 	mode := func(w *world, m string) {
-		if _, err := w.Store.Chats.UpdateChat(context.Background(), fixture.Account, w.Chat.ID, conversation.ChatChange{Automation: &m}, w.Clock()); err != nil {
+		if _, err := w.Store.Chats.UpdateChat(context.Background(), w.ChatKey(), conversation.ChatChange{Automation: &m}, w.Clock()); err != nil {
 			t.Fatal(err)
 		}
 	}

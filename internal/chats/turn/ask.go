@@ -227,7 +227,7 @@ func (s *Service) replyToJob(ctx context.Context, req Request, chat conversation
 	}
 	account, at := req.Principal.Account, s.Now()
 	if s.thread().mayBeRepeat(req) {
-		messages, _, err := s.Chats.Messages(ctx, account, chat.ID, "", history.PageMessages)
+		messages, _, err := s.Chats.Messages(ctx, chat.Key(account), "", history.PageMessages)
 		if err != nil {
 			return Reply{}, false, err
 		}

@@ -28,7 +28,7 @@ func (s *Service) evidence() evidence.Chats {
 }
 
 func (s *Service) checker(req Request, chat conversation.Chat, ends string, facts func(context.Context) (evidence.Facts, error)) checker {
-	return checker{s.evidence(), req, conversation.Key{Account: req.Principal.Account, ChatID: chat.ID}, ends, facts}
+	return checker{s.evidence(), req, chat.Key(req.Principal.Account), ends, facts}
 }
 
 // notes returns the notes beside a text: it asks for a confirmation although no plan waits, or it claims an act that the record

@@ -184,7 +184,7 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 
 // prepare reads the person's question, and writes the prompt.
 func (w *conclusion) prepare(ctx context.Context) error {
-	messages, older, err := w.service.history().Pages(ctx, conversation.Key{Account: w.lease.Account, ChatID: w.chat.ID})
+	messages, older, err := w.service.history().Pages(ctx, w.chat.Key(w.lease.Account))
 	if err != nil {
 		return err
 	}

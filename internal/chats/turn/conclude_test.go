@@ -270,7 +270,7 @@ func TestLongConclusionIsCut(t *testing.T) {
 func TestNothingIsConcludedWhereNobodyWantsIt(t *testing.T) {
 	ctx := context.Background()
 	set := func(w *world, change conversation.ChatChange) {
-		if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, change, w.Clock()); err != nil {
+		if _, err := w.Store.Chats.UpdateChat(ctx, w.ChatKey(), change, w.Clock()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestNothingIsConcludedWhereNobodyWantsIt(t *testing.T) {
 		"the chat, meanwhile":     {nil, func(w *world) { set(w, conversation.ChatChange{Conclude: &off}) }, 1, 0},
 		"the account, meanwhile":  {nil, func(w *world) { account(w, eligibility.ConcludeOff) }, 1, 0},
 		"a person took it over":   {nil, func(w *world) { set(w, conversation.ChatChange{Automation: &manual}) }, 1, 0},
-		"the chat was deleted":    {nil, func(w *world) { must(t, w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID)) }, 1, 0},
+		"the chat was deleted":    {nil, func(w *world) { must(t, w.Store.Chats.DeleteChat(ctx, w.ChatKey())) }, 1, 0},
 		"everything is as it was": {nil, func(*world) {}, 1, 1},
 	} {
 		w := newWorld(t)
@@ -419,7 +419,7 @@ func TestConclusionIsNoAnswerToLaterMessage(t *testing.T) {
 	w := newWorld(t)
 	r := w.endedRun(t, text("Hecho."))
 	at := w.Clock()
-	must(t, w.Store.Chats.Say(t.Context(), fixture.Account, w.Chat.ID, conversation.Message{ID: w.IDs.New(at), Seq: w.IDs.New(at), Role: conversation.RoleUser, Kind: conversation.KindText, Content: "¿Y mañana?", At: at}))
+	must(t, w.Store.Chats.Say(t.Context(), w.ChatKey(), conversation.Message{ID: w.IDs.New(at), Seq: w.IDs.New(at), Role: conversation.RoleUser, Kind: conversation.KindText, Content: "¿Y mañana?", At: at}))
 	w.Pass(time.Second)
 	w.conclude(t, r)
 	got := w.conclusions()
@@ -431,7 +431,7 @@ func TestConclusionIsNoAnswerToLaterMessage(t *testing.T) {
 func TestRunWithoutQuestionAnswersItsGoal(t *testing.T) {
 	w := newWorld(t)
 	r := w.endedRun(t, text("Hecho."))
-	must(t, w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID))
+	must(t, w.Store.Chats.DeleteChat(t.Context(), w.ChatKey()))
 	must(t, w.Store.Chats.CreateChat(t.Context(), fixture.Account, w.Chat)) // its messages are gone
 	w.conclude(t, r)
 	if got := w.model.asked[0].Messages[1].Content; got != r.Plan.Goal {

@@ -209,7 +209,7 @@ func (d decider) loadState(ctx context.Context, req Request, chat conversation.C
 	reads.Go(read(chat.ActiveRunID, &st.active, plan.Status.Active))
 	reads.Go(read(last, &st.ended, plan.Status.Terminal))
 	reads.Go(func() (err error) {
-		st.messages, _, err = d.thread.Chats.Messages(ctx, account, chat.ID, "", screenMessages+1)
+		st.messages, _, err = d.thread.Chats.Messages(ctx, chat.Key(account), "", screenMessages+1)
 		st.messages = history.Standing(st.messages)
 		return err
 	})
@@ -282,7 +282,7 @@ func (d decider) lastSight(ctx context.Context, req Request, chat conversation.C
 	if req.Seen != "" {
 		return plan.Sight{RunID: draft.ID, Digest: req.Seen}, nil
 	}
-	sight, err := d.thread.Drafts.Shown(ctx, req.Principal.Account, chat.ID, req.Viewer(), d.thread.Now())
+	sight, err := d.thread.Drafts.Shown(ctx, chat.Key(req.Principal.Account), req.Viewer(), d.thread.Now())
 	if err == nil && req.sentBefore(sight.At) {
 		return plan.Sight{}, nil
 	}

@@ -56,7 +56,7 @@ func (d *dialog) endDelayed(ctx context.Context, message conversation.Message) (
 	var stopAt time.Time
 	var loads errgroup.Group
 	loads.Go(func() error { return s.load(ctx, d, message) })
-	loads.Go(func() (err error) { stopAt, err = s.Answers.StopAsked(ctx, account, d.loop.chat.ID); return })
+	loads.Go(func() (err error) { stopAt, err = s.Answers.StopAsked(ctx, d.loop.chat.Key(account)); return })
 	err = loads.Wait()
 	notice := ""
 	switch {

@@ -78,7 +78,7 @@ func TestWhatChangedDuringTheDelayIsJudgedAfterIt(t *testing.T) {
 		for len(w.Messages()) == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		must(t, w.Store.Chats.DeleteChat(ctx, fixture.Account, w.Chat.ID))
+		must(t, w.Store.Chats.DeleteChat(ctx, w.ChatKey()))
 		if err := <-failed; !errors.Is(err, conversation.ErrChatNotFound) || len(w.model.asked) != 0 {
 			t.Errorf("%v after %d calls", err, len(w.model.asked))
 		}
@@ -128,7 +128,7 @@ func TestWhoTakesOverStopsTheRouter(t *testing.T) {
 		if reply.Routed == nil || !reply.Routed.Manual || reply.Message.Content != locale.Text(locale.Spanish, "router.manual") {
 			t.Errorf("%+v", reply)
 		}
-		messages, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, conversation.RouterChat(fixture.Account, 7, "s-1"), "", 10)
+		messages, _, err := w.Store.Chats.Messages(t.Context(), conversation.Key{Account: fixture.Account, ChatID: conversation.RouterChat(fixture.Account, 7, "s-1")}, "", 10)
 		if err != nil || len(messages) != 1 {
 			t.Errorf("%+v, %v", messages, err)
 		}

@@ -146,7 +146,7 @@ func TestManualChatGetsNoRouterAnswer(t *testing.T) {
 	if !reply.Routed.Manual || reply.Message.Content != locale.Text(locale.Spanish, "router.manual") || len(p.messages) != 1 || len(w.model.asked) != 1 {
 		t.Errorf("%+v, the agent heard %d messages", reply, len(p.messages))
 	}
-	messages, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, chat.ID, "", 100)
+	messages, _, err := w.Store.Chats.Messages(t.Context(), chat.Key(fixture.Account), "", 100)
 	if last := messages[len(messages)-1]; err != nil || last.Role != conversation.RoleUser || last.Content != "¿y mañana?" {
 		t.Errorf("%+v %v", messages, err)
 	}
@@ -160,7 +160,7 @@ func TestManualChatGetsNoRouterAnswer(t *testing.T) {
 func setMode(t *testing.T, w *world, chatID string, mode eligibility.Mode) {
 	t.Helper()
 	text := string(mode)
-	if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, chatID, conversation.ChatChange{Automation: &text}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(t.Context(), conversation.Key{Account: fixture.Account, ChatID: chatID}, conversation.ChatChange{Automation: &text}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -206,7 +206,7 @@ func TestRetryAfterCrashDoesNotCallAgentAgain(t *testing.T) {
 	}
 	id := w.IDs.New(w.Clock())
 	chat := send(id).Chat.ID
-	if err := w.Store.Chats.NoteAsked(t.Context(), fixture.Account, chat, id, w.Clock()); err != nil { // and the process died
+	if err := w.Store.Chats.NoteAsked(t.Context(), conversation.Key{Account: fixture.Account, ChatID: chat}, id, w.Clock()); err != nil { // and the process died
 		t.Fatal(err)
 	}
 	if reply := send(id); fault.Of(reply.Routed.Failure).Code != "agent.timeout" || reply.Routed.Attempts != 0 || len(p.messages) != 1 {

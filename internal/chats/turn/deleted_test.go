@@ -9,7 +9,6 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
-	"piloto/internal/ground/ids"
 	"piloto/internal/models/llm"
 )
 
@@ -19,16 +18,16 @@ type expiringStore struct {
 	expired *string
 }
 
-func (s expiringStore) Expire(ctx context.Context, account ids.Account, chatID, seq string, at time.Time) error {
+func (s expiringStore) Expire(ctx context.Context, key conversation.Key, seq string, at time.Time) error {
 	*s.expired = seq
-	return s.Chats.Expire(ctx, account, chatID, seq, at)
+	return s.Chats.Expire(ctx, key, seq, at)
 }
 
 // deletingModel answers after the chat was deleted.
 type deletingModel struct{ w *world }
 
 func (m deletingModel) Complete(ctx context.Context, _ llm.Request) (llm.Reply, error) {
-	return text("tarde"), m.w.Store.Chats.DeleteChat(ctx, fixture.Account, m.w.Chat.ID)
+	return text("tarde"), m.w.Store.Chats.DeleteChat(ctx, m.w.Chat.Key(fixture.Account))
 }
 
 // TestMessageOfDeletedChatIsDeleted: the message of a turn is written alone, so it may arrive after its chat was

@@ -41,7 +41,7 @@ func (s *Service) exchange(req Request, chat conversation.Chat) exchange {
 func (x *exchange) stream(ctx context.Context, s *Service) (context.Context, *ask.Stream) {
 	account, chat := x.req.Principal.Account, x.chat.ID
 	w := &ask.Stream{Tell: s.Tell, Account: account, ChatID: chat, Turn: x.calls.Turn.ID, Since: x.began, Stops: func(ctx context.Context) (time.Time, error) {
-		return s.Answers.StopAsked(ctx, account, chat)
+		return s.Answers.StopAsked(ctx, conversation.Key{Account: account, ChatID: chat})
 	}}
 	return w.Start(ctx), w
 }

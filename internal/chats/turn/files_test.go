@@ -491,7 +491,7 @@ func TestAChatThatMovesLosesTheChangesOfItsJob(t *testing.T) {
 	if err := w.Store.Chats.CreateProject(t.Context(), fixture.Account, project); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &project.ID}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(t.Context(), w.ChatKey(), conversation.ChatChange{ProjectID: &project.ID}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "Para seis")

@@ -421,7 +421,7 @@ func TestReadsOfEarlierMessagesKeepTheirCircle(t *testing.T) {
 	shop := w.register(t)
 	w.reads(t, shop.ID, tool.ReadsOn, "")
 	id := w.IDs.New(w.Clock())
-	err := w.Store.Chats.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", w.Clock(), conversation.Message{
+	err := w.Store.Chats.AddMessages(t.Context(), w.ChatKey(), "", w.Clock(), conversation.Message{
 		ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "La Sala Norte.", At: w.Clock(),
 		Sources: []conversation.Source{{ID: "l1", MCPID: w.Server.ID, Answer: rooms, AnswerHash: "h"}},
 	})

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/fixture"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
@@ -118,7 +117,7 @@ func TestAQuestionStandsLastAlthoughARunGoesOn(t *testing.T) {
 			w.Pass(time.Second)
 			id := w.IDs.New(w.Clock())
 			progress := conversation.Message{ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindProgress, RunID: run.ID, Content: "…", At: w.Clock()}
-			if err := w.Store.Chats.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", w.Clock(), progress); err != nil {
+			if err := w.Store.Chats.AddMessages(t.Context(), w.ChatKey(), "", w.Clock(), progress); err != nil {
 				t.Fatal(err)
 			}
 			before := len(w.model.asked)
@@ -154,7 +153,7 @@ func TestAnAnswerThatIsServedAgainGoesToTheModel(t *testing.T) {
 	r := w.message("sí")
 	r.MessageID, r.MessageAt, r.MayRepeat = w.IDs.New(w.Clock()), w.Clock(), true
 	mine := conversation.Message{ID: r.MessageID, Seq: r.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: "sí", At: r.MessageAt}
-	if err := w.Store.Chats.Say(t.Context(), fixture.Account, w.Chat.ID, mine); err != nil {
+	if err := w.Store.Chats.Say(t.Context(), w.ChatKey(), mine); err != nil {
 		t.Fatal(err)
 	}
 	w.Pass(time.Minute)

@@ -28,7 +28,7 @@ type refusals struct {
 }
 
 func (l *loop) refusals() refusals {
-	return refusals{l.service, conversation.Key{Account: l.req.Principal.Account, ChatID: l.chat.ID}, l.incoming, l.reading.Results(), l.unread}
+	return refusals{l.service, l.chat.Key(l.req.Principal.Account), l.incoming, l.reading.Results(), l.unread}
 }
 
 // check returns plan.ErrInvalid for a plan that has all requests of one that a person refused in the chat, whole as a draft or one step

@@ -554,7 +554,7 @@ func TestJobEndsWhenItsChatIsDeleted(t *testing.T) {
 			if err := w.jobs.Await(t.Context(), fixture.Account, j.ID, "token"); err != nil || j.Status != job.Waiting {
 				t.Fatal(j.Status, err)
 			}
-			if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, j.ChatID); err != nil {
+			if err := w.Store.Chats.DeleteChat(t.Context(), conversation.Key{Account: fixture.Account, ChatID: j.ChatID}); err != nil {
 				t.Fatal(err)
 			}
 			w.state = run.ExecutionRunning

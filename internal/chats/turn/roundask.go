@@ -29,7 +29,7 @@ func (w *work) pose(ctx context.Context, r *job.Round, q *inquiry) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	if err := s.Chats.SetAsking(ctx, j.Account, j.ChatID, before, j.ID); err != nil {
+	if err := s.Chats.SetAsking(ctx, j.Chat(), before, j.ID); err != nil {
 		if errors.Is(err, fault.ErrMoved) { // another job began to ask
 			err = nil
 		}
@@ -42,6 +42,6 @@ func (w *work) pose(ctx context.Context, r *job.Round, q *inquiry) (bool, error)
 	}
 	q.mark(&m)
 	w.job.Notes = notes
-	err = retry.Do(ctx, func() error { return s.Chats.AddMessages(ctx, j.Account, j.ChatID, "", r.Answered, m) })
+	err = retry.Do(ctx, func() error { return s.Chats.AddMessages(ctx, j.Chat(), "", r.Answered, m) })
 	return err == nil, err
 }

@@ -133,7 +133,7 @@ func TestTheLastTextOfAnEndedJobIsCompared(t *testing.T) {
 	if _, err := w.service.Round(t.Context(), fixture.Account, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(t.Context(), w.ChatKey()); err != nil {
 		t.Fatal(err)
 	}
 	w.model.answers = []any{claim, claim}

@@ -258,7 +258,7 @@ func (w *work) say(ctx context.Context, text string) error {
 		m.Status, m.StopReason = conversation.Status(w.job.Status), w.job.StopReason
 	}
 	err = retry.Do(ctx, func() error {
-		return w.service.Chats.AddMessages(ctx, w.job.Account, w.job.ChatID, "", w.job.EndedAt, m)
+		return w.service.Chats.AddMessages(ctx, w.job.Chat(), "", w.job.EndedAt, m)
 	})
 	if errors.Is(err, conversation.ErrChatNotFound) {
 		return nil

@@ -149,7 +149,7 @@ func TestWaitOfAJobNamesItsPlanAndItsEnd(t *testing.T) {
 	if got := list[1]; got.Kind != plan.WaitJob || got.Job != want || !got.Due.Equal(j.EndsAt) || got.Asked.Before(j.CreatedAt) {
 		t.Errorf("%+v, want %+v until %s", got, want, j.EndsAt)
 	}
-	if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(t.Context(), w.ChatKey()); err != nil {
 		t.Fatal(err)
 	}
 	if list, _, err := w.Store.Runs.Waiting(t.Context(), fixture.Account, "", w.Clock(), "", 10); len(list) != 0 || err != nil {

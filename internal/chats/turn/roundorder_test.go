@@ -97,7 +97,7 @@ func TestAJobIsRefusedInAChatOfTheRouter(t *testing.T) {
 	if _, got := w.order(t, `{"prompt":"Mira."}`, []auth.Scope{auth.ScopeAdmin}, job.Order{ChatID: routed.ID}); got != agent.ErrRouted.Code {
 		t.Errorf("%q", got)
 	}
-	list, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, routed.ID, "", 10)
+	list, _, err := w.Store.Chats.Messages(t.Context(), conversation.Key{Account: fixture.Account, ChatID: routed.ID}, "", 10)
 	if err != nil || len(list) != 0 {
 		t.Errorf("%+v %v", list, err)
 	}

@@ -32,7 +32,7 @@ func TestThePlanOfAJobIsToldOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newJobWorld(t)
 			w.Store.Runs.Jobs = w.jobs
-			if _, err := w.Store.Chats.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{Conclude: &c.conclude}, w.Clock()); err != nil {
+			if _, err := w.Store.Chats.UpdateChat(t.Context(), w.ChatKey(), conversation.ChatChange{Conclude: &c.conclude}, w.Clock()); err != nil {
 				t.Fatal(err)
 			}
 			w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("Hecho.")}

@@ -123,7 +123,7 @@ func (r *routing) loadPreviousAnswer(ctx context.Context, account ids.Account) (
 	if !r.service.thread().mayBeRepeat(r.req) {
 		return conversation.Message{}, nil
 	}
-	messages, err := r.service.history().Newest(ctx, conversation.Key{Account: account, ChatID: r.chat.ID})
+	messages, err := r.service.history().Newest(ctx, r.chat.Key(account))
 	return history.Answer(messages, r.req.MessageID), err
 }
 
@@ -306,7 +306,7 @@ func (r *routing) askAgent(ctx context.Context, a agent.Agent, m agent.Message) 
 	if !r.req.MayRepeat {
 		return r.service.Router.Agents.Ask(ctx, account, a, m)
 	}
-	switch err := r.service.Answers.NoteAsked(ctx, account, r.chat.ID, r.incoming.ID, r.service.Now()); {
+	switch err := r.service.Answers.NoteAsked(ctx, r.chat.Key(account), r.incoming.ID, r.service.Now()); {
 	case errors.Is(err, conversation.ErrAsked):
 		return agent.Answer{}, agent.ErrLate.With("agent", a.Name).Because(err)
 	case err != nil:
@@ -322,7 +322,7 @@ func (r *routing) allowRetry(ctx context.Context) {
 	if !r.req.MayRepeat {
 		return
 	}
-	if err := r.service.Answers.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.incoming.ID, r.service.Now()); err != nil {
+	if err := r.service.Answers.EndAsked(ctx, r.chat.Key(r.req.Principal.Account), r.incoming.ID, r.service.Now()); err != nil {
 		r.service.Log.WarnContext(ctx, "router.asked_kept", "session_id", r.req.ChatID, "error", err)
 	}
 }

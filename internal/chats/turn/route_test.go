@@ -89,7 +89,7 @@ func TestRetriedRouteReturnsStoredAnswer(t *testing.T) {
 	if again.Message.ID != first.Message.ID || again.Message.Content != "uno" || again.Routed == nil || again.Routed.Action != agent.Respond {
 		t.Errorf("%+v, then %+v", first, again)
 	}
-	messages, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, first.Chat.ID, "", 100)
+	messages, _, err := w.Store.Chats.Messages(t.Context(), first.Chat.Key(fixture.Account), "", 100)
 	if err != nil || len(messages) != 4 || len(w.model.asked) != 2 {
 		t.Errorf("%+v %v, asked %d times", messages, err, len(w.model.asked))
 	}

@@ -170,7 +170,7 @@ func TestAServerIsNotToldWhatALoopRead(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	list, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, conversation.RouterChat(fixture.Account, 7, "s"), "", 50)
+	list, _, err := w.Store.Chats.Messages(t.Context(), conversation.Key{Account: fixture.Account, ChatID: conversation.RouterChat(fixture.Account, 7, "s")}, "", 50)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string
 // checker returns the checker of the router's texts: the record of the chat, and the texts of the business or its agents.
 func (r *routing) checker() checker {
 	return r.service.checker(r.req, r.chat, "", func(ctx context.Context) (evidence.Facts, error) {
-		messages, err := r.service.history().Newest(ctx, conversation.Key{Account: r.req.Principal.Account, ChatID: r.chat.ID})
+		messages, err := r.service.history().Newest(ctx, r.chat.Key(r.req.Principal.Account))
 		f := evidence.Facts{Named: evidence.Named(messages), Message: r.incoming, Given: []string{r.business, r.req.customerPersona()}}
 		for _, m := range messages {
 			for _, s := range m.Sources {

@@ -27,24 +27,24 @@ type Chats interface {
 	conversation.ChatReader
 	conversation.MessageReader
 	OpenSession(ctx context.Context, account ids.Account, c conversation.Chat) (conversation.Chat, error)
-	AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error
+	AddMessages(ctx context.Context, key conversation.Key, title string, at time.Time, list ...conversation.Message) error
 	// AddNotified is AddMessages of one message, with the notification for the hooks of the account.
-	AddNotified(ctx context.Context, account ids.Account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error
+	AddNotified(ctx context.Context, key conversation.Key, title string, at time.Time, m conversation.Message, what hook.Message) error
 	// Say appends a message of a person to a chat that was read. It does not move the chat in the
 	// list. Expire has a message deleted whose chat was deleted meanwhile.
-	Say(ctx context.Context, account ids.Account, chatID string, m conversation.Message) error
-	Expire(ctx context.Context, account ids.Account, chatID, seq string, at time.Time) error
+	Say(ctx context.Context, key conversation.Key, m conversation.Message) error
+	Expire(ctx context.Context, key conversation.Key, seq string, at time.Time) error
 	// Replace appends messages, the last of which supersedes others: both or neither. It returns fault.ErrMoved when
 	// another message superseded them meanwhile.
-	Replace(ctx context.Context, account ids.Account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error
+	Replace(ctx context.Context, key conversation.Key, at time.Time, replaced []conversation.Message, list ...conversation.Message) error
 	// DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that
 	// agent. Otherwise it returns fault.ErrMoved.
-	DropAgent(ctx context.Context, account ids.Account, chatID, name string, at time.Time, m conversation.Message) error
+	DropAgent(ctx context.Context, key conversation.Key, name string, at time.Time, m conversation.Message) error
 	// SetAsking changes the job that asks in a chat; "" is none. It returns fault.ErrMoved when it was not before.
-	SetAsking(ctx context.Context, account ids.Account, chatID, before, now string) error
+	SetAsking(ctx context.Context, key conversation.Key, before, now string) error
 	// Summary returns the summary of a chat, at a time; the zero Summary when there is none.
-	Summary(ctx context.Context, account ids.Account, chatID string, at time.Time) (conversation.Summary, error)
-	PutSummary(ctx context.Context, account ids.Account, chatID string, s conversation.Summary) error
+	Summary(ctx context.Context, key conversation.Key, at time.Time) (conversation.Summary, error)
+	PutSummary(ctx context.Context, key conversation.Key, s conversation.Summary) error
 }
 
 // Answers holds the leases of the answers that are being written.
@@ -55,13 +55,13 @@ type Answers interface {
 	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, messages ...conversation.Message) error
 	// AskStop records a request to stop the chat's answer. StopAsked returns the time of that
 	// request; the zero time when there is none.
-	AskStop(ctx context.Context, account ids.Account, chatID string, at time.Time) error
-	StopAsked(ctx context.Context, account ids.Account, chatID string) (time.Time, error)
+	AskStop(ctx context.Context, key conversation.Key, at time.Time) error
+	StopAsked(ctx context.Context, key conversation.Key) (time.Time, error)
 	// NoteAsked records that an agent is about to be called for a message. It returns
 	// conversation.ErrAsked when that was recorded before. EndAsked deletes the record, so that
 	// an agent can be called again.
-	NoteAsked(ctx context.Context, account ids.Account, chatID, messageID string, at time.Time) error
-	EndAsked(ctx context.Context, account ids.Account, chatID, messageID string, at time.Time) error
+	NoteAsked(ctx context.Context, key conversation.Key, messageID string, at time.Time) error
+	EndAsked(ctx context.Context, key conversation.Key, messageID string, at time.Time) error
 }
 
 // Drafts remembers the drafts that the viewers of a chat were shown, and the refusals in it.
@@ -70,7 +70,7 @@ type Drafts interface {
 	// waits for that draft. Otherwise it returns fault.ErrMoved. Shown returns the plan that the
 	// viewer was shown last, at a time; the zero Sight after that record expired.
 	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
-	Shown(ctx context.Context, account ids.Account, chatID, viewer string, at time.Time) (plan.Sight, error)
+	Shown(ctx context.Context, key conversation.Key, viewer string, at time.Time) (plan.Sight, error)
 	// Refused returns the refusals in a chat that some requests (plan.Plan.EachRequest) meet: of which they have all, or one that
 	// was refused in three plans. It calls requests if the chat has refusals.
 	Refused(ctx context.Context, chat conversation.Key, requests func() ([]string, error)) ([]plan.Refusal, error)

@@ -81,7 +81,7 @@ func (s *summariser) make(ctx context.Context) {
 	text, err := s.write(ctx)
 	s.service.settle(ctx, s.calls, nil, Reply{Kind: KindMessage}, err)
 	if text = usableSummary(text); err == nil && text != "" {
-		err = s.service.Chats.PutSummary(context.WithoutCancel(ctx), account, s.chat.ID, conversation.Summary{
+		err = s.service.Chats.PutSummary(context.WithoutCancel(ctx), s.chat.Key(account), conversation.Summary{
 			Until: s.older.Until, Text: text, Read: s.read, At: s.service.Now(),
 		})
 	}

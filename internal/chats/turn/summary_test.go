@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"piloto/infra/local/fixture"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -138,14 +137,14 @@ func TestASummaryKeepsTheCircleOfWhatItWasMadeFrom(t *testing.T) {
 	w.send(t, "¿qué salas hay?")
 	m := &talker{summary: func(int) (llm.Reply, error) { return text("Preguntó por las salas: la Norte."), nil }}
 	talk(t, w, m, 2, 10)
-	sum, err := w.Store.Chats.Summary(context.Background(), fixture.Account, w.Chat.ID, w.Clock())
+	sum, err := w.Store.Chats.Summary(context.Background(), w.ChatKey(), w.Clock())
 	if err != nil || !slices.Equal(sum.Read, []string{w.Server.ID}) || sum.Until == "" {
 		t.Errorf("%+v, %v", sum, err)
 	}
-	if err := w.Store.Chats.DeleteChat(context.Background(), fixture.Account, w.Chat.ID); err != nil {
+	if err := w.Store.Chats.DeleteChat(context.Background(), w.ChatKey()); err != nil {
 		t.Fatal(err)
 	}
-	if sum, err = w.Store.Chats.Summary(context.Background(), fixture.Account, w.Chat.ID, w.Clock()); err != nil || sum.Text != "" {
+	if sum, err = w.Store.Chats.Summary(context.Background(), w.ChatKey(), w.Clock()); err != nil || sum.Text != "" {
 		t.Errorf("it outlives its chat: %+v, %v", sum, err)
 	}
 }

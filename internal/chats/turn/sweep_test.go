@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 )
@@ -97,7 +96,7 @@ func TestSweepIgnoresAnsweredAndDeletedChats(t *testing.T) {
 		},
 		"the chat was deleted": func(t *testing.T, w *world) {
 			w.dieDuringAnswer(t, w.message("¿qué salas hay?"))
-			if err := w.Store.Chats.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err != nil {
+			if err := w.Store.Chats.DeleteChat(t.Context(), w.ChatKey()); err != nil {
 				t.Fatal(err)
 			}
 		},

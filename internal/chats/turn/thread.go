@@ -77,7 +77,7 @@ func (t thread) text(ctx context.Context, req Request, chat conversation.Chat, k
 		return reply, err
 	}
 	reply.Chat, err = t.adding(ctx, req, chat, at, true, func(title string) error {
-		return t.Chats.AddNotified(ctx, req.Principal.Account, chat.ID, title, at, reply.Message, what)
+		return t.Chats.AddNotified(ctx, chat.Key(req.Principal.Account), title, at, reply.Message, what)
 	})
 	return reply, err
 }
@@ -108,12 +108,12 @@ func (t thread) say(ctx context.Context, req Request, chat conversation.Chat, me
 	case chat.Title == "":
 		return t.add(ctx, req, chat, t.Now(), message)
 	}
-	return chat, t.Chats.Say(ctx, req.Principal.Account, chat.ID, message)
+	return chat, t.Chats.Say(ctx, chat.Key(req.Principal.Account), message)
 }
 
 // expire has the message of a turn deleted when its chat was deleted before the answer.
 func (t thread) expire(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) {
-	if err := t.Chats.Expire(context.WithoutCancel(ctx), req.Principal.Account, chat.ID, message.Seq, t.Now()); err != nil {
+	if err := t.Chats.Expire(context.WithoutCancel(ctx), chat.Key(req.Principal.Account), message.Seq, t.Now()); err != nil {
 		t.Log.ErrorContext(ctx, "turn.message_left", "chat_id", chat.ID, "error", err)
 	}
 }
@@ -121,7 +121,7 @@ func (t thread) expire(ctx context.Context, req Request, chat conversation.Chat,
 // add appends messages to a chat and returns the updated chat.
 func (t thread) add(ctx context.Context, req Request, chat conversation.Chat, at time.Time, list ...conversation.Message) (conversation.Chat, error) {
 	return t.adding(ctx, req, chat, at, len(list) > 0, func(title string) error {
-		return t.Chats.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...)
+		return t.Chats.AddMessages(ctx, chat.Key(req.Principal.Account), title, at, list...)
 	})
 }
 
@@ -188,7 +188,7 @@ func (t thread) replace(ctx context.Context, req Request, chat conversation.Chat
 			return err
 		}
 		if waits == nil {
-			return t.Chats.Replace(ctx, account, chat.ID, at, replaced, m)
+			return t.Chats.Replace(ctx, chat.Key(account), at, replaced, m)
 		}
 		now, err := t.Chats.Chat(ctx, account, chat.ID)
 		if err != nil {

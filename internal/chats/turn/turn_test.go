@@ -204,7 +204,7 @@ func (w *world) deletion() llm.Reply {
 // countMessages returns the number of the chat's messages.
 func (w *world) countMessages(t *testing.T) int {
 	t.Helper()
-	list, _, err := w.Store.Chats.Messages(t.Context(), fixture.Account, w.Chat.ID, "", 100)
+	list, _, err := w.Store.Chats.Messages(t.Context(), w.ChatKey(), "", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -547,7 +547,7 @@ func TestProjectLimitsCatalogue(t *testing.T) {
 	if err := w.Store.Chats.CreateProject(ctx, fixture.Account, p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.Chats.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &p.ID}, w.Clock()); err != nil {
+	if _, err := w.Store.Chats.UpdateChat(ctx, w.ChatKey(), conversation.ChatChange{ProjectID: &p.ID}, w.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	w.send(t, "salas")

@@ -143,7 +143,7 @@ func (s chatRecords) setFeedback(ctx context.Context, in *struct {
 	case note != "":
 		return nil, errInvalid.At(field("missing", "body", "rating"))
 	}
-	m, err := s.chats.Rate(ctx, account, chatID, in.ID, feedback)
+	m, err := s.chats.Rate(ctx, conversation.Key{Account: account, ChatID: chatID}, in.ID, feedback)
 	if err != nil {
 		return nil, err
 	}

@@ -200,7 +200,7 @@ func (s chatRecords) change(ctx context.Context, chatID string, change conversat
 	if err := s.agentOf(ctx, account, chatID, change.Agent); err != nil {
 		return none, err
 	}
-	return s.chats.UpdateChat(ctx, account, chatID, change, s.config.Now().UTC())
+	return s.chats.UpdateChat(ctx, conversation.Key{Account: account, ChatID: chatID}, change, s.config.Now().UTC())
 }
 
 // agentOf checks the agent that a chat chooses, if it chooses one, and writes its name as it is.
@@ -247,7 +247,7 @@ func (s chatRecords) remove(ctx context.Context, chatID string) error {
 		return conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	err := s.chats.DeleteChat(ctx, account, chatID)
+	err := s.chats.DeleteChat(ctx, conversation.Key{Account: account, ChatID: chatID})
 	if errors.Is(err, plan.ErrAlreadyRunning) {
 		return s.blockingRun(ctx, account, chatID, err)
 	}
@@ -277,7 +277,7 @@ func (s chatRecords) messages(ctx context.Context, in *struct {
 		return nil, conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	messages, cursor, err := s.chats.Messages(ctx, account, in.ID, in.Cursor, in.size())
+	messages, cursor, err := s.chats.Messages(ctx, conversation.Key{Account: account, ChatID: in.ID}, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (s chatRecords) exported(ctx context.Context, chatID string, as ExportForma
 	}
 	all := ChatExport{Chat: chat, Messages: []wire.Message{}}
 	for cursor, size := "", 0; ; {
-		page, next, err := s.chats.Messages(ctx, account, chatID, cursor, exportPage)
+		page, next, err := s.chats.Messages(ctx, conversation.Key{Account: account, ChatID: chatID}, cursor, exportPage)
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ func (p pagedMessages) Chat(context.Context, ids.Account, string) (conversation.
 	return conversation.Chat{ID: chatID, Title: "Una\nsala"}, nil
 }
 
-func (p pagedMessages) Messages(_ context.Context, _ ids.Account, _, cursor string, limit int) ([]conversation.Message, string, error) {
+func (p pagedMessages) Messages(_ context.Context, _ conversation.Key, cursor string, limit int) ([]conversation.Message, string, error) {
 	last := p.n
 	if cursor != "" {
 		_, _ = fmt.Sscan(cursor, &last)

@@ -184,9 +184,9 @@ type Chats interface {
 	conversation.ChatLister
 	conversation.ChatFinder
 	// UpdateChat writes only the members that change sets.
-	UpdateChat(ctx context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
+	UpdateChat(ctx context.Context, key conversation.Key, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
 	// DeleteChat returns plan.ErrAlreadyRunning while the chat has an active run.
-	DeleteChat(ctx context.Context, account ids.Account, id string) error
+	DeleteChat(ctx context.Context, key conversation.Key) error
 
 	conversation.MessageReader
 	conversation.Brancher

@@ -435,8 +435,8 @@ func (w *world) FindChats(_ context.Context, account ids.Account, search convers
 	return []conversation.Found{{Chat: w.chat, Match: match}}, "next", nil
 }
 
-func (w *world) UpdateChat(_ context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
-	if err := w.called(account, chatOr(id), chatID, conversation.ErrChatNotFound); err != nil {
+func (w *world) UpdateChat(_ context.Context, key conversation.Key, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+	if err := w.called(key.Account, chatOr(key.ChatID), chatID, conversation.ErrChatNotFound); err != nil {
 		return conversation.Chat{}, err
 	}
 	if change.Title != nil {
@@ -461,12 +461,12 @@ func (w *world) UpdateChat(_ context.Context, account ids.Account, id string, ch
 	return w.chat, nil
 }
 
-func (w *world) DeleteChat(_ context.Context, account ids.Account, id string) error {
-	return w.called(account, chatOr(id), chatID, conversation.ErrChatNotFound)
+func (w *world) DeleteChat(_ context.Context, key conversation.Key) error {
+	return w.called(key.Account, chatOr(key.ChatID), chatID, conversation.ErrChatNotFound)
 }
 
-func (w *world) Messages(_ context.Context, account ids.Account, id, cursor string, limit int) ([]conversation.Message, string, error) {
-	if err := w.list(account, cursor, limit); err != nil || account != "a" || id != chatID {
+func (w *world) Messages(_ context.Context, key conversation.Key, cursor string, limit int) ([]conversation.Message, string, error) {
+	if err := w.list(key.Account, cursor, limit); err != nil || key.Account != "a" || key.ChatID != chatID {
 		return nil, "", err
 	}
 	return []conversation.Message{{ID: "01K0000000000000000000000M", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: noon}}, "", nil
@@ -476,12 +476,12 @@ func (w *world) ChatOfMessage(_ context.Context, account ids.Account, id string)
 	return chatID, w.called(account, id, messageID, conversation.ErrMessageNotFound)
 }
 
-func (w *world) Rate(_ context.Context, account ids.Account, chat, id string, f *conversation.Feedback) (conversation.Message, error) {
-	if chat != chatID {
+func (w *world) Rate(_ context.Context, key conversation.Key, id string, f *conversation.Feedback) (conversation.Message, error) {
+	if key.ChatID != chatID {
 		return conversation.Message{}, conversation.ErrMessageNotFound
 	}
 	return conversation.Message{ID: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "Hola", At: noon, Feedback: f},
-		w.called(account, id, messageID, conversation.ErrMessageNotFound)
+		w.called(key.Account, id, messageID, conversation.ErrMessageNotFound)
 }
 
 // list refuses a cursor of another account, as the table does.

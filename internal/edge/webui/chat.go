@@ -131,7 +131,7 @@ func (r chatReader) one(ctx context.Context, v visit, id, cursor string) (*chatV
 func (r chatReader) messages(ctx context.Context, v visit, id, cursor string) (list []conversation.Message, older string, err error) {
 	shown := 0
 	for range mostPages {
-		page, next, err := r.chats.Messages(ctx, v.who.Account, id, cursor, messagesPage)
+		page, next, err := r.chats.Messages(ctx, conversation.Key{Account: v.who.Account, ChatID: id}, cursor, messagesPage)
 		if err != nil {
 			return nil, "", err
 		}

@@ -176,10 +176,10 @@ func (m *memory) Chat(_ context.Context, account ids.Account, id string) (conver
 	return find(m, account, m.chats, id, conversation.ErrChatNotFound)
 }
 
-func (m *memory) Messages(_ context.Context, account ids.Account, chatID, cursor string, limit int) ([]conversation.Message, string, error) {
+func (m *memory) Messages(_ context.Context, key conversation.Key, cursor string, limit int) ([]conversation.Message, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := slices.Clone(m.messages[chatID])
+	list := slices.Clone(m.messages[key.ChatID])
 	if i := slices.IndexFunc(list, func(x conversation.Message) bool { return x.ID == cursor }); i >= 0 {
 		list = list[:i]
 	}

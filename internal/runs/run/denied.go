@@ -31,7 +31,7 @@ func (s *Service) noteDenied(ctx context.Context, r plan.Run, denied *deniedErro
 	called := clip.Runes(clip.Line(denied.call.Called()), 200)
 	text := locale.Say("note.rule_denied", "rule", denied.by.ID, "reason", clip.Line(denied.by.Reason), "called", called)
 	note := conversation.Note{Code: conversation.NoteRuleDenied, Text: text.In(tag)}
-	last, _, err := s.Chats.Messages(ctx, r.Account, r.ChatID, "", mostBetween)
+	last, _, err := s.Chats.Messages(ctx, conversation.Key{Account: r.Account, ChatID: r.ChatID}, "", mostBetween)
 	has := func(m conversation.Message) bool { return m.RunID == r.ID && slices.Contains(m.Notes, note) }
 	if err != nil || len(last) == 0 || slices.ContainsFunc(last, has) {
 		return
@@ -39,7 +39,7 @@ func (s *Service) noteDenied(ctx context.Context, r plan.Run, denied *deniedErro
 	m := Message(s.IDs, r, conversation.KindNotice, s.Now(), tag, locale.Say("turn.denied_since", "goal", r.Plan.Goal))
 	m.ID = ids.Following(last[len(last)-1].Seq, r.ID, note.Text)
 	m.Seq, m.Notes = m.ID, []conversation.Note{note}
-	if err := s.Chats.AddMessages(ctx, r.Account, r.ChatID, "", m.At, m); err != nil {
+	if err := s.Chats.AddMessages(ctx, conversation.Key{Account: r.Account, ChatID: r.ChatID}, "", m.At, m); err != nil {
 		s.Log.WarnContext(ctx, "run.denied_untold", "run_id", r.ID, "error", err)
 	}
 }

@@ -145,7 +145,7 @@ func TestRetryRefuses(t *testing.T) {
 			r := w.launch(t, undoable("Una"))
 			w.do(t, r.ID, "s1", plan.StepFailed)
 			w.finish(t, r.ID, "x")
-			must(t, w.Store.Chats.DeleteChat(context.Background(), fixture.Account, w.Chat.ID))
+			must(t, w.Store.Chats.DeleteChat(context.Background(), w.ChatKey()))
 			return r.ID
 		}, conversation.ErrChatNotFound},
 	} {

@@ -92,7 +92,7 @@ type Chats interface {
 	conversation.ChatReader
 	conversation.MessageReader
 	// AddMessages appends messages to a chat, unless they were before.
-	AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error
+	AddMessages(ctx context.Context, key conversation.Key, title string, at time.Time, list ...conversation.Message) error
 }
 
 // Proposer writes a draft, makes it the pending run of its chat and posts its message, in one

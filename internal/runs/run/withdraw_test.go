@@ -118,7 +118,7 @@ func TestAWithdrawalIsTheModels(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	requests := func() ([]string, error) { return r.Plan.EachRequest(nil) }
-	if refusals, err := w.Store.Chats.Refused(t.Context(), conversation.Key{Account: fixture.Account, ChatID: w.Chat.ID}, requests); err != nil || len(refusals) != 0 {
+	if refusals, err := w.Store.Chats.Refused(t.Context(), w.ChatKey(), requests); err != nil || len(refusals) != 0 {
 		t.Errorf("the chat remembers %+v, %v", refusals, err)
 	}
 	other := retraction(r)

@@ -27,18 +27,18 @@ type Chats struct {
 }
 
 // say announces messages that a commit added to a chat.
-func say(ctx context.Context, c Chats, account ids.Account, chatID string, list []conversation.Message, err error) error {
+func say(ctx context.Context, c Chats, key conversation.Key, list []conversation.Message, err error) error {
 	if err == nil {
-		c.Notifier.Notify(ctx, account, realtime.Said(chatID, list...)...)
+		c.Notifier.Notify(ctx, key.Account, realtime.Said(key.ChatID, list...)...)
 		failpoint.Verb("push", "Chats", "after")
 	}
 	return err
 }
 
 // changed announces that something of a chat changed which is no message.
-func changed(ctx context.Context, c Chats, account ids.Account, chatID string, err error) error {
+func changed(ctx context.Context, c Chats, key conversation.Key, err error) error {
 	if err == nil {
-		c.Notifier.Notify(ctx, account, realtime.Changed(chatID))
+		c.Notifier.Notify(ctx, key.Account, realtime.Changed(key.ChatID))
 		failpoint.Verb("push", "Chats", "after")
 	}
 	return err
@@ -46,58 +46,58 @@ func changed(ctx context.Context, c Chats, account ids.Account, chatID string, e
 
 // CreateChat implements httpapi.Chats.
 func (c Chats) CreateChat(ctx context.Context, account ids.Account, chat conversation.Chat) error {
-	return changed(ctx, c, account, chat.ID, c.Store.CreateChat(ctx, account, chat))
+	return changed(ctx, c, chat.Key(account), c.Store.CreateChat(ctx, account, chat))
 }
 
 // UpdateChat implements httpapi.Chats.
-func (c Chats) UpdateChat(ctx context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
-	chat, err := c.Store.UpdateChat(ctx, account, id, change, at)
-	return chat, changed(ctx, c, account, id, err)
+func (c Chats) UpdateChat(ctx context.Context, key conversation.Key, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+	chat, err := c.Store.UpdateChat(ctx, key, change, at)
+	return chat, changed(ctx, c, key, err)
 }
 
 // DeleteChat implements httpapi.Chats.
-func (c Chats) DeleteChat(ctx context.Context, account ids.Account, id string) error {
-	return changed(ctx, c, account, id, c.Store.DeleteChat(ctx, account, id))
+func (c Chats) DeleteChat(ctx context.Context, key conversation.Key) error {
+	return changed(ctx, c, key, c.Store.DeleteChat(ctx, key))
 }
 
 // Branch implements conversation.Brancher.
 func (c Chats) Branch(ctx context.Context, account ids.Account, b conversation.Branch) (conversation.Chat, error) {
 	chat, err := c.Store.Branch(ctx, account, b)
-	return chat, changed(ctx, c, account, chat.ID, err)
+	return chat, changed(ctx, c, chat.Key(account), err)
 }
 
 // Rate implements conversation.Rater.
-func (c Chats) Rate(ctx context.Context, account ids.Account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
-	m, err := c.Store.Rate(ctx, account, chatID, messageID, f)
-	return m, changed(ctx, c, account, chatID, err)
+func (c Chats) Rate(ctx context.Context, key conversation.Key, messageID string, f *conversation.Feedback) (conversation.Message, error) {
+	m, err := c.Store.Rate(ctx, key, messageID, f)
+	return m, changed(ctx, c, key, err)
 }
 
 // AddMessages implements turn.Chats.
-func (c Chats) AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error {
-	added, err := c.AddNewMessages(ctx, account, chatID, title, at, list...)
+func (c Chats) AddMessages(ctx context.Context, key conversation.Key, title string, at time.Time, list ...conversation.Message) error {
+	added, err := c.AddNewMessages(ctx, key, title, at, list...)
 	if !added {
 		return err
 	}
-	return say(ctx, c, account, chatID, list, err)
+	return say(ctx, c, key, list, err)
 }
 
 // AddNotified implements turn.Chats.
-func (c Chats) AddNotified(ctx context.Context, account ids.Account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error {
-	added, err := c.Store.AddNotified(ctx, account, chatID, title, at, m, what)
+func (c Chats) AddNotified(ctx context.Context, key conversation.Key, title string, at time.Time, m conversation.Message, what hook.Message) error {
+	added, err := c.Store.AddNotified(ctx, key, title, at, m, what)
 	if !added {
 		return err
 	}
-	return say(ctx, c, account, chatID, []conversation.Message{m}, err)
+	return say(ctx, c, key, []conversation.Message{m}, err)
 }
 
 // Say implements turn.Chats.
-func (c Chats) Say(ctx context.Context, account ids.Account, chatID string, m conversation.Message) error {
-	return say(ctx, c, account, chatID, []conversation.Message{m}, c.Store.Say(ctx, account, chatID, m))
+func (c Chats) Say(ctx context.Context, key conversation.Key, m conversation.Message) error {
+	return say(ctx, c, key, []conversation.Message{m}, c.Store.Say(ctx, key, m))
 }
 
 // Replace implements turn.Chats.
-func (c Chats) Replace(ctx context.Context, account ids.Account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
-	return say(ctx, c, account, chatID, withReplaced(replaced, list), c.Store.Replace(ctx, account, chatID, at, replaced, list...))
+func (c Chats) Replace(ctx context.Context, key conversation.Key, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+	return say(ctx, c, key, withReplaced(replaced, list), c.Store.Replace(ctx, key, at, replaced, list...))
 }
 
 // withReplaced returns the messages for clients: the messages that the last new one supersedes, then the new ones.
@@ -115,17 +115,17 @@ func (c Chats) EndAnswer(ctx context.Context, a conversation.Answering, at time.
 	if len(last) == 0 {
 		return err
 	}
-	return say(ctx, c, a.Account, a.ChatID, last, err)
+	return say(ctx, c, a.Key, last, err)
 }
 
 // Show implements turn.Drafts.
 func (c Chats) Show(ctx context.Context, draft plan.Run, s plan.Sight, list ...conversation.Message) error {
-	return say(ctx, c, draft.Account, draft.ChatID, list, c.Store.Show(ctx, draft, s, list...))
+	return say(ctx, c, conversation.Key{Account: draft.Account, ChatID: draft.ChatID}, list, c.Store.Show(ctx, draft, s, list...))
 }
 
 // DropAgent implements turn.Chats.
-func (c Chats) DropAgent(ctx context.Context, account ids.Account, chatID, name string, at time.Time, m conversation.Message) error {
-	return say(ctx, c, account, chatID, []conversation.Message{m}, c.Store.DropAgent(ctx, account, chatID, name, at, m))
+func (c Chats) DropAgent(ctx context.Context, key conversation.Key, name string, at time.Time, m conversation.Message) error {
+	return say(ctx, c, key, []conversation.Message{m}, c.Store.DropAgent(ctx, key, name, at, m))
 }
 
 // Runs is the store of runs, announced.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
-	"piloto/internal/ground/ids"
 	"piloto/internal/ground/sweep"
 	"piloto/internal/store/kv"
 )
@@ -56,7 +55,7 @@ func (s *Store) EndAnswer(ctx context.Context, a conversation.Answering, at time
 	if len(said) == 0 {
 		return s.table.Commit(ctx, ended)
 	}
-	writes := Append(a.Account, a.ChatID, said)
+	writes := Append(a.Key, said)
 	return s.table.Commit(ctx, append(writes, ended, Touch(a.Account, a.ChatID, at).Else(conversation.ErrChatNotFound))...)
 }
 
@@ -72,21 +71,21 @@ const (
 	askedLife = 25 * time.Hour // a request may come again for a day
 )
 
-func asked(account ids.Account, chatID, messageID string, reported bool, at time.Time) askedRow {
-	return askedRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: askedKind + messageID}, Reported: reported, TTL: at.Add(askedLife).Unix()}
+func asked(key conversation.Key, messageID string, reported bool, at time.Time) askedRow {
+	return askedRow{Key: kv.Key{PK: kv.Chat(key.Account, key.ChatID), SK: askedKind + messageID}, Reported: reported, TTL: at.Add(askedLife).Unix()}
 }
 
 // NoteAsked notes that an agent is about to be called for a message. It returns
 // conversation.ErrAsked when one was called before, without EndAsked after it.
-func (s *Store) NoteAsked(ctx context.Context, account ids.Account, chatID, messageID string, at time.Time) error {
-	w := kv.Put(asked(account, chatID, messageID, false, at)).If(kv.Any(kv.Missing("PK"), kv.Is("told", true)))
+func (s *Store) NoteAsked(ctx context.Context, key conversation.Key, messageID string, at time.Time) error {
+	w := kv.Put(asked(key, messageID, false, at)).If(kv.Any(kv.Missing("PK"), kv.Is("told", true)))
 	return s.table.Commit(ctx, w.Else(conversation.ErrAsked))
 }
 
 // EndAsked lets an agent be called for a message again. The row stays, because the function that
 // answers turns may not delete rows of a chat.
-func (s *Store) EndAsked(ctx context.Context, account ids.Account, chatID, messageID string, at time.Time) error {
-	return s.table.Commit(ctx, kv.Put(asked(account, chatID, messageID, true, at)))
+func (s *Store) EndAsked(ctx context.Context, key conversation.Key, messageID string, at time.Time) error {
+	return s.table.Commit(ctx, kv.Put(asked(key, messageID, true, at)))
 }
 
 // LeftAnswers lists the reservations that were not ended by a time, the oldest first.
@@ -104,7 +103,7 @@ func (s *Store) LeftAnswers(ctx context.Context, at time.Time, limit int) ([]swe
 			return conversation.Answering{}, k.Unknown()
 		}
 		return conversation.Answering{
-			Account: account, ChatID: chat, MessageID: strings.TrimPrefix(k.SK, answerKind),
+			Key: conversation.Key{Account: account, ChatID: chat}, MessageID: strings.TrimPrefix(k.SK, answerKind),
 			Until: kv.Time(row.Until), Asked: row.Asked, Locale: row.Locale,
 		}, nil
 	})

@@ -32,13 +32,13 @@ const (
 var errEnough = errors.New("chats: enough was read")
 
 // find returns the row of a message of a chat, and which of its messages it is.
-func (r rows) find(ctx context.Context, account ids.Account, chatID, messageID string) (found messageRow, at int, err error) {
+func (r rows) find(ctx context.Context, key conversation.Key, messageID string) (found messageRow, at int, err error) {
 	base, _, _ := strings.Cut(messageID, "#")
 	from, ok := ids.Time(base)
-	if !ok || !ids.Valid(chatID) {
+	if !ok || !ids.Valid(key.ChatID) {
 		return found, 0, conversation.ErrMessageNotFound
 	}
-	span := kv.Rows(kv.Chat(account, chatID), messageKind)
+	span := kv.Rows(kv.Chat(key.Account, key.ChatID), messageKind)
 	span.From = messageKind + ids.First(from.Add(-slack))
 	n := 0
 	err = r.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
@@ -77,7 +77,7 @@ func (s *Store) ChatOfMessage(ctx context.Context, account ids.Account, messageI
 		reads, within := errgroup.WithContext(ctx)
 		for i, row := range part {
 			reads.Go(func() (err error) {
-				has[i], err = s.rows.has(within, account, row.ChatID, base, said)
+				has[i], err = s.rows.has(within, conversation.Key{Account: account, ChatID: row.ChatID}, base, said)
 				return err
 			})
 		}
@@ -92,8 +92,8 @@ func (s *Store) ChatOfMessage(ctx context.Context, account ids.Account, messageI
 }
 
 // has reports whether a chat has a message with the time of its id.
-func (r rows) has(ctx context.Context, account ids.Account, chatID, messageID string, said time.Time) (bool, error) {
-	span := kv.Rows(kv.Chat(account, chatID), messageKind)
+func (r rows) has(ctx context.Context, key conversation.Key, messageID string, said time.Time) (bool, error) {
+	span := kv.Rows(kv.Chat(key.Account, key.ChatID), messageKind)
 	span.From, span.To = messageKind+ids.First(said.Add(-slack)), messageKind+ids.First(said.Add(time.Millisecond))
 	items, err := r.table.Read(ctx, span, askedRows)
 	if err != nil {
@@ -128,8 +128,8 @@ func (row *ratingRow) feedback() *conversation.Feedback {
 }
 
 // Rate implements conversation.Rater.
-func (s *Store) Rate(ctx context.Context, account ids.Account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
-	row, at, err := s.rows.find(ctx, account, chatID, messageID)
+func (s *Store) Rate(ctx context.Context, key conversation.Key, messageID string, f *conversation.Feedback) (conversation.Message, error) {
+	row, at, err := s.rows.find(ctx, key, messageID)
 	if err != nil {
 		return conversation.Message{}, err
 	}
@@ -155,7 +155,7 @@ func (s *Store) Branch(ctx context.Context, account ids.Account, b conversation.
 	if there, err := s.Chat(ctx, account, b.To.ID); !errors.Is(err, conversation.ErrChatNotFound) {
 		return there, err
 	}
-	last, at, err := s.rows.find(ctx, account, b.From, b.MessageID)
+	last, at, err := s.rows.find(ctx, conversation.Key{Account: account, ChatID: b.From}, b.MessageID)
 	if err == nil && last.Replaced != "" {
 		err = conversation.ErrMessageNotFound
 	}

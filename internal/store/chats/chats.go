@@ -171,7 +171,7 @@ func (s *Store) Session(ctx context.Context, account ids.Account, sessionID, cur
 	if err != nil {
 		return chat, nil, "", err
 	}
-	messages, next, err := s.Messages(ctx, account, chat.ID, cursor, sessionMessages)
+	messages, next, err := s.Messages(ctx, chat.Key(account), cursor, sessionMessages)
 	return chat, messages, next, err
 }
 
@@ -186,16 +186,16 @@ func (s *Store) Chat(ctx context.Context, account ids.Account, id string) (conve
 
 // UpdateChat changes the attributes that change names, and no other. A chat that is only named, pinned or
 // archived keeps the time of its last change, because nothing happened in it.
-func (s *Store) UpdateChat(ctx context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (chat conversation.Chat, err error) {
+func (s *Store) UpdateChat(ctx context.Context, key conversation.Key, change conversation.ChatChange, at time.Time) (chat conversation.Chat, err error) {
 	err = retry.Do(ctx, func() error {
-		chat, err = s.updateChat(ctx, account, id, change, at)
+		chat, err = s.updateChat(ctx, key, change, at)
 		return err
 	})
 	return chat, err
 }
 
-func (s *Store) updateChat(ctx context.Context, account ids.Account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
-	w := kv.Update(Key(account, id))
+func (s *Store) updateChat(ctx context.Context, key conversation.Key, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+	w := kv.Update(Key(key.Account, key.ChatID))
 	say := func(attribute kv.Path, v *string) {
 		switch {
 		case v == nil:
@@ -213,7 +213,7 @@ func (s *Store) updateChat(ctx context.Context, account ids.Account, id string, 
 	say("title", change.Title)
 	unchanged, otherwise := kv.Exists("PK"), error(conversation.ErrChatNotFound)
 	if change.Pinned != nil || change.Archived != nil || change.Title != nil {
-		there, err := s.Chat(ctx, account, id)
+		there, err := s.Chat(ctx, key.Account, key.ChatID)
 		if err != nil {
 			return there, err
 		}
@@ -221,7 +221,7 @@ func (s *Store) updateChat(ctx context.Context, account ids.Account, id string, 
 		if !moves && !touched && change.Title == nil {
 			return there, nil
 		}
-		w = w.Set("GSI1PK", listOf(account, to))
+		w = w.Set("GSI1PK", listOf(key.Account, to))
 		for name, p := range map[kv.Path]section{"pinned": pinned, "archived": archived} {
 			if p == to {
 				w = w.Set(name, true)
@@ -233,27 +233,27 @@ func (s *Store) updateChat(ctx context.Context, account ids.Account, id string, 
 			at, unchanged, otherwise = there.UpdatedAt, kv.Is("updated_at", there.UpdatedAt), fault.ErrMoved
 		}
 	}
-	writes := []kv.Write{touch(w, id, at).If(unchanged).Else(otherwise)}
+	writes := []kv.Write{touch(w, key.ChatID, at).If(unchanged).Else(otherwise)}
 	if change.TakesOver() {
-		writes = append(writes, stop(account, id, at))
+		writes = append(writes, stop(key, at))
 	}
 	if err := s.table.Commit(ctx, writes...); err != nil {
 		return conversation.Chat{}, err
 	}
-	return s.Chat(ctx, account, id)
+	return s.Chat(ctx, key.Account, key.ChatID)
 }
 
 // DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that agent.
 // Otherwise it returns fault.ErrMoved.
-func (s *Store) DropAgent(ctx context.Context, account ids.Account, id, name string, at time.Time, m conversation.Message) error {
-	w := Touch(account, id, at).Remove("agent_name").If(kv.Is("agent_name", name))
-	return s.table.Commit(ctx, append(Append(account, id, []conversation.Message{m}), w)...)
+func (s *Store) DropAgent(ctx context.Context, key conversation.Key, name string, at time.Time, m conversation.Message) error {
+	w := Touch(key.Account, key.ChatID, at).Remove("agent_name").If(kv.Is("agent_name", name))
+	return s.table.Commit(ctx, append(Append(key, []conversation.Message{m}), w)...)
 }
 
 // SetAsking changes the job that asks in a chat; "" is none. It returns fault.ErrMoved when it was not before, or when
 // there is no such chat.
-func (s *Store) SetAsking(ctx context.Context, account ids.Account, id, before, now string) error {
-	w := kv.Update(Key(account, id)).If(kv.Exists("PK"), kv.Unchanged("asking_job_id", before)).Else(fault.ErrMoved)
+func (s *Store) SetAsking(ctx context.Context, key conversation.Key, before, now string) error {
+	w := kv.Update(Key(key.Account, key.ChatID)).If(kv.Exists("PK"), kv.Unchanged("asking_job_id", before)).Else(fault.ErrMoved)
 	if now == "" {
 		return s.table.Do(ctx, w.Remove("asking_job_id"))
 	}
@@ -263,31 +263,31 @@ func (s *Store) SetAsking(ctx context.Context, account ids.Account, id, before, 
 // DeleteChat removes a chat and its messages; its files are due to be deleted. A chat with an active run stays:
 // plan.ErrAlreadyRunning. Its runs remain, because they record actions. The sweep ends the jobs that wait for a person
 // there. A step that fails after the chat is gone does not prevent the others, because a repetition finds no chat.
-func (s *Store) DeleteChat(ctx context.Context, account ids.Account, id string) error {
+func (s *Store) DeleteChat(ctx context.Context, key conversation.Key) error {
 	var waiting []string
 	err := retry.Do(ctx, func() error {
-		chat, err := s.Chat(ctx, account, id)
+		chat, err := s.Chat(ctx, key.Account, key.ChatID)
 		if err != nil {
 			return err
 		}
 		if chat.ActiveRunID != "" {
 			return plan.ErrAlreadyRunning
 		}
-		if waiting, err = s.rows.jobsOf(ctx, account, chat); err != nil {
+		if waiting, err = s.rows.jobsOf(ctx, key.Account, chat); err != nil {
 			return err
 		}
-		return s.table.Commit(ctx, removal(account, chat)...)
+		return s.table.Commit(ctx, removal(key.Account, chat)...)
 	})
 	if err != nil {
 		return err
 	}
 	var problems []error
 	for _, job := range waiting { // one that is missed here is found later, when it is due
-		problems = append(problems, jobs.Hurry(ctx, s.table, account, job))
+		problems = append(problems, jobs.Hurry(ctx, s.table, key.Account, job))
 	}
-	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, id), messageKind), 0)
+	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(key.Account, key.ChatID), messageKind), 0)
 	return errors.Join(append(problems, err,
-		s.table.Do(ctx, kv.Delete(summaryKey(account, id))),
+		s.table.Do(ctx, kv.Delete(summaryKey(key))),
 		s.table.DeleteAll(ctx, items))...)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/ids"
 	"piloto/internal/ground/ref"
 	"piloto/internal/live/hook"
 	"piloto/internal/store/hooks"
@@ -175,11 +174,11 @@ const (
 
 // Append returns the writes that append messages to a chat. Messages that follow one another, and that no person
 // wrote, are one row.
-func Append(account ids.Account, chatID string, list []conversation.Message) []kv.Write {
+func Append(key conversation.Key, list []conversation.Message) []kv.Write {
 	var writes []kv.Write
 	for len(list) > 0 {
 		n := together(list)
-		row := messageRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: messageKind + list[0].Seq}, Said: saidOf(list[0])}
+		row := messageRow{Key: kv.Key{PK: kv.Chat(key.Account, key.ChatID), SK: messageKind + list[0].Seq}, Said: saidOf(list[0])}
 		for _, m := range list[1:n] {
 			row.More = append(row.More, saidOf(m))
 		}
@@ -210,31 +209,31 @@ func together(list []conversation.Message) int {
 // AddMessages appends messages to a chat, all or none. Messages that were written before, by
 // their ids, are there already. A title is set if the chat has none yet; "" sets none. It
 // returns fault.ErrMoved when another writer was faster: the caller writes them again.
-func (s *Store) AddMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) error {
-	_, err := s.rows.add(ctx, account, chatID, title, at, list)
+func (s *Store) AddMessages(ctx context.Context, key conversation.Key, title string, at time.Time, list ...conversation.Message) error {
+	_, err := s.rows.add(ctx, key, title, at, list)
 	return err
 }
 
 // AddNotified appends a message to a chat as AddMessages does, with its notification, and reports whether it was new.
-func (s *Store) AddNotified(ctx context.Context, account ids.Account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) (bool, error) {
-	outbox, err := hooks.Tell(ctx, s.table, account, chatID+"#"+m.ID, at, what)
+func (s *Store) AddNotified(ctx context.Context, key conversation.Key, title string, at time.Time, m conversation.Message, what hook.Message) (bool, error) {
+	outbox, err := hooks.Tell(ctx, s.table, key.Account, key.ChatID+"#"+m.ID, at, what)
 	if err != nil {
 		return false, err
 	}
-	return s.rows.add(ctx, account, chatID, title, at, []conversation.Message{m}, outbox...)
+	return s.rows.add(ctx, key, title, at, []conversation.Message{m}, outbox...)
 }
 
 // AddNewMessages is AddMessages, and says whether the messages were new.
-func (s *Store) AddNewMessages(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list ...conversation.Message) (bool, error) {
-	return s.rows.add(ctx, account, chatID, title, at, list)
+func (s *Store) AddNewMessages(ctx context.Context, key conversation.Key, title string, at time.Time, list ...conversation.Message) (bool, error) {
+	return s.rows.add(ctx, key, title, at, list)
 }
 
-func (r rows) add(ctx context.Context, account ids.Account, chatID, title string, at time.Time, list []conversation.Message, beside ...kv.Write) (bool, error) {
-	writes := Append(account, chatID, list)
+func (r rows) add(ctx context.Context, key conversation.Key, title string, at time.Time, list []conversation.Message, beside ...kv.Write) (bool, error) {
+	writes := Append(key, list)
 	for i := range writes {
 		writes[i] = writes[i].Else(kv.ErrTaken)
 	}
-	w := Touch(account, chatID, at).Else(conversation.ErrChatNotFound)
+	w := Touch(key.Account, key.ChatID, at).Else(conversation.ErrChatNotFound)
 	if title != "" {
 		w = w.Set("title", kv.Path("title").IfMissing(title))
 	}
@@ -247,20 +246,20 @@ func (r rows) add(ctx context.Context, account ids.Account, chatID, title string
 
 // Say appends a message of a person to a chat that the caller has read. It writes that message alone: the answer
 // moves the chat in the list. A repeated request writes the same message again.
-func (s *Store) Say(ctx context.Context, account ids.Account, chatID string, m conversation.Message) error {
-	return s.table.Do(ctx, Append(account, chatID, []conversation.Message{m})[0])
+func (s *Store) Say(ctx context.Context, key conversation.Key, m conversation.Message) error {
+	return s.table.Do(ctx, Append(key, []conversation.Message{m})[0])
 }
 
 // Replace appends messages to a chat and marks others as superseded by the last of them, in one transaction. It returns
 // fault.ErrMoved when they were superseded meanwhile, and conversation.ErrChatNotFound.
-func (s *Store) Replace(ctx context.Context, account ids.Account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
-	writes := append(Append(account, chatID, list), Touch(account, chatID, at).Else(conversation.ErrChatNotFound))
-	return s.table.Commit(ctx, append(writes, Replaced(account, chatID, replaced, list)...)...)
+func (s *Store) Replace(ctx context.Context, key conversation.Key, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+	writes := append(Append(key, list), Touch(key.Account, key.ChatID, at).Else(conversation.ErrChatNotFound))
+	return s.table.Commit(ctx, append(writes, Replaced(key, replaced, list...)...)...)
 }
 
 // Replaced returns the writes that mark messages as superseded by the last one of a list. The mark is on the row, which has
 // the messages of one answer.
-func Replaced(account ids.Account, chatID string, replaced, list []conversation.Message) []kv.Write {
+func Replaced(key conversation.Key, replaced []conversation.Message, list ...conversation.Message) []kv.Write {
 	var writes []kv.Write
 	var rows []string
 	for _, m := range replaced {
@@ -269,7 +268,7 @@ func Replaced(account ids.Account, chatID string, replaced, list []conversation.
 			continue
 		}
 		rows = append(rows, row)
-		w := kv.Update(kv.Key{PK: kv.Chat(account, chatID), SK: messageKind + row}).Set("replaced_by", list[len(list)-1].ID)
+		w := kv.Update(kv.Key{PK: kv.Chat(key.Account, key.ChatID), SK: messageKind + row}).Set("replaced_by", list[len(list)-1].ID)
 		writes = append(writes, w.If(kv.Exists("PK"), kv.Missing("replaced_by")).Else(fault.ErrMoved))
 	}
 	return writes
@@ -277,15 +276,15 @@ func Replaced(account ids.Account, chatID string, replaced, list []conversation.
 
 // Expire has a message deleted that was written while its chat was being deleted. The row is only marked, because
 // the function that answers turns may not delete rows of a chat.
-func (s *Store) Expire(ctx context.Context, account ids.Account, chatID, seq string, at time.Time) error {
-	w := kv.Update(kv.Key{PK: kv.Chat(account, chatID), SK: messageKind + seq})
+func (s *Store) Expire(ctx context.Context, key conversation.Key, seq string, at time.Time) error {
+	w := kv.Update(kv.Key{PK: kv.Chat(key.Account, key.ChatID), SK: messageKind + seq})
 	return s.table.Do(ctx, w.Set("ttl", at.Unix()).If(kv.Exists("PK")))
 }
 
 // Messages returns the newest messages of a chat before the cursor, in the order of their ids, and
 // a cursor to older ones when there are any.
-func (s *Store) Messages(ctx context.Context, account ids.Account, chatID, cursor string, limit int) ([]conversation.Message, string, error) {
-	scope := "messages\x00" + string(account) + "\x00" + chatID
+func (s *Store) Messages(ctx context.Context, key conversation.Key, cursor string, limit int) ([]conversation.Message, string, error) {
+	scope := "messages\x00" + string(key.Account) + "\x00" + key.ChatID
 	before, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
 		return nil, "", err
@@ -293,7 +292,7 @@ func (s *Store) Messages(ctx context.Context, account ids.Account, chatID, curso
 	if before != "" && !strings.HasPrefix(before, messageKind) { // no list gave it
 		return nil, "", kv.ErrCursor
 	}
-	span := kv.Rows(kv.Chat(account, chatID), messageKind)
+	span := kv.Rows(kv.Chat(key.Account, key.ChatID), messageKind)
 	span.Newest, span.Before = true, before
 	items, err := s.table.Read(ctx, span, limit+1)
 	if err != nil {

@@ -33,7 +33,7 @@ func Sight(account ids.Account, chatID string, s plan.Sight) kv.Write {
 // Show notes that a viewer is shown a draft, and adds messages to its chat, all or none. It returns
 // fault.ErrMoved when the chat does not wait for that draft any more.
 func (s *Store) Show(ctx context.Context, draft plan.Run, sight plan.Sight, said ...conversation.Message) error {
-	writes := Append(draft.Account, draft.ChatID, said)
+	writes := Append(conversation.Key{Account: draft.Account, ChatID: draft.ChatID}, said)
 	seen := Sight(draft.Account, draft.ChatID, sight)
 	waits := Touch(draft.Account, draft.ChatID, sight.At).If(kv.Is("pending_run_id", draft.ID))
 	return s.table.Commit(ctx, append(writes, seen, waits)...)
@@ -43,9 +43,9 @@ var errUnseen = errors.New("store: the viewer was shown nothing")
 
 // Shown returns the plan that a viewer of a chat was shown last. It is the zero Sight when there is
 // none, or when the plan has expired by the time at.
-func (s *Store) Shown(ctx context.Context, account ids.Account, chatID, viewer string, at time.Time) (plan.Sight, error) {
+func (s *Store) Shown(ctx context.Context, key conversation.Key, viewer string, at time.Time) (plan.Sight, error) {
 	var row sightRow
-	err := s.table.Get(ctx, kv.Key{PK: kv.Chat(account, chatID), SK: sightKey(viewer)}, &row, errUnseen)
+	err := s.table.Get(ctx, kv.Key{PK: kv.Chat(key.Account, key.ChatID), SK: sightKey(viewer)}, &row, errUnseen)
 	if errors.Is(err, errUnseen) || err == nil && !at.Before(kv.Time(row.Until)) {
 		return plan.Sight{}, nil
 	}

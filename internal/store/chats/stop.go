@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"piloto/internal/ground/ids"
+	"piloto/internal/conversation"
 	"piloto/internal/store/kv"
 )
 
@@ -16,18 +16,18 @@ type stopRow struct {
 }
 
 // AskStop notes a request to end the answer that is being written.
-func (s *Store) AskStop(ctx context.Context, account ids.Account, chatID string, at time.Time) error {
-	return s.table.Do(ctx, stop(account, chatID, at))
+func (s *Store) AskStop(ctx context.Context, key conversation.Key, at time.Time) error {
+	return s.table.Do(ctx, stop(key, at))
 }
 
-func stop(account ids.Account, chatID string, at time.Time) kv.Write {
-	return kv.Put(stopRow{Key: kv.Key{PK: kv.Chat(account, chatID), SK: "STOP"}, At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()})
+func stop(key conversation.Key, at time.Time) kv.Write {
+	return kv.Put(stopRow{Key: kv.Key{PK: kv.Chat(key.Account, key.ChatID), SK: "STOP"}, At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()})
 }
 
 // StopAsked returns the time of the last such request; the zero time when there was none.
-func (s *Store) StopAsked(ctx context.Context, account ids.Account, chatID string) (time.Time, error) {
+func (s *Store) StopAsked(ctx context.Context, key conversation.Key) (time.Time, error) {
 	var row stopRow
-	err := s.table.Get(ctx, kv.Key{PK: kv.Chat(account, chatID), SK: "STOP"}, &row, errNoStop)
+	err := s.table.Get(ctx, kv.Key{PK: kv.Chat(key.Account, key.ChatID), SK: "STOP"}, &row, errNoStop)
 	if errors.Is(err, errNoStop) {
 		return time.Time{}, nil
 	}

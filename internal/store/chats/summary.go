@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
-	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
 )
 
@@ -23,14 +22,14 @@ type summaryRow struct {
 	TTL   int64    `dynamodbav:"ttl"`
 }
 
-func summaryKey(account ids.Account, chatID string) kv.Key {
-	return kv.Key{PK: kv.Chat(account, chatID), SK: "SUMMARY"}
+func summaryKey(key conversation.Key) kv.Key {
+	return kv.Key{PK: kv.Chat(key.Account, key.ChatID), SK: "SUMMARY"}
 }
 
 // Summary returns the summary of a chat at a time; the zero Summary when there is none.
-func (s *Store) Summary(ctx context.Context, account ids.Account, chatID string, at time.Time) (conversation.Summary, error) {
+func (s *Store) Summary(ctx context.Context, key conversation.Key, at time.Time) (conversation.Summary, error) {
 	var row summaryRow
-	err := s.table.Get(ctx, summaryKey(account, chatID), &row, errNoSummary)
+	err := s.table.Get(ctx, summaryKey(key), &row, errNoSummary)
 	if errors.Is(err, errNoSummary) || err == nil && row.TTL <= at.Unix() {
 		return conversation.Summary{}, nil
 	}
@@ -38,9 +37,9 @@ func (s *Store) Summary(ctx context.Context, account ids.Account, chatID string,
 }
 
 // PutSummary replaces the summary of a chat.
-func (s *Store) PutSummary(ctx context.Context, account ids.Account, chatID string, sum conversation.Summary) error {
+func (s *Store) PutSummary(ctx context.Context, key conversation.Key, sum conversation.Summary) error {
 	return s.table.Do(ctx, kv.Put(summaryRow{
-		Key: summaryKey(account, chatID), Until: sum.Until, Text: sum.Text, Read: sum.Read, At: kv.Millis(sum.At), TTL: sum.At.Add(summaryLife).Unix(),
+		Key: summaryKey(key), Until: sum.Until, Text: sum.Text, Read: sum.Read, At: kv.Millis(sum.At), TTL: sum.At.Add(summaryLife).Unix(),
 	}))
 }
 

@@ -77,7 +77,7 @@ func (s *Store) EndConclusion(ctx context.Context, c run.Conclusion, chatID, out
 		If(kv.Is("taken_until", c.Until), kv.Missing("outcome"))
 	writes := []kv.Write{w.Else(run.ErrConcluding)}
 	if len(said) > 0 {
-		writes = append(writes, chats.Append(c.Account, chatID, said)...)
+		writes = append(writes, chats.Append(conversation.Key{Account: c.Account, ChatID: chatID}, said)...)
 		writes = append(writes, chats.Touch(c.Account, chatID, at).Else(conversation.ErrChatNotFound))
 	}
 	return s.table.Commit(ctx, writes...)

@@ -98,7 +98,7 @@ func (t *transition) post(rec run.Record) {
 		t.add(chats.Sight(t.from.Account, t.from.ChatID, *rec.Shown))
 	}
 	t.said = append(t.said, rec.Messages...)
-	t.add(chats.Replaced(t.from.Account, t.from.ChatID, rec.Replaced, rec.Messages)...)
+	t.add(chats.Replaced(conversation.Key{Account: t.from.Account, ChatID: t.from.ChatID}, rec.Replaced, rec.Messages...)...)
 }
 
 // due sets when the sweep checks the run again.
@@ -148,7 +148,7 @@ func (t *transition) all() []kv.Write {
 	if !t.apart {
 		all = append(all, t.update())
 	}
-	return slices.Concat(all, t.writes, chats.Append(t.from.Account, t.from.ChatID, t.said))
+	return slices.Concat(all, t.writes, chats.Append(conversation.Key{Account: t.from.Account, ChatID: t.from.ChatID}, t.said))
 }
 
 // commit makes the writes and their outbox row in one transaction. It returns the run that they left; the run as it was
