@@ -52,7 +52,7 @@ var (
 		"internal/ground/origin":            1,
 		"internal/ground/ref":               1,
 		"internal/live/hook":                5,
-		"internal/live/realtime":            6,
+		"internal/live/realtime":            1,
 		"internal/models/credit":            3,
 		"internal/models/eligibility":       2,
 		"internal/models/openai":            2,

@@ -30,8 +30,7 @@ type Stream struct {
 	Tell    realtime.Notifier
 	Stops   func(context.Context) (time.Time, error) // when a person asked last to stop the answer; the zero time: never
 	Account ids.Account
-	ChatID  string
-	Turn    string    // its id, for the clients
+	Answer  realtime.Answer
 	Since   time.Time // earlier requests to stop are for earlier answers
 	Shown   bool      // a client has the page open: the text is pushed
 
@@ -108,7 +107,7 @@ func (w *Stream) End(ctx context.Context) {
 	pushed := w.pushed
 	w.mu.Unlock()
 	if pushed {
-		w.Tell.Notify(context.WithoutCancel(ctx), w.Account, realtime.TextEnd(w.ChatID, w.Turn))
+		w.Tell.Notify(context.WithoutCancel(ctx), w.Account, w.Answer.End())
 	}
 }
 
@@ -148,10 +147,10 @@ func (w *Stream) push(ctx context.Context) {
 	w.mu.Unlock()
 	var events []realtime.Event
 	if again {
-		events = append(events, realtime.TextReset(w.ChatID, w.Turn))
+		events = append(events, w.Answer.Reset())
 	}
 	if to > from {
-		events = append(events, realtime.Text(w.ChatID, w.Turn, from, text[from:to]))
+		events = append(events, w.Answer.Text(from, text[from:to]))
 	}
 	if len(events) > 0 {
 		w.Tell.Notify(ctx, w.Account, events...)

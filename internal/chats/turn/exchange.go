@@ -9,6 +9,7 @@ import (
 	"piloto/internal/chats/ask"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/live/realtime"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/paid"
@@ -40,7 +41,7 @@ func (s *Service) exchange(req Request, chat conversation.Chat) exchange {
 // stream starts the stream of an answer. The returned context is cancelled when a person stops it. The caller must call End.
 func (x *exchange) stream(ctx context.Context, s *Service) (context.Context, *ask.Stream) {
 	account, chat := x.req.Principal.Account, x.chat.ID
-	w := &ask.Stream{Tell: s.Tell, Account: account, ChatID: chat, Turn: x.calls.Turn.ID, Since: x.began, Stops: func(ctx context.Context) (time.Time, error) {
+	w := &ask.Stream{Tell: s.Tell, Account: account, Answer: realtime.Answer{ChatID: chat, Turn: x.calls.Turn.ID}, Since: x.began, Stops: func(ctx context.Context) (time.Time, error) {
 		return s.Answers.StopAsked(ctx, conversation.Key{Account: account, ChatID: chat})
 	}}
 	return w.Start(ctx), w

@@ -54,10 +54,16 @@ func Moved(r plan.Run) Event {
 	return Event{Type: TypeRun, ChatID: r.ChatID, RunID: r.ID, Data: data, hint: data}
 }
 
-// Job returns the event of a job in which something happened: its status (job.Status) and its rounds after it.
-func Job(chatID, jobID, status string, rounds int) Event {
-	data := fields{"job_id": jobID, "status": status, "rounds": rounds}
-	return Event{Type: TypeJob, ChatID: chatID, Data: data, hint: data}
+// Job is a job in which something happened: its status (job.Status) and its rounds after it.
+type Job struct {
+	ChatID, ID, Status string
+	Rounds             int
+}
+
+// Event returns the event of it.
+func (j Job) Event() Event {
+	data := fields{"job_id": j.ID, "status": j.Status, "rounds": j.Rounds}
+	return Event{Type: TypeJob, ChatID: j.ChatID, Data: data, hint: data}
 }
 
 // Changed returns the event of a chat in which something happened, for clients that have another one open.
@@ -72,23 +78,25 @@ func blocked(chatID string, m conversation.Message) Event {
 	}
 }
 
-// Text returns the event of a piece of an answer that is being written. turn identifies the
-// answer, and offset is the piece's position in it, in bytes. The event is sent once, and may be
-// lost.
-func Text(chatID, turn string, offset int, text string) Event {
+// Answer is an answer whose text is being written. Its turn identifies it.
+type Answer struct{ ChatID, Turn string }
+
+// Text returns the event of a piece of it. offset is the piece's position in it, in bytes. The event is sent once, and
+// may be lost.
+func (a Answer) Text(offset int, text string) Event {
 	return Event{
-		Type: TypeText, ChatID: chatID, Data: fields{"turn": turn, "offset": offset, "text": text}, hint: fields{"turn": turn},
+		Type: TypeText, ChatID: a.ChatID, Data: fields{"turn": a.Turn, "offset": offset, "text": text}, hint: fields{"turn": a.Turn},
 	}
 }
 
-// TextReset returns the event that voids the pushed text of an answer: it begins again.
-func TextReset(chatID, turn string) Event {
-	return Event{Type: TypeTextReset, ChatID: chatID, Data: fields{"turn": turn}}
+// Reset returns the event that voids its pushed text: it begins again.
+func (a Answer) Reset() Event {
+	return Event{Type: TypeTextReset, ChatID: a.ChatID, Data: fields{"turn": a.Turn}}
 }
 
-// TextEnd returns the event for the end of an answer's text.
-func TextEnd(chatID, turn string) Event {
-	return Event{Type: TypeTextEnd, ChatID: chatID, Data: fields{"turn": turn}}
+// End returns the event for its end.
+func (a Answer) End() Event {
+	return Event{Type: TypeTextEnd, ChatID: a.ChatID, Data: fields{"turn": a.Turn}}
 }
 
 // Said returns the events of stored messages: one for each message, and one more for each block.

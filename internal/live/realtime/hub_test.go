@@ -33,9 +33,9 @@ func TestNotifyReachesOnlyConnectionsOfAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := hub(store.Access, o, now)
-	h.Notify(ctx, "acme", messageEvent("m1"), realtime.Text("c1", "t", 0, "Ho"), messageEvent("m2"))
+	h.Notify(ctx, "acme", messageEvent("m1"), realtime.Answer{ChatID: "c1", Turn: "t"}.Text(0, "Ho"), messageEvent("m2"))
 	h.Notify(ctx, "acme", messageEvent("m3"))
-	h.Notify(ctx, "acme", realtime.TextEnd("c1", "t"))
+	h.Notify(ctx, "acme", realtime.Answer{ChatID: "c1", Turn: "t"}.End())
 	h.Notify(ctx, "acme")
 	h.Notify(ctx, "", messageEvent("m4"))
 	for id, want := range map[string][]int64{"a": {1, 0, 2, 3, 0}, "b": {1, 0, 2, 3, 0}, "theirs": nil, "over": nil} {
@@ -96,7 +96,7 @@ func TestEventsGoToWhoHasTheChatOpen(t *testing.T) {
 	if err := store.Access.SetOpen(ctx, "acme", "gone", "c1"); !errors.Is(err, realtime.ErrGone) {
 		t.Errorf("a connection that does not exist looks: %v", err)
 	}
-	hub(store.Access, o, now).Notify(ctx, "acme", messageEvent("m1"), realtime.Text("c1", "t", 0, "Ho"), messageEvent("m2"))
+	hub(store.Access, o, now).Notify(ctx, "acme", messageEvent("m1"), realtime.Answer{ChatID: "c1", Turn: "t"}.Text(0, "Ho"), messageEvent("m2"))
 	for id, want := range map[string][]string{
 		"here": {"message", "ai:text", "message"}, "silent": {"message", "ai:text", "message"}, "elsewhere": {"chat"}, "nowhere": {"chat"},
 	} {
@@ -124,7 +124,7 @@ func TestConnectionsAreRememberedForNumberedPushes(t *testing.T) {
 	if !h.Watched(ctx, "acme") || store.n != 1 {
 		t.Errorf("%d reads", store.n)
 	}
-	h.Notify(ctx, "acme", realtime.TextEnd("c1", "t"))
+	h.Notify(ctx, "acme", realtime.Answer{ChatID: "c1", Turn: "t"}.End())
 	if store.n != 2 {
 		t.Errorf("%d reads after a text", store.n)
 	}
@@ -295,8 +295,8 @@ func TestPostIsRetriedOnlyWhenItMayHelp(t *testing.T) {
 		"refused":               {messageEvent("m"), func(string, int) error { return refused }, nil, 1, nil, true},
 		"gone":                  {messageEvent("m"), func(string, int) error { return realtime.ErrGone }, nil, 1, nil, false},
 		"arrived, not answered": {messageEvent("m"), nil, func(_ string, n int) error { return []error{errLost, nil}[min(n, 2)-1] }, 2, []int64{1, 1}, true},
-		"text, busy":            {realtime.Text("c", "t", 0, "x"), func(string, int) error { return busy }, nil, 1, nil, true},
-		"text, gone":            {realtime.Text("c", "t", 0, "x"), func(string, int) error { return realtime.ErrGone }, nil, 1, nil, false},
+		"text, busy":            {realtime.Answer{ChatID: "c", Turn: "t"}.Text(0, "x"), func(string, int) error { return busy }, nil, 1, nil, true},
+		"text, gone":            {realtime.Answer{ChatID: "c", Turn: "t"}.Text(0, "x"), func(string, int) error { return realtime.ErrGone }, nil, 1, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

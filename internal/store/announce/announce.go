@@ -259,7 +259,7 @@ type Jobs struct {
 // job announces a job that has new events.
 func (s Jobs) job(ctx context.Context, j job.Job, events []job.Event, err error) (job.Job, error) {
 	if err == nil && len(events) > 0 {
-		s.Notifier.Notify(ctx, j.Account, realtime.Job(j.ChatID, j.ID, string(j.Status), j.Rounds))
+		s.Notifier.Notify(ctx, j.Account, realtime.Job{ChatID: j.ChatID, ID: j.ID, Status: string(j.Status), Rounds: j.Rounds}.Event())
 	}
 	return j, err
 }
