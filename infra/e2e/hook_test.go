@@ -25,7 +25,8 @@ func TestAHookHearsOfAPlanAndItsRun(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		defer mu.Unlock()
-		err := auth.VerifyWebhook(secret, r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), body, r.Header.Get("webhook-signature"), time.Now())
+		h := r.Header.Get
+		err := auth.Delivery{ID: h("webhook-id"), Timestamp: h("webhook-timestamp"), Body: body, Signature: h("webhook-signature")}.Verify(secret, time.Now())
 		var m struct{ Type string }
 		if jsonErr := json.Unmarshal(body, &m); err != nil || jsonErr != nil {
 			t.Error(err, jsonErr)

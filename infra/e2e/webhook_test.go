@@ -37,7 +37,7 @@ func TestSignedDeliveryIsServedOnce(t *testing.T) {
 	// deliver signs signed and sends body, which should be the same.
 	deliver := func(webhook, secret, delivery string, at time.Time, signed, body string) answer {
 		t.Helper()
-		signature, err := auth.Sign(secret, delivery, at, []byte(signed))
+		signature, err := auth.Delivery{ID: delivery, Body: []byte(signed)}.Sign(secret, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestSignedDeliveryIsServedOnce(t *testing.T) {
 	}
 
 	// Its key is valid for nothing else, and for nothing after it is removed.
-	signature, err := auth.Sign(secret, "d-8", now, nil)
+	signature, err := auth.Delivery{ID: "d-8"}.Sign(secret, now)
 	if err != nil {
 		t.Fatal(err)
 	}

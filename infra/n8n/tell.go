@@ -61,7 +61,7 @@ const hookRoute = "/webhook/piloto-hook"
 
 // delivery returns a message to the hook as Piloto signs it at a time.
 func (w *world) delivery(id string, at time.Time, secret, body string) (http.Header, error) {
-	signature, err := auth.Sign(secret, id, at, []byte(body))
+	signature, err := auth.Delivery{ID: id, Body: []byte(body)}.Sign(secret, at)
 	return http.Header{
 		"Webhook-Id": {id}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)}, "Webhook-Signature": {signature},
 	}, err

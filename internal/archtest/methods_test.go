@@ -35,7 +35,7 @@ var (
 		"infra/localaws/disk":               4,
 		"infra/localaws/secretsmanager":     1,
 		"infra/localaws/template":           1,
-		"internal/access/auth":              4,
+		"internal/access/auth":              1,
 		"internal/access/rate":              1,
 		"internal/boot":                     2,
 		"internal/boot/signed":              2,

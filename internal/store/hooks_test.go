@@ -144,7 +144,8 @@ func TestAHookIsToldOfADraftAndOfTheEndOfItsRun(t *testing.T) {
 		if p.url != all.URL {
 			continue
 		}
-		if err := auth.VerifyWebhook(secret, p.header["webhook-id"], p.header["webhook-timestamp"], []byte(p.body), p.header["webhook-signature"], h.Clock()); err != nil {
+		d := auth.Delivery{ID: p.header["webhook-id"], Timestamp: p.header["webhook-timestamp"], Body: []byte(p.body), Signature: p.header["webhook-signature"]}
+		if err := d.Verify(secret, h.Clock()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -194,7 +195,8 @@ func TestARedeliveryHasTheSameID(t *testing.T) {
 		for _, p := range h.to.take() {
 			tries, last = tries+1, h.Clock()
 			ids[p.header["webhook-id"]], times[p.header["webhook-timestamp"]] = true, true
-			if err := auth.VerifyWebhook(secret, p.header["webhook-id"], p.header["webhook-timestamp"], []byte(p.body), p.header["webhook-signature"], h.Clock()); err != nil {
+			d := auth.Delivery{ID: p.header["webhook-id"], Timestamp: p.header["webhook-timestamp"], Body: []byte(p.body), Signature: p.header["webhook-signature"]}
+			if err := d.Verify(secret, h.Clock()); err != nil {
 				t.Error(err)
 			}
 		}

@@ -183,7 +183,7 @@ func (s *Webhooks) Authenticate(ctx context.Context, d Delivery) (Principal, err
 	case err != nil:
 		return Principal{}, ErrUndecided.Because(err)
 	}
-	if err := VerifyWebhook(secret, d.ID, d.Timestamp, d.Body, d.Signature, at); err != nil {
+	if err := d.Verify(secret, at); err != nil {
 		return Principal{}, err
 	}
 	return Principal{Account: w.Account, User: w.User, Scopes: []Scope{ScopeChat}}, nil
@@ -194,7 +194,7 @@ func (d Delivery) checkForm(at time.Time) error {
 	if !ValidWebhook(d.Webhook) {
 		return signatureError("no webhook is named so")
 	}
-	return checkHeaders(d.ID, d.Timestamp, d.Signature, at)
+	return d.checkHeaders(at)
 }
 
 // ValidWebhook reports whether id has the form of a webhook's ID.
@@ -203,21 +203,20 @@ func ValidWebhook(id string) bool {
 	return ok && ids.Valid(rest)
 }
 
-// VerifyWebhook checks a signature over the ID of a delivery, its time (seconds since 1970, in
-// digits) and its body. signature is a list "v1,BASE64 v1,BASE64": one of its signatures must
-// match, and those of other versions are ignored. It returns ErrRequired, with the reason as its
-// cause, for the log.
-func VerifyWebhook(secret, id, timestamp string, body []byte, signature string, at time.Time) error {
-	if err := checkHeaders(id, timestamp, signature, at); err != nil {
+// Verify checks the signature over the ID of a delivery, its time (seconds since 1970, in digits) and its body. The
+// signature is a list "v1,BASE64 v1,BASE64": one of them must match, and those of other versions are ignored. It returns
+// ErrRequired, with the reason as its cause, for the log.
+func (d Delivery) Verify(secret string, at time.Time) error {
+	if err := d.checkHeaders(at); err != nil {
 		return err
 	}
 	key, ok := secretKey(secret)
 	if !ok {
 		return signatureError("the secret is not one")
 	}
-	want := sum(key, id, timestamp, body)
+	want := sum(key, d.ID, d.Timestamp, d.Body)
 	right := false
-	for one := range strings.SplitSeq(signature, " ") {
+	for one := range strings.SplitSeq(d.Signature, " ") {
 		text, ok := strings.CutPrefix(one, versionOne)
 		if !ok {
 			continue
@@ -236,22 +235,22 @@ func VerifyWebhook(secret, id, timestamp string, body []byte, signature string, 
 // checkHeaders refuses malformed header fields, and a time that is too far away. A delivery's ID
 // contains no dot: otherwise "a.1" signed at 2 would read as "a" signed at 1, with a body that
 // begins with "2.".
-func checkHeaders(id, timestamp, signature string, at time.Time) error {
-	if id == "" || len(id) > maxDelivery {
+func (d Delivery) checkHeaders(at time.Time) error {
+	if d.ID == "" || len(d.ID) > maxDelivery {
 		return signatureError("the id of the delivery is missing or too long")
 	}
-	for i := range len(id) {
-		if id[i] <= ' ' || id[i] > '~' || id[i] == '.' {
+	for i := range len(d.ID) {
+		if d.ID[i] <= ' ' || d.ID[i] > '~' || d.ID[i] == '.' {
 			return signatureError("the id of the delivery has a character that it may not have")
 		}
 	}
-	if signature == "" || len(signature) > maxSignature {
+	if d.Signature == "" || len(d.Signature) > maxSignature {
 		return signatureError("the signature is missing or too long")
 	}
-	if timestamp == "" || len(timestamp) > maxTimestamp || strings.Trim(timestamp, "0123456789") != "" {
+	if d.Timestamp == "" || len(d.Timestamp) > maxTimestamp || strings.Trim(d.Timestamp, "0123456789") != "" {
 		return signatureError("the time is not one")
 	}
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	seconds, err := strconv.ParseInt(d.Timestamp, 10, 64)
 	if err != nil {
 		return signatureError("the time is not one")
 	}
@@ -261,14 +260,14 @@ func checkHeaders(id, timestamp, signature string, at time.Time) error {
 	return nil
 }
 
-// Sign returns the webhook-signature of a delivery at a time, as a sender computes it. Its
+// Sign returns the webhook-signature of a delivery at a time, as a sender computes it of its ID and its body. Its
 // webhook-timestamp is at.Unix() in digits.
-func Sign(secret, id string, at time.Time, body []byte) (string, error) {
+func (d Delivery) Sign(secret string, at time.Time) (string, error) {
 	key, ok := secretKey(secret)
 	if !ok {
 		return "", errors.New("auth: a secret of a webhook is whsec_ and 24 to 64 bytes in base64")
 	}
-	return versionOne + base64.StdEncoding.EncodeToString(sum(key, id, strconv.FormatInt(at.Unix(), 10), body)), nil
+	return versionOne + base64.StdEncoding.EncodeToString(sum(key, d.ID, strconv.FormatInt(at.Unix(), 10), d.Body)), nil
 }
 
 // NewWebhookSecret returns 256 random bits in the secret format of Standard Webhooks. The bytes

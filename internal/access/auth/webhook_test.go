@@ -36,11 +36,12 @@ var example = struct {
 }
 
 func TestSignaturesMatchStandardWebhooks(t *testing.T) {
-	got, err := auth.Sign(example.secret, example.id, example.at, []byte(example.body))
+	got, err := auth.Delivery{ID: example.id, Body: []byte(example.body)}.Sign(example.secret, example.at)
 	if err != nil || got != example.signature {
 		t.Errorf("%s %v", got, err)
 	}
-	if err := auth.VerifyWebhook(example.secret, example.id, "1614265330", []byte(example.body), example.signature, example.at); err != nil {
+	d := auth.Delivery{ID: example.id, Timestamp: "1614265330", Body: []byte(example.body), Signature: got}
+	if err := d.Verify(example.secret, example.at); err != nil {
 		t.Error(err)
 	}
 }
@@ -91,7 +92,7 @@ func TestVerifyRefusesUnsignedDelivery(t *testing.T) {
 	} {
 		s := good
 		c.change(&s)
-		err := auth.VerifyWebhook(s.secret, s.id, s.timestamp, []byte(s.body), s.signature, s.at)
+		err := auth.Delivery{ID: s.id, Timestamp: s.timestamp, Body: []byte(s.body), Signature: s.signature}.Verify(s.secret, s.at)
 		if c.ok && err != nil || !c.ok && !errors.Is(err, auth.ErrRequired) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -104,11 +105,12 @@ func TestVerifyRefusesUnsignedDelivery(t *testing.T) {
 // TestDeliveryCannotBeReadAsAnother: its parts are joined by dots.
 func TestDeliveryCannotBeReadAsAnother(t *testing.T) {
 	at := time.Unix(1700000000, 0)
-	signature, err := auth.Sign(example.secret, "a", at, []byte(`1700000001.{}`))
+	signature, err := auth.Delivery{ID: "a", Body: []byte(`1700000001.{}`)}.Sign(example.secret, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := auth.VerifyWebhook(example.secret, "a.1700000000", "1700000001", []byte("{}"), signature, at); !errors.Is(err, auth.ErrRequired) {
+	d := auth.Delivery{ID: "a.1700000000", Timestamp: "1700000001", Body: []byte("{}"), Signature: signature}
+	if err := d.Verify(example.secret, at); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("%v", err)
 	}
 }
@@ -124,7 +126,7 @@ func TestWebhookSecretsAreRandomAndInStandardFormat(t *testing.T) {
 		seen[secret] = true
 	}
 	for _, secret := range []string{"", "whsec_", "whsec_AAAA", "secret", "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 65))} {
-		if _, err := auth.Sign(secret, "d", now, nil); err == nil || secret != "" && strings.Contains(err.Error(), secret+" ") && len(secret) > 6 {
+		if _, err := (auth.Delivery{ID: "d"}.Sign(secret, now)); err == nil || secret != "" && strings.Contains(err.Error(), secret+" ") && len(secret) > 6 {
 			t.Errorf("%q: %v", secret, err)
 		}
 	}
@@ -136,7 +138,7 @@ func FuzzVerifyWebhook(f *testing.F) {
 	f.Add("a.b", "1614265330", []byte("1.{}"), "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= v1a,x")
 	f.Add("", "-1", []byte(nil), " v1, v1,= ,")
 	f.Fuzz(func(t *testing.T, id, timestamp string, body []byte, signature string) {
-		err := auth.VerifyWebhook(example.secret, id, timestamp, body, signature, example.at)
+		err := auth.Delivery{ID: id, Timestamp: timestamp, Body: body, Signature: signature}.Verify(example.secret, example.at)
 		if err != nil {
 			if !errors.Is(err, auth.ErrRequired) {
 				t.Fatal(err)
@@ -147,7 +149,7 @@ func FuzzVerifyWebhook(f *testing.F) {
 		if err != nil {
 			t.Fatalf("let in at %q", timestamp)
 		}
-		want, _ := auth.Sign(example.secret, id, time.Unix(seconds, 0), body)
+		want, _ := auth.Delivery{ID: id, Body: body}.Sign(example.secret, time.Unix(seconds, 0))
 		if !slices.Contains(strings.Split(signature, " "), want) || strings.Contains(id, ".") {
 			t.Fatalf("let in: %q %q %q %q", id, timestamp, body, signature)
 		}
@@ -206,7 +208,7 @@ var (
 
 func deliver(t *testing.T, webhook, secret, id string) auth.Delivery {
 	t.Helper()
-	signature, err := auth.Sign(secret, id, now, body)
+	signature, err := auth.Delivery{ID: id, Body: body}.Sign(secret, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func TestADeliveryToTheRouterIsOneTurn(t *testing.T) {
 	}
 	deliver := func(function http.Handler, id string) *httptest.ResponseRecorder {
 		body := `{"message":"hola ` + id + `","session_id":"s","config":{"id_empresa":1}}`
-		signature, err := auth.Sign(secret, id, fixture.Epoch, []byte(body))
+		signature, err := auth.Delivery{ID: id, Body: []byte(body)}.Sign(secret, fixture.Epoch)
 		if err != nil {
 			t.Error(err)
 		}

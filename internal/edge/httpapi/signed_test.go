@@ -231,7 +231,7 @@ func (e *echoes) do(r *http.Request) *httptest.ResponseRecorder {
 // sign returns a signed request; change alters it after signing.
 func sign(t testing.TB, at time.Time, webhook, id, path, body string, change ...func(*http.Request)) *http.Request {
 	t.Helper()
-	signature, err := auth.Sign(hookSecret, id, at, []byte(body))
+	signature, err := auth.Delivery{ID: id, Body: []byte(body)}.Sign(hookSecret, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,8 +280,8 @@ func TestEveryBadSignatureGetsTheSameAnswer(t *testing.T) {
 		return func(r *http.Request) { r.Header.Add(name, value) }
 	}
 	at := func(by time.Duration) *http.Request { return sign(t, noon.Add(by), hookID, "d1", "/test/echo", body) }
-	other, _ := auth.Sign(auth.NewWebhookSecret(), "d1", noon, []byte(body))
-	good, _ := auth.Sign(hookSecret, "d1", noon, []byte(body))
+	other, _ := auth.Delivery{ID: "d1", Body: []byte(body)}.Sign(auth.NewWebhookSecret(), noon)
+	good, _ := auth.Delivery{ID: "d1", Body: []byte(body)}.Sign(hookSecret, noon)
 	refusals := map[string]*http.Request{
 		"another body":        sign(t, noon, hookID, "d1", "/test/echo", body, func(r *http.Request) { *r = *withBody(r, `{"text":"holb"}`) }),
 		"a space more":        sign(t, noon, hookID, "d1", "/test/echo", body, func(r *http.Request) { *r = *withBody(r, body+" ") }),
@@ -532,7 +532,7 @@ func TestAKeyWithoutAStoreOfAnswersIsAnError(t *testing.T) {
 // FuzzSignedHeaders: only the true signature is accepted, and no header causes an internal error.
 func FuzzSignedHeaders(f *testing.F) {
 	const body = `{"text":"x"}`
-	good, _ := auth.Sign(hookSecret, "d1", noon, []byte(body))
+	good, _ := auth.Delivery{ID: "d1", Body: []byte(body)}.Sign(hookSecret, noon)
 	stamp := strconv.FormatInt(noon.Unix(), 10)
 	f.Add(hookID, "d1", stamp, good)
 	f.Add(hookID, "d1", stamp, "v1,"+good)

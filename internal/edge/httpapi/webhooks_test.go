@@ -18,7 +18,7 @@ func TestAWebhookShowsItsSecretOnceAndEndsWhenRemoved(t *testing.T) {
 	if w.Code != 201 || made["name"] != "Mi n8n" || made["user"] != "ana" || made["created_at"] != "2026-03-01T12:00:00Z" || !auth.ValidWebhook(id) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	signature, err := auth.Sign(secret, "d1", noon, []byte(`{"text":"x"}`))
+	signature, err := auth.Delivery{ID: "d1", Body: []byte(`{"text":"x"}`)}.Sign(secret, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

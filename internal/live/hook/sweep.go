@@ -253,7 +253,7 @@ func (a Attempt) later() bool { return a.wait > 0 && meaning.Of(a.Status, true) 
 func (s *Sweeper) attempt(ctx context.Context, h Hook, secret string, d Delivery) Attempt {
 	at := s.Now()
 	a := Attempt{At: at}
-	signature, err := auth.Sign(secret, d.ID, at, d.Body)
+	signature, err := auth.Delivery{ID: d.ID, Body: d.Body}.Sign(secret, at)
 	if err == nil {
 		var answered func(string) string
 		var said []byte
