@@ -174,7 +174,7 @@ func provide(t *testing.T, folder string, port int, service string) {
 func TestStructuredAnswer(t *testing.T) {
 	folder, port := requireServer(t)
 	provide(t, folder, port, "none")
-	client := openai.New("aimock", fmt.Sprintf("http://127.0.0.1:%d/v1", port), "sk-test", &http.Client{Timeout: 10 * time.Second}, time.Now)
+	client := openai.New(openai.Endpoint{Provider: "aimock", BaseURL: fmt.Sprintf("http://127.0.0.1:%d/v1", port), Key: "sk-test"}, &http.Client{Timeout: 10 * time.Second}, time.Now)
 	form := agent.Format([]agent.Agent{{Name: "reserva"}})
 	for _, message := range []string{"decide", "sin forma", "sin forma", "decide"} {
 		reply, err := client.Complete(t.Context(), llm.Request{

@@ -173,9 +173,9 @@ func (m *clientCache) Model(ctx context.Context, account ids.Account, c eligibil
 	secret, name := m.secrets.ProviderID(account, c.Provider), ownKey
 	switch {
 	case c.Keyless && platform: // no account has set its key and nothing is billed; only the demonstration model has a key
-		return openai.New(c.Provider, c.BaseURL, m.demoKey, doer, m.now), nil
+		return openai.New(openai.Endpoint{Provider: c.Provider, BaseURL: c.BaseURL, Key: m.demoKey}, doer, m.now), nil
 	case c.Keyless:
-		return openai.New(c.Provider, c.BaseURL, "", doer, m.now), nil
+		return openai.New(openai.Endpoint{Provider: c.Provider, BaseURL: c.BaseURL}, doer, m.now), nil
 	case !c.OwnKey && !platform:
 		return nil, llm.ErrNoKey // the deployment's key must not be sent to another address
 	case !c.OwnKey:
@@ -206,7 +206,7 @@ func (m *clientCache) client(ctx context.Context, id clientKey, doer *http.Clien
 	case err == nil && k != nil && k.key == key: // the old client has learned the quirks of its provider
 		fresh = &cachedClient{k.client, key, m.now().Add(keyLife)}
 	case err == nil:
-		fresh = &cachedClient{openai.New(id.provider, id.base, key, doer, m.now), key, m.now().Add(keyLife)}
+		fresh = &cachedClient{openai.New(openai.Endpoint{Provider: id.provider, BaseURL: id.base, Key: key}, doer, m.now), key, m.now().Add(keyLife)}
 	case errors.Is(err, secrets.ErrNotFound):
 	default:
 		return nil, err
@@ -257,8 +257,8 @@ func (f evictingClient) Probe(ctx context.Context) error {
 type keyStore struct{ secrets *secrets.Manager }
 
 // PutKey implements eligibility.KeyStore.
-func (v keyStore) PutKey(ctx context.Context, account ids.Account, provider, key string) error {
-	return v.secrets.Put(ctx, v.secrets.ProviderID(account, provider), map[string]string{ownKey: key})
+func (v keyStore) PutKey(ctx context.Context, account ids.Account, provider string, key eligibility.Key) error {
+	return v.secrets.Put(ctx, v.secrets.ProviderID(account, provider), map[string]string{ownKey: string(key)})
 }
 
 // DeleteKey implements eligibility.KeyStore.

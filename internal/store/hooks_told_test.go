@@ -239,7 +239,7 @@ func TestAHookHearsOfFewCredits(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range n {
 			all.Go(func() {
-				if _, err := bank.Open(ctx, fixture.Account, ids.Derive(name, fmt.Sprint(i)), "ana", "x", policy, 1); err != nil {
+				if _, err := bank.Open(ctx, fixture.Account, credit.Purchase{ID: ids.Derive(name, fmt.Sprint(i)), Actor: "ana", Reason: "x", Units: 1}, policy); err != nil {
 					t.Error(err)
 				}
 			})

@@ -114,7 +114,7 @@ func (jj *jobJournal) askRound(ctx context.Context) (conversation.StopReason, er
 		askToJudge(&jj.loop.query)
 	}
 	request := jj.loop.query.Request(jj.loop.calls.Use)
-	r.Held = jj.loop.calls.Use.Price.Cost(request.Estimate(), request.MaxTokens)
+	r.Held = jj.loop.calls.Use.Price.MostOf(request.Most())
 	if !jj.limitSpending(r.Held, request) {
 		return conversation.StopBudget, nil
 	}
@@ -140,7 +140,7 @@ func (jj *jobJournal) limitSpending(held int64, request llm.Request) bool {
 	if budget == 0 {
 		return true
 	}
-	left := budget - jj.job.Micros - jj.loop.calls.Use.Price.Cost(request.Estimate()+request.MaxTokens, closingTokens)
+	left := budget - jj.job.Micros - jj.loop.calls.Use.Price.MostOf(llm.Usage{Input: request.Estimate() + request.MaxTokens, Output: closingTokens})
 	if held > left {
 		return held == 0
 	}

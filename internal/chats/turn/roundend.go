@@ -117,7 +117,7 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.Closing, r.Held = true, w.loop.calls.Use.Price.Cost(request.Estimate(), request.MaxTokens)
+	r.Closing, r.Held = true, w.loop.calls.Use.Price.MostOf(request.Most())
 	if budget := w.job.Loop.BudgetMicros; budget > 0 && w.job.Micros+r.Held > budget {
 		return "", errors.New("the budget has no room for it")
 	}
@@ -134,7 +134,7 @@ func (w *work) affordable(micros int64) int {
 	if price.Input == 0 {
 		return w.loop.calls.Use.Window
 	}
-	left := float64(micros - price.Cost(0, closingTokens))
+	left := float64(micros - price.MostOf(llm.Usage{Output: closingTokens}))
 	return int(min(left/float64(price.Input)*1e6, float64(w.loop.calls.Use.Window))) // below 0 nothing fits
 }
 

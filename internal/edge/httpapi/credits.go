@@ -135,7 +135,7 @@ func (s aiHandler) open(ctx context.Context, in *struct {
 		id = ids.Derive("credit session", string(who.Account), in.Key)
 	}
 	reason := locale.Text(requestInfoFrom(ctx).lang, "credit.session_by_hand")
-	session, err := s.Wallet.Open(ctx, who.Account, id, who.User, reason, terms.Policy, 1)
+	session, err := s.Wallet.Open(ctx, who.Account, credit.Purchase{ID: id, Actor: who.User, Reason: reason, Units: 1}, terms.Policy)
 	if err != nil {
 		return nil, s.withBalance(ctx, err, terms.Policy.SessionCost)
 	}

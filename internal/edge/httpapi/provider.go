@@ -193,7 +193,7 @@ func (s aiHandler) setProviderKey(ctx context.Context, in *struct {
 	Body ProviderKeyRequest
 },
 ) (*reply[Provider], error) {
-	got, err := s.Settings.SetKey(ctx, caller(ctx).Account, in.Name, in.Body.Key)
+	got, err := s.Settings.SetKey(ctx, caller(ctx).Account, in.Name, eligibility.Key(in.Body.Key))
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ type Settings interface {
 	PutProvider(ctx context.Context, account ids.Account, seen *eligibility.Config, c eligibility.Config) (eligibility.ProviderView, error)
 	DeleteProvider(ctx context.Context, account ids.Account, name string) error
 	// SetKey stores the account's own key of a provider; an empty one removes it.
-	SetKey(ctx context.Context, account ids.Account, name, key string) (eligibility.ProviderView, error)
+	SetKey(ctx context.Context, account ids.Account, name string, key eligibility.Key) (eligibility.ProviderView, error)
 	PutAssistant(ctx context.Context, account ids.Account, projectID string, a eligibility.Assistant) (eligibility.Assistant, error)
 	DeleteAssistant(ctx context.Context, account ids.Account, projectID string) error
 	PutEntitlement(ctx context.Context, account ids.Account, e eligibility.Entitlement) (eligibility.Entitlement, error)
@@ -110,7 +110,7 @@ type Settings interface {
 // Wallet moves credit, once for each key.
 type Wallet interface {
 	Move(ctx context.Context, account ids.Account, m credit.Movement) (credit.Entry, error)
-	Open(ctx context.Context, account ids.Account, id, actor, reason string, p credit.Policy, units int64) (credit.Session, error)
+	Open(ctx context.Context, account ids.Account, b credit.Purchase, p credit.Policy) (credit.Session, error)
 }
 
 // Books reads the credit and the usage of an account.

@@ -188,9 +188,9 @@ func (s *settingsStore) DeleteProvider(_ context.Context, account ids.Account, n
 }
 
 // PutKey implements eligibility.KeyStore.
-func (s *settingsStore) PutKey(_ context.Context, account ids.Account, provider, key string) error {
+func (s *settingsStore) PutKey(_ context.Context, account ids.Account, provider string, key eligibility.Key) error {
 	s.write(account)
-	s.keys[string(account)+" "+provider] = key
+	s.keys[string(account)+" "+provider] = string(key)
 	return nil
 }
 

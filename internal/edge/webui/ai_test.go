@@ -63,7 +63,7 @@ func (w *world) aiRoutes(mux *http.ServeMux, locked lockedRoute) {
 	mux.HandleFunc("PUT /ai/providers/{name}/key", func(rw http.ResponseWriter, r *http.Request) {
 		var body struct{ Key string }
 		_ = json.NewDecoder(r.Body).Decode(&body)
-		_, err := w.ai.SetKey(r.Context(), w.account, r.PathValue("name"), body.Key)
+		_, err := w.ai.SetKey(r.Context(), w.account, r.PathValue("name"), eligibility.Key(body.Key))
 		w.done(rw, err)
 	})
 	mux.HandleFunc("DELETE /ai/providers/{name}", func(rw http.ResponseWriter, r *http.Request) {

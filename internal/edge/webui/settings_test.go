@@ -107,8 +107,8 @@ func (m *memory) DeleteProvider(_ context.Context, _ ids.Account, name string) e
 	})
 }
 
-func (m *memory) PutKey(_ context.Context, _ ids.Account, provider, key string) error {
-	return m.change(func(p *purse) { p.keys[provider] = key })
+func (m *memory) PutKey(_ context.Context, _ ids.Account, provider string, key eligibility.Key) error {
+	return m.change(func(p *purse) { p.keys[provider] = string(key) })
 }
 
 func (m *memory) DeleteKey(_ context.Context, _ ids.Account, provider string) error {

@@ -106,7 +106,7 @@ func TestAThousandOpensSpendABalanceOfTenOnce(t *testing.T) {
 		for i := range clients {
 			all.Go(func() {
 				<-start
-				s, err := b.Open(ctx, account, ids.Derive("client", fmt.Sprint(i)), "ana", "test", policy, 1)
+				s, err := b.Open(ctx, account, credit.Purchase{ID: ids.Derive("client", fmt.Sprint(i)), Actor: "ana", Reason: "test", Units: 1}, policy)
 				switch {
 				case err == nil:
 					opened[i] = s.ID
@@ -362,7 +362,7 @@ func TestTheHoldOfALongTurnLastsAsLongAsTheTurn(t *testing.T) {
 func TestTTLAndClocksNeverAuthorise(t *testing.T) {
 	b := newBank(table.New(t))
 	b.grant(t, 2)
-	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 1)
+	session, err := b.Open(ctx, account, credit.Purchase{ID: b.IDs.New(b.clock()), Actor: "ana", Reason: "test", Units: 1}, policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +436,7 @@ func TestAMovementHappensOnceForEachKey(t *testing.T) {
 	if _, err := b.Move(ctx, account, m); !errors.Is(err, credit.ErrOther) {
 		t.Errorf("another with the same key: %v", err)
 	}
-	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 1)
+	session, err := b.Open(ctx, account, credit.Purchase{ID: b.IDs.New(b.clock()), Actor: "ana", Reason: "test", Units: 1}, policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +461,7 @@ func TestAMovementHappensOnceForEachKey(t *testing.T) {
 func TestARefundReturnsCreditOnceAndClosesItsSession(t *testing.T) {
 	b := newBank(table.New(t))
 	granted := b.grant(t, 5)
-	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 2)
+	session, err := b.Open(ctx, account, credit.Purchase{ID: b.IDs.New(b.clock()), Actor: "ana", Reason: "test", Units: 2}, policy)
 	if err != nil {
 		t.Fatal(err)
 	}

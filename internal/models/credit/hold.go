@@ -146,7 +146,7 @@ func (s *Service) sessionWithRoom(ctx, waiting context.Context, h Hold, n Need) 
 // openNext opens the session that follows the newest one; fault.ErrMoved.
 func (s *Service) openNext(ctx context.Context, account ids.Account, standing Standing, n Need) (Session, error) {
 	id := ids.Derive("session", string(account), standing.Last)
-	session, err := s.open(ctx, account, id, n.Actor, n.Reason, n.Policy, n.Policy.Units(n.Tokens))
+	session, err := s.open(ctx, account, Purchase{ID: id, Actor: n.Actor, Reason: n.Reason, Units: n.Policy.Units(n.Tokens)}, n.Policy)
 	if errors.Is(err, ErrSession) { // other turns opened it and used it up, or it was refunded
 		return Session{ID: id, ExpiresAt: s.Now()}, nil
 	}

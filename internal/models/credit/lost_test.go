@@ -59,7 +59,7 @@ func TestAHoldIsReleasedWhenItsResponseWasLost(t *testing.T) {
 		rows, _, _ := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
 		b := newBank(rows)
 		b.grant(t, 5)
-		if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
+		if _, err := b.Open(ctx, account, credit.Purchase{ID: ids.Derive("x"), Actor: "ana", Reason: "test", Units: 1}, policy); err != nil {
 			t.Fatal(err)
 		}
 		turn := credit.Turn{ID: b.IDs.New(b.clock()), At: b.clock(), Outcome: credit.OutcomeStopped}
@@ -100,7 +100,7 @@ func TestAHoldThatIsAskedForAgainIsTakenOnce(t *testing.T) {
 	b := newBank(rows)
 	b.grant(t, 5)
 	hold := credit.Hold{ID: b.IDs.New(b.clock()), Account: account}
-	if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
+	if _, err := b.Open(ctx, account, credit.Purchase{ID: ids.Derive("x"), Actor: "ana", Reason: "test", Units: 1}, policy); err != nil {
 		t.Fatal(err)
 	}
 	for _, free := range []int{700, 400} {
@@ -224,12 +224,12 @@ func TestCostIsNeverNegative(t *testing.T) {
 	const most = int(^uint(0) >> 1)
 	for _, tokens := range []int{-1, 0, 1, 13_835_058, most} {
 		for _, price := range []int64{-1, 0, 1, credit.MaxMicros, 1<<63 - 1} {
-			if cost := (credit.Price{Input: price, Output: price}).Cost(tokens, tokens); cost < 0 || cost > 2*credit.MaxMicros {
+			if cost := (credit.Price{Input: price, Output: price}).MostOf(llm.Usage{Input: tokens, Output: tokens}); cost < 0 || cost > 2*credit.MaxMicros {
 				t.Errorf("%d tokens at %d cost %d", tokens, price, cost)
 			}
 			for _, cached := range []int{-1, 0, 1, 13_835_058, most} { // what was held is always enough
 				p := credit.Price{Input: price, Cached: price / 2, Output: price}
-				if cost := p.CostOf(llm.Usage{Input: tokens, Cached: cached, Output: tokens}); cost < 0 || cost > p.Cost(tokens, tokens) {
+				if cost := p.CostOf(llm.Usage{Input: tokens, Cached: cached, Output: tokens}); cost < 0 || cost > p.MostOf(llm.Usage{Input: tokens, Output: tokens}) {
 					t.Errorf("%d tokens at %d, %d of them cached, cost %d", tokens, price, cached, cost)
 				}
 			}
@@ -241,13 +241,13 @@ func TestARefundedSessionIsNotOpenedAgain(t *testing.T) {
 	b := newBank(table.New(t))
 	b.grant(t, 5)
 	id := ids.Derive("mine")
-	if _, err := b.Open(ctx, account, id, "ana", "test", policy, 1); err != nil {
+	if _, err := b.Open(ctx, account, credit.Purchase{ID: id, Actor: "ana", Reason: "test", Units: 1}, policy); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Move(ctx, account, credit.Movement{Kind: credit.KindRefund, Of: id, Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Open(ctx, account, id, "ana", "test", policy, 1); !errors.Is(err, credit.ErrSession) {
+	if _, err := b.Open(ctx, account, credit.Purchase{ID: id, Actor: "ana", Reason: "test", Units: 1}, policy); !errors.Is(err, credit.ErrSession) {
 		t.Errorf("%v", err)
 	}
 }

@@ -42,7 +42,7 @@ func TestABrokenHoldDoesNotStopTheSweep(t *testing.T) {
 	rows, engine, name := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	b := newBank(rows)
 	b.grant(t, 1)
-	if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
+	if _, err := b.Open(ctx, account, credit.Purchase{ID: ids.Derive("x"), Actor: "ana", Reason: "test", Units: 1}, policy); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 10 {

@@ -199,28 +199,33 @@ func (m Movement) valid() []fault.Field {
 	return wrong
 }
 
-// Open opens a session for cost × units credits, with that much room. The id is the
-// idempotency key: concurrent and repeated calls with one id open one session.
+// Purchase is of a session, for cost × units credits and with that much room. Its ID is the idempotency key.
+type Purchase struct {
+	ID, Actor, Reason string
+	Units             int64
+}
+
+// Open opens a session: concurrent and repeated calls of one purchase open one.
 //
 // It returns ErrInsufficient and then changes nothing.
-func (s *Service) Open(ctx context.Context, account ids.Account, id, actor, reason string, p Policy, units int64) (session Session, err error) {
+func (s *Service) Open(ctx context.Context, account ids.Account, b Purchase, p Policy) (session Session, err error) {
 	err = retry.Do(ctx, func() error {
-		session, err = s.open(ctx, account, id, actor, reason, p, units)
+		session, err = s.open(ctx, account, b, p)
 		return err
 	})
 	return session, err
 }
 
 // open is one attempt of Open; fault.ErrMoved.
-func (s *Service) open(ctx context.Context, account ids.Account, id, actor, reason string, p Policy, units int64) (Session, error) {
+func (s *Service) open(ctx context.Context, account ids.Account, b Purchase, p Policy) (Session, error) {
 	at := s.Now()
 	session := Session{
-		ID: id, Cost: p.SessionCost * units, Tokens: p.SessionTokens * int(units), OpenedAt: at,
+		ID: b.ID, Cost: p.SessionCost * b.Units, Tokens: p.SessionTokens * int(b.Units), OpenedAt: at,
 		ExpiresAt: at.Add(time.Duration(p.SessionMinutes) * time.Minute).UTC().Truncate(time.Millisecond),
 	}
 	session.Free = session.Tokens
 	e := Entry{
-		ID: id, Kind: KindSession, Amount: -session.Cost, Actor: actor, Reason: reason, SessionID: id, At: at, Until: session.ExpiresAt,
+		ID: b.ID, Kind: KindSession, Amount: -session.Cost, Actor: b.Actor, Reason: b.Reason, SessionID: b.ID, At: at, Until: session.ExpiresAt,
 	}
 	err := s.checkWrite(ctx, account, e, s.Store.BuySession(ctx, account, session, e))
 	if !errors.Is(err, ErrAlreadyWritten) {
@@ -231,7 +236,7 @@ func (s *Service) open(ctx context.Context, account ids.Account, id, actor, reas
 		return session, err
 	}
 	for _, open := range standing.Sessions {
-		if open.ID == id && !open.Closed {
+		if open.ID == b.ID && !open.Closed {
 			return open, nil
 		}
 	}

@@ -29,7 +29,7 @@ func TestAWalletKeepsFewSessionsAndNoTokenIsLost(t *testing.T) {
 	const bought = credit.MaxSessions + 10
 	var held credit.Hold
 	for i := range bought {
-		if _, err := b.Open(ctx, account, ids.Derive(fmt.Sprint(i)), "ana", "test", policy, 1); err != nil {
+		if _, err := b.Open(ctx, account, credit.Purchase{ID: ids.Derive(fmt.Sprint(i)), Actor: "ana", Reason: "test", Units: 1}, policy); err != nil {
 			t.Fatal(err)
 		}
 		h, err := b.turn(b.IDs.New(b.clock()), 900, 0, credit.Limits{})

@@ -95,14 +95,14 @@ type Price struct {
 	Output int64 `json:"output_micros" doc:"micro-USD per million tokens written"`
 }
 
-// Cost returns the highest cost of the tokens in micro-USD, rounded up: nothing is read from the cache.
-func (p Price) Cost(input, output int) int64 {
-	return mul(input, p.Input) + mul(output, p.Output)
+// MostOf returns the highest cost of the usage in micro-USD, rounded up: nothing is read from the cache.
+func (p Price) MostOf(u llm.Usage) int64 {
+	return mul(u.Input, p.Input) + mul(u.Output, p.Output)
 }
 
-// CostOf returns the cost of the usage in micro-USD, rounded up. It is never above Cost of the same tokens.
+// CostOf returns the cost of the usage in micro-USD, rounded up. It is never above MostOf.
 func (p Price) CostOf(u llm.Usage) int64 {
-	highest := p.Cost(u.Input, u.Output)
+	highest := p.MostOf(u)
 	cached := min(max(u.Cached, 0), u.Input)
 	if p.Cached == 0 || cached <= 0 {
 		return highest

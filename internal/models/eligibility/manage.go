@@ -37,9 +37,12 @@ const (
 	maxTemperature = 2.0
 )
 
+// Key is an account's own key of a provider.
+type Key string
+
 // KeyStore keeps the accounts' own provider keys.
 type KeyStore interface {
-	PutKey(ctx context.Context, account ids.Account, provider, key string) error
+	PutKey(ctx context.Context, account ids.Account, provider string, key Key) error
 	DeleteKey(ctx context.Context, account ids.Account, provider string) error
 }
 
@@ -214,13 +217,13 @@ func (m *Manager) DeleteProvider(ctx context.Context, account ids.Account, name 
 }
 
 // SetKey stores the account's own key of a provider. An empty key removes it.
-func (m *Manager) SetKey(ctx context.Context, account ids.Account, name, key string) (ProviderView, error) {
+func (m *Manager) SetKey(ctx context.Context, account ids.Account, name string, key Key) (ProviderView, error) {
 	v, err := m.View(ctx, account, name)
 	if err != nil {
 		return v, err
 	}
-	key = strings.TrimSpace(key)
-	if len(key) > MaxKey || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+	key = Key(strings.TrimSpace(string(key)))
+	if len(key) > MaxKey || strings.ContainsFunc(string(key), func(r rune) bool { return r < ' ' || r > '~' }) {
 		return v, ErrSetting.At(fieldFault("key", "has at most 4096 printable ASCII characters", "string_pattern_mismatch"))
 	}
 	c := Config{Name: name}

@@ -82,7 +82,7 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 	price, priced := PriceOf(p, c.Model)
 	out := Candidate{
 		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Rejected: p.Rejected, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, Window: window, choice: c,
-		Estimate: Estimate{Input: input, Output: output, Micros: price.Cost(input, output), Priced: priced},
+		Estimate: Estimate{Input: input, Output: output, Micros: price.MostOf(llm.Usage{Input: input, Output: output}), Priced: priced},
 	}
 	switch {
 	case !p.HasKey, s.Preview && p.Rejected:

@@ -25,10 +25,10 @@ type keyStore struct {
 	keys map[string]string
 }
 
-func (v *keyStore) PutKey(_ context.Context, account ids.Account, provider, key string) error {
+func (v *keyStore) PutKey(_ context.Context, account ids.Account, provider string, key eligibility.Key) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.keys[string(account)+"/"+provider] = key
+	v.keys[string(account)+"/"+provider] = string(key)
 	return nil
 }
 

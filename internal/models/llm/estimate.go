@@ -102,6 +102,9 @@ func (k kind) tokens(n, bytes int, id bool, after kind) int {
 // Format counts as a tool, because some models get it as one; the other tools are not sent with it.
 func (r Request) Estimate() int { return r.sum(EstimateText) }
 
+// Most returns the highest usage of the request.
+func (r Request) Most() Usage { return Usage{Input: r.Estimate(), Output: r.MaxTokens} }
+
 // MostTokens returns a number that Estimate does not exceed. It reads no text, only their lengths.
 func (r Request) MostTokens() int { return r.sum(func(s string) int { return len(s) + 1 }) }
 

@@ -247,7 +247,7 @@ func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(c.answer)
 			defer server.Close()
-			client := openai.New("test", server.URL, "sk-test", &http.Client{Transport: ownTransport(t)}, time.Now)
+			client := openai.New(openai.Endpoint{Provider: "test", BaseURL: server.URL, Key: "sk-test"}, &http.Client{Transport: ownTransport(t)}, time.Now)
 			_, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: c.sink})
 			if !errors.Is(err, llm.ErrUnreachable) || !strings.Contains(err.Error(), "8 MiB") {
 				t.Errorf("%v", err)
@@ -265,7 +265,7 @@ func TestAPauseUntilADateIsHeard(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer server.Close()
-	client := openai.New("test", server.URL, "sk-test", &http.Client{Transport: ownTransport(t)}, func() time.Time { return at })
+	client := openai.New(openai.Endpoint{Provider: "test", BaseURL: server.URL, Key: "sk-test"}, &http.Client{Transport: ownTransport(t)}, func() time.Time { return at })
 	_, err := client.Complete(context.Background(), llm.Request{Model: "m"})
 	if wait, asked := llm.RetryAfter(err); !errors.Is(err, llm.ErrLimited) || !asked || wait != 6*time.Second {
 		t.Errorf("%v: %v %v", err, wait, asked)
@@ -290,7 +290,7 @@ func TestTheKeyIsInNoError(t *testing.T) {
 	defer server.Close()
 	for name, base := range map[string]string{"nobody there": "http://127.0.0.1:1/v1", "a provider that repeats it": server.URL} {
 		for _, model := range []string{"m", "elsewhere"} {
-			client := openai.New("test", base, "sk-canary", &http.Client{Timeout: time.Second, Transport: ownTransport(t)}, time.Now)
+			client := openai.New(openai.Endpoint{Provider: "test", BaseURL: base, Key: "sk-canary"}, &http.Client{Timeout: time.Second, Transport: ownTransport(t)}, time.Now)
 			for _, sink := range []llm.Sink{nil, &page{}} {
 				_, err := client.Complete(context.Background(), llm.Request{Model: model, Sink: sink})
 				if err == nil || strings.Contains(err.Error(), "canary") {

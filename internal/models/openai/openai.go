@@ -41,12 +41,15 @@ type Client struct {
 	now      func() time.Time
 }
 
-// New returns a client of the API at baseURL (…/v1). The transport of doer sends the requests, and its Timeout
+// Endpoint is where a provider is called, and with which key; "" is none.
+type Endpoint struct{ Provider, BaseURL, Key string }
+
+// New returns a client of the API at an endpoint (…/v1). The transport of doer sends the requests, and its Timeout
 // limits each of them, including a streamed answer. Redirects are never followed, under any settings of doer. An answer
 // may ask to wait until a date, which is compared with now.
-func New(provider, baseURL, key string, doer *http.Client, now func() time.Time) *Client {
+func New(e Endpoint, doer *http.Client, now func() time.Time) *Client {
 	return &Client{
-		Provider: provider, base: strings.TrimRight(baseURL, "/"), key: key, now: now,
+		Provider: e.Provider, base: strings.TrimRight(e.BaseURL, "/"), key: e.Key, now: now,
 		http: &http.Client{
 			Transport: doer.Transport, Timeout: doer.Timeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

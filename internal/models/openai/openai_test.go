@@ -28,7 +28,7 @@ func provider(t *testing.T, h http.HandlerFunc) *openai.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	return openai.New("test", server.URL+"/v1/", "sk-test", &http.Client{Timeout: 3 * time.Second, Transport: ownTransport(t)}, time.Now)
+	return openai.New(openai.Endpoint{Provider: "test", BaseURL: server.URL + "/v1/", Key: "sk-test"}, &http.Client{Timeout: 3 * time.Second, Transport: ownTransport(t)}, time.Now)
 }
 
 func says(status int, body string) http.HandlerFunc {

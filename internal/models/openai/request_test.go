@@ -310,7 +310,7 @@ func TestTheKeyNeverFollowsARedirect(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+r.URL.Path, status)
 		}))
-		client := openai.New("test", server.URL, "sk-secret", &http.Client{
+		client := openai.New(openai.Endpoint{Provider: "test", BaseURL: server.URL, Key: "sk-secret"}, &http.Client{
 			Timeout:       time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return nil },
 		}, time.Now)
@@ -406,7 +406,7 @@ func TestProbeReportsWhetherTheProviderCanBeCalled(t *testing.T) {
 	t.Run("takes three seconds at most", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			err := openai.New("test", "https://provider.example", "", &http.Client{Transport: silentTransport{}}, time.Now).Probe(context.Background())
+			err := openai.New(openai.Endpoint{Provider: "test", BaseURL: "https://provider.example"}, &http.Client{Transport: silentTransport{}}, time.Now).Probe(context.Background())
 			if took := time.Since(began); !errors.Is(err, llm.ErrUnreachable) || took != 3*time.Second {
 				t.Errorf("%v after %v", err, took)
 			}

@@ -110,7 +110,7 @@ func TestAStreamThatIsNeverClosedEnds(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	client := openai.New("test", server.URL, "k", &http.Client{Transport: ownTransport(t)} /* which would wait for ever */, time.Now)
+	client := openai.New(openai.Endpoint{Provider: "test", BaseURL: server.URL, Key: "k"}, &http.Client{Transport: ownTransport(t)} /* which would wait for ever */, time.Now)
 	reply, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
 	if err != nil || reply.Text != "hola" {
 		t.Errorf("%+v, %v", reply, err)
@@ -548,7 +548,7 @@ func FuzzStream(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		client := openai.New("test", "http://test", "k", &http.Client{Transport: wire(s)}, time.Now)
+		client := openai.New(openai.Endpoint{Provider: "test", BaseURL: "http://test", Key: "k"}, &http.Client{Transport: wire(s)}, time.Now)
 		seen := &page{}
 		reply, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
 		if err != nil {
@@ -584,7 +584,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		client := openai.New("test", "http://test", "k", &http.Client{Transport: wire(s)}, time.Now)
+		client := openai.New(openai.Endpoint{Provider: "test", BaseURL: "http://test", Key: "k"}, &http.Client{Transport: wire(s)}, time.Now)
 		whole, err := client.Complete(context.Background(), llm.Request{Model: "m"})
 		if err != nil {
 			return

@@ -30,7 +30,7 @@ func (c *Calls) extend(ctx context.Context, r llm.Request, reserve Reserve) (eli
 		return "", nil
 	}
 	input, output := r.Estimate()+reserve.Input, r.MaxTokens+reserve.Output
-	cost := p.Price.Cost(input, output)
+	cost := p.Price.MostOf(llm.Usage{Input: input, Output: output})
 	switch total := c.Turn.Micros + c.Beside + cost; {
 	case p.Limits.Run > 0 && total > p.Limits.Run:
 		return eligibility.BudgetExceeded, nil

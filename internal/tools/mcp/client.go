@@ -217,7 +217,7 @@ func forget(by Exchanger, keys, sent tool.Keys) bool {
 	if at < 0 {
 		return false
 	}
-	by.Forget(keys[at], sent[at])
+	by.Forget(keys[at], sent[at].Secret)
 	return true
 }
 

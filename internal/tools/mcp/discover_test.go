@@ -401,9 +401,9 @@ func (b *bearers) Exchange(_ context.Context, key tool.Credential) (tool.Credent
 	return tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: fmt.Sprintf("token-%d", b.n.Load()+1)}, nil
 }
 
-func (b *bearers) Forget(_, refused tool.Credential) {
+func (b *bearers) Forget(_ tool.Credential, refused string) {
 	b.forgotten.Add(1)
-	if refused.Secret == fmt.Sprintf("token-%d", b.n.Load()+1) {
+	if refused == fmt.Sprintf("token-%d", b.n.Load()+1) {
 		b.n.Add(1)
 	}
 }

@@ -26,7 +26,7 @@ type Exchanger interface {
 	// Exchange returns tool.ErrUnauthorized when the token endpoint refuses.
 	Exchange(ctx context.Context, key tool.Credential) (tool.Credential, error)
 	// Forget drops the token that Exchange returned for key, if it is still the refused one.
-	Forget(key, refused tool.Credential)
+	Forget(key tool.Credential, refused string)
 }
 
 // Options configures a Client. HTTP must be guarded, and its transport an *http.Transport: calls use a copy of it

@@ -30,7 +30,7 @@ func ExampleTokens() {
 		sent, err := tokens.Exchange(context.Background(), key)
 		fmt.Println(sent.Place.In, sent.Secret, err)
 	}
-	tokens.Forget(key, tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "tools-1"}) // the server refused it
+	tokens.Forget(key, "tools-1") // the server refused it
 	sent, err := tokens.Exchange(context.Background(), key)
 	fmt.Println(sent.Place.In, sent.Secret, err)
 	// Output:

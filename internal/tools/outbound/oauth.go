@@ -90,11 +90,11 @@ func (t *Tokens) Exchange(ctx context.Context, key tool.Credential) (tool.Creden
 	return bearerCredential(bearer), nil
 }
 
-// Forget drops the token of a credential after a server refused it, unless it was renewed meanwhile.
-func (t *Tokens) Forget(key, refused tool.Credential) {
+// Forget drops a token of a credential after a server refused it, unless it was renewed meanwhile.
+func (t *Tokens) Forget(key tool.Credential, refused string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if held := t.cached[tokenID(key)]; held != nil && held.bearer == refused.Secret {
+	if held := t.cached[tokenID(key)]; held != nil && held.bearer == refused {
 		held.bearer = ""
 	}
 }

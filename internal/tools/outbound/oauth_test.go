@@ -116,11 +116,11 @@ func TestRefusedTokenIsReplacedOnce(t *testing.T) {
 	i := serveTokens(t, &issuer{})
 	from, _ := tokens()
 	first := bearerCredential(bearer(t, from, i.key()))
-	from.Forget(i.key(), first)
+	from.Forget(i.key(), first.Secret)
 	if got := bearer(t, from, i.key()); got != "token-2" {
 		t.Errorf("%s after the first was refused", got)
 	}
-	from.Forget(i.key(), first) // a late caller forgets the old token
+	from.Forget(i.key(), first.Secret) // a late caller forgets the old token
 	if got := bearer(t, from, i.key()); got != "token-2" {
 		t.Errorf("%s: a late refusal of an old token dropped the new one", got)
 	}
@@ -249,7 +249,7 @@ func TestSendExchangesAKeyForItsToken(t *testing.T) {
 	refuse.Store(false)
 	send("token-2", 200)
 	i.status = 401
-	from.Forget(key, bearerCredential("token-2"))
+	from.Forget(key, "token-2")
 	if _, err := s.Send(t.Context(), to(api.URL, "GET"), tool.Keys{key}, 10); !errors.Is(err, tool.ErrUnauthorized) {
 		t.Errorf("%v, want refused", err)
 	}

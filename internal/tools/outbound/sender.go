@@ -103,7 +103,7 @@ func (s Sender) exchangeKeys(ctx context.Context, keys tool.Keys) (sent tool.Key
 			return nil, forget, err
 		}
 		ready := sent[i]
-		forget = func() { s.tokens.Forget(key, ready) } // of one place there is one key
+		forget = func() { s.tokens.Forget(key, ready.Secret) } // of one place there is one key
 	}
 	return sent, forget, nil
 }

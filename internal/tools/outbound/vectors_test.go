@@ -75,7 +75,7 @@ func vectors(opts Options) map[string]func(ctx context.Context, url string, key 
 			return err
 		},
 		"a provider": func(ctx context.Context, url string, _ tool.Keys) error {
-			c := openai.New("x", url, secret, NewClient(opts), time.Now)
+			c := openai.New(openai.Endpoint{Provider: "x", BaseURL: url, Key: secret}, NewClient(opts), time.Now)
 			_, err := c.Complete(ctx, llm.Request{Model: "m", MaxTokens: 5, Messages: []llm.Message{{Role: llm.User, Content: "u"}}})
 			return errors.Join(err, c.Probe(ctx))
 		},
