@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,7 +107,7 @@ what stores it there: the first token of a deployment is made so.`,
 			if err != nil {
 				return err
 			}
-			made, err := process.MakeToken(cmd.Context(), data, t.user, t.scopes, t.life)
+			made, err := process.MakeToken(cmd.Context(), data, process.Token{User: t.user, Scopes: t.scopes}, t.life)
 			if err != nil {
 				return ending.Miswritten(err)
 			}
@@ -128,7 +129,7 @@ what stores it there: the first token of a deployment is made so.`,
 // tokenRow makes a token, and prints the request that stores it in a table.
 func (g *tokenGroup) tokenRow(t tokenFlags) error {
 	secret := ids.Secret()
-	token, err := auth.NewToken(secret, ids.Account(t.account), t.user, t.scopes, time.Now(), t.life)
+	token, err := auth.NewToken(secret, ids.Account(t.account), t.user, strings.Split(t.scopes, ","), time.Now(), t.life)
 	if err != nil {
 		return ending.Miswritten(process.TokenError(err, t.scopes, t.life))
 	}

@@ -41,9 +41,9 @@ type Token struct {
 	Opened int       `json:"opened,omitempty"` // of one that was revoked: the sessions that were opened with it
 }
 
-// MakeToken has the process of a folder make a token with scopes, separated by commas. It ends after life; 0: never.
-func MakeToken(ctx context.Context, folder, user, scopes string, life time.Duration) (t Token, err error) {
-	err = askTokens(ctx, folder, http.MethodPost, url.Values{"user": {user}, "scopes": {scopes}, "life": {life.String()}}, &t)
+// MakeToken has the process of a folder make a token with a user and scopes. It ends after life; 0: never.
+func MakeToken(ctx context.Context, folder string, asked Token, life time.Duration) (t Token, err error) {
+	err = askTokens(ctx, folder, http.MethodPost, url.Values{"user": {asked.User}, "scopes": {asked.Scopes}, "life": {life.String()}}, &t)
 	return t, err
 }
 
@@ -111,7 +111,7 @@ func (d tokenAdmin) make(ctx context.Context, asked url.Values) (any, error) {
 		return nil, err
 	}
 	secret := ids.Secret()
-	token, err := auth.NewToken(secret, defaultAccount, asked.Get("user"), asked.Get("scopes"), d.now(), life)
+	token, err := auth.NewToken(secret, defaultAccount, asked.Get("user"), strings.Split(asked.Get("scopes"), ","), d.now(), life)
 	if err != nil {
 		return nil, TokenError(err, asked.Get("scopes"), life)
 	}

@@ -22,14 +22,14 @@ var (
 	ErrTokenLife   = errors.New("its life would be over")
 )
 
-// NewToken returns a token for a user of an account, with scopes separated by commas, valid from
-// a time for a life; 0 means without expiry. Its errors are those of a token that cannot be made.
-func NewToken(secret string, account ids.Account, user, scopes string, at time.Time, life time.Duration) (Token, error) {
+// NewToken returns a token for a user of an account, with scopes, valid from a time for a life; 0 means without
+// expiry. Its errors are those of a token that cannot be made.
+func NewToken(secret string, account ids.Account, user string, scopes []string, at time.Time, life time.Duration) (Token, error) {
 	t := Token{Hash: ids.Hash(secret), Kind: KindToken, Account: account, User: user, CreatedAt: at}
 	if !validName().MatchString(string(account)) || !validName().MatchString(user) {
 		return Token{}, ErrTokenName
 	}
-	for text := range strings.SplitSeq(scopes, ",") {
+	for _, text := range scopes {
 		scope := Scope(strings.TrimSpace(text))
 		if !slices.Contains(Scopes(), scope) {
 			return Token{}, ErrTokenScopes
