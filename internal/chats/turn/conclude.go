@@ -72,7 +72,7 @@ type ConclusionStore interface {
 // writing it; the call may be repeated.
 func (c *Concluder) Conclude(ctx context.Context, account ids.Account, runID string) error {
 	s, at := c.Service, c.Service.Now()
-	lease, err := c.Store.TakeConclusion(ctx, account, runID, at, at.Add(concludeLease))
+	lease, err := c.Store.TakeConclusion(ctx, account, runID, at, concludeLease)
 	switch {
 	case errors.Is(err, run.ErrConcluded):
 		return nil
@@ -94,10 +94,10 @@ func (c *Concluder) Conclude(ctx context.Context, account ids.Account, runID str
 // end stores a conclusion, or that there is none, and settles the hold of its calls.
 func (c *Concluder) end(ctx context.Context, w *conclusion, outcome string) error {
 	s := c.Service
-	err := c.Store.EndConclusion(ctx, w.lease, w.chat.ID, outcome, s.Now(), w.messages...)
+	err := c.Store.EndConclusion(ctx, w.lease, w.chat.Key(w.lease.Account), outcome, s.Now(), w.messages...)
 	if errors.Is(err, conversation.ErrChatNotFound) { // it was deleted meanwhile
 		outcome = concludeGone
-		err = c.Store.EndConclusion(ctx, w.lease, w.chat.ID, outcome, s.Now())
+		err = c.Store.EndConclusion(ctx, w.lease, w.chat.Key(w.lease.Account), outcome, s.Now())
 	}
 	failpoint.Here("conclude.stored")
 	if w.calls != nil {

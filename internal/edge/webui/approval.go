@@ -66,7 +66,7 @@ func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.pen.show(p.Reason), Another: p.Another,
 		Method: a.pen.show(p.Method), Headers: a.pen.code(jsonCode(p.Headers, nil)), Body: a.pen.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
 		By: a.pen.show(p.By), Note: a.pen.show(p.Note), At: p.At, Confirmer: a.pen.show(a.run.Confirmer),
-		Link: hook.ApprovalPath(a.run.ID, v.ID, p.Request),
+		Link: hook.ApprovalPath(a.run.ID, hook.ApprovalData{StepID: v.ID, Request: p.Request}),
 	}
 	w.Target, w.Path = sentTo(p.URL)
 	switch {

@@ -221,7 +221,7 @@ func runWaitRow(v visit, w plan.ListedWait) waitRow {
 	}
 	if _, ok := run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
 		r.Goal = display(run.Plan.Goal)
-		r.Link = hook.ApprovalPath(run.ID, w.StepID.String(), w.Request)
+		r.Link = hook.ApprovalPath(run.ID, hook.ApprovalData{StepID: w.StepID.String(), Request: w.Request})
 	}
 	for _, name := range r.services {
 		r.Services = append(r.Services, display(name))

@@ -103,8 +103,8 @@ const (
 func ChatPath(id string) string { return "/?chat=" + id }
 
 // ApprovalPath returns the path of a step's approval on the page. The page says when another request waits by now.
-func ApprovalPath(runID, stepID, request string) string {
-	return "/?approve=" + url.QueryEscape(runID) + "&step=" + url.QueryEscape(stepID) + "&request_digest=" + url.QueryEscape(request)
+func ApprovalPath(runID string, a ApprovalData) string {
+	return "/?approve=" + url.QueryEscape(runID) + "&step=" + url.QueryEscape(a.StepID) + "&request_digest=" + url.QueryEscape(a.Request)
 }
 
 // NewMessage returns the message of an event at a time.

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/order"
 )
@@ -215,7 +216,7 @@ func (d *Handler) Receive(ctx context.Context, id, text string) error {
 		return d.sendError(ctx, id, CodeAction, nil)
 	}
 	if chat != nil && (!c.Says || c.ChatID != *chat) {
-		if err := d.Connections.SetOpen(ctx, c.Account, c.ID, *chat); err != nil && !errors.Is(err, ErrGone) {
+		if err := d.Connections.SetOpen(ctx, c.ID, conversation.Key{Account: c.Account, ChatID: *chat}); err != nil && !errors.Is(err, ErrGone) {
 			return err
 		}
 	}

@@ -88,12 +88,12 @@ func TestEventsGoToWhoHasTheChatOpen(t *testing.T) {
 	for id, chat := range map[string]string{"here": "c1", "elsewhere": "c2", "nowhere": "", "silent": "-"} {
 		connect(t, store.Access, "acme", id)
 		if chat != "-" {
-			if err := store.Access.SetOpen(ctx, "acme", id, chat); err != nil {
+			if err := store.Access.SetOpen(ctx, id, conversation.Key{Account: "acme", ChatID: chat}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := store.Access.SetOpen(ctx, "acme", "gone", "c1"); !errors.Is(err, realtime.ErrGone) {
+	if err := store.Access.SetOpen(ctx, "gone", conversation.Key{Account: "acme", ChatID: "c1"}); !errors.Is(err, realtime.ErrGone) {
 		t.Errorf("a connection that does not exist looks: %v", err)
 	}
 	hub(store.Access, o, now).Notify(ctx, "acme", messageEvent("m1"), realtime.Answer{ChatID: "c1", Turn: "t"}.Text(0, "Ho"), messageEvent("m2"))
@@ -255,14 +255,14 @@ func (s *memoryConnections) Renew(_ context.Context, _ ids.Account, id string, a
 	return c.Seq, nil
 }
 
-func (s *memoryConnections) SetOpen(_ context.Context, _ ids.Account, id, chatID string) error {
+func (s *memoryConnections) SetOpen(_ context.Context, id string, chat conversation.Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.rows[id]
 	if !ok {
 		return realtime.ErrGone
 	}
-	c.Says, c.ChatID = true, chatID
+	c.Says, c.ChatID = true, chat.ChatID
 	s.rows[id] = c
 	return nil
 }

@@ -33,6 +33,7 @@ import (
 	"errors"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 )
 
@@ -103,9 +104,9 @@ type Connections interface {
 	// Renew records a ping and sets the expiry to until. It skips numbers, so that the client
 	// sees a gap, and returns the last number; ErrGone when the connection does not exist.
 	Renew(ctx context.Context, account ids.Account, id string, at, until time.Time, skip int) (int64, error)
-	// SetOpen records which chat a connection has open, empty for none; ErrGone when the connection does
-	// not exist.
-	SetOpen(ctx context.Context, account ids.Account, id, chatID string) error
+	// SetOpen records which chat of its account a connection has open, without ID for none; ErrGone when the connection
+	// does not exist.
+	SetOpen(ctx context.Context, id string, chat conversation.Key) error
 	// RemoveConnection removes a connection. A missing one is no error.
 	RemoveConnection(ctx context.Context, account ids.Account, id string) error
 }

@@ -27,11 +27,11 @@ type Conclusion struct {
 
 // Concluder stores the conclusions of runs. One is due from the end of its run on, by the transaction that ended it.
 type Concluder interface {
-	// TakeConclusion takes the lease until a time. It returns ErrConcluded or ErrConcluding.
-	TakeConclusion(ctx context.Context, account ids.Account, runID string, at, until time.Time) (Conclusion, error)
+	// TakeConclusion takes the lease at a time, for a while. It returns ErrConcluded or ErrConcluding.
+	TakeConclusion(ctx context.Context, account ids.Account, runID string, at time.Time, lease time.Duration) (Conclusion, error)
 	// EndConclusion ends a conclusion, with its outcome, and adds messages to the chat: both or neither. It returns
 	// ErrConcluding when another process has the lease, and conversation.ErrChatNotFound.
-	EndConclusion(ctx context.Context, c Conclusion, chatID, outcome string, at time.Time, messages ...conversation.Message) error
+	EndConclusion(ctx context.Context, c Conclusion, chat conversation.Key, outcome string, at time.Time, messages ...conversation.Message) error
 	// LeftConclusions lists runs whose conclusion is due by a time, the oldest first.
 	LeftConclusions(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Key], error)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 	"piloto/internal/store/kv"
@@ -100,8 +101,8 @@ func (s *Store) Renew(ctx context.Context, account ids.Account, id string, at, u
 }
 
 // SetOpen stores the chat that a connection has open.
-func (s *Store) SetOpen(ctx context.Context, account ids.Account, id, chatID string) error {
-	return s.table.Do(ctx, kv.Update(connectionKey(account, id)).Set("says", true).Set("chat_id", chatID).If(kv.Exists("PK")).Else(realtime.ErrGone))
+func (s *Store) SetOpen(ctx context.Context, id string, chat conversation.Key) error {
+	return s.table.Do(ctx, kv.Update(connectionKey(chat.Account, id)).Set("says", true).Set("chat_id", chat.ChatID).If(kv.Exists("PK")).Else(realtime.ErrGone))
 }
 
 // renumber changes a connection that is there and returns its number.

@@ -205,10 +205,10 @@ func (r Runs) Discard(ctx context.Context, draft plan.Run, chat conversation.Cha
 }
 
 // EndConclusion implements run.Concluder.
-func (r Runs) EndConclusion(ctx context.Context, c run.Conclusion, chatID, outcome string, at time.Time, said ...conversation.Message) error {
-	err := r.Store.EndConclusion(ctx, c, chatID, outcome, at, said...)
+func (r Runs) EndConclusion(ctx context.Context, c run.Conclusion, chat conversation.Key, outcome string, at time.Time, said ...conversation.Message) error {
+	err := r.Store.EndConclusion(ctx, c, chat, outcome, at, said...)
 	if err == nil && len(said) > 0 {
-		r.Notifier.Notify(ctx, c.Account, realtime.Said(chatID, said...)...)
+		r.Notifier.Notify(ctx, c.Account, realtime.Said(chat.ChatID, said...)...)
 		failpoint.Verb("push", "Runs", "after")
 	}
 	return err

@@ -45,11 +45,12 @@ func concludeLater(r plan.Run, at time.Time) kv.Write {
 }
 
 // TakeConclusion implements run.Concluder. It leaves the queue key of the row.
-func (s *Store) TakeConclusion(ctx context.Context, account ids.Account, runID string, at, until time.Time) (run.Conclusion, error) {
+func (s *Store) TakeConclusion(ctx context.Context, account ids.Account, runID string, at time.Time, lease time.Duration) (run.Conclusion, error) {
 	if failpoint.On {
 		failpoint.At("runs", "conclusion.taken", "before")
 		defer failpoint.At("runs", "conclusion.taken", "after")
 	}
+	until := at.Add(lease)
 	c := run.Conclusion{Key: run.Key{Account: account, RunID: runID}, Until: kv.Time(kv.Millis(until))}
 	var row conclusionRow
 	err := s.table.Get(ctx, conclusionOf(account, runID), &row, run.ErrConcluded)
@@ -68,7 +69,7 @@ func (s *Store) TakeConclusion(ctx context.Context, account ids.Account, runID s
 }
 
 // EndConclusion implements run.Concluder.
-func (s *Store) EndConclusion(ctx context.Context, c run.Conclusion, chatID, outcome string, at time.Time, said ...conversation.Message) error {
+func (s *Store) EndConclusion(ctx context.Context, c run.Conclusion, chat conversation.Key, outcome string, at time.Time, said ...conversation.Message) error {
 	if failpoint.On {
 		failpoint.At("runs", "conclusion.ended", "before")
 		defer failpoint.At("runs", "conclusion.ended", "after")
@@ -77,8 +78,8 @@ func (s *Store) EndConclusion(ctx context.Context, c run.Conclusion, chatID, out
 		If(kv.Is("taken_until", c.Until), kv.Missing("outcome"))
 	writes := []kv.Write{w.Else(run.ErrConcluding)}
 	if len(said) > 0 {
-		writes = append(writes, chats.Append(conversation.Key{Account: c.Account, ChatID: chatID}, said)...)
-		writes = append(writes, chats.Touch(c.Account, chatID, at).Else(conversation.ErrChatNotFound))
+		writes = append(writes, chats.Append(chat, said)...)
+		writes = append(writes, chats.Touch(chat.Account, chat.ChatID, at).Else(conversation.ErrChatNotFound))
 	}
 	return s.table.Commit(ctx, writes...)
 }

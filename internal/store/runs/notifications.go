@@ -60,7 +60,7 @@ func notificationData(r plan.Run, waits []plan.Wait) hook.RunData {
 		}
 	}
 	if len(d.Approvals) > 0 {
-		d.Path = hook.ApprovalPath(r.ID, d.Approvals[0].StepID, d.Approvals[0].Request)
+		d.Path = hook.ApprovalPath(r.ID, d.Approvals[0])
 	}
 	return d
 }
