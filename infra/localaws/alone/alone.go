@@ -20,8 +20,12 @@ import (
 // stopGrace limits the wait for requests under way when the process stops.
 const stopGrace = 3 * time.Second
 
-// dataFile is the name of the data file in the folder.
-const dataFile = "localaws.db"
+// The names in the folder are of these services alone: at a start, S3 removes each content that its data file does not know, so
+// the contents of a deployment whose folder this is must not be among them.
+const (
+	dataFile      = "localaws.db"
+	objectsFolder = "localaws.objects"
+)
 
 // Options are the services, and their addresses.
 type Options struct {
@@ -47,7 +51,7 @@ func Serve(ctx context.Context, o Options, out, logs io.Writer) (err error) {
 	}
 	debug.SetGCPercent(localaws.GCPercent)
 	log := slog.New(slog.NewTextHandler(logs, nil))
-	settings := localaws.Options{Log: log, Objects: filepath.Join(o.Data, "objects")}
+	settings := localaws.Options{Log: log, Objects: filepath.Join(o.Data, objectsFolder)}
 	if o.Lambda != "" {
 		functions, err := localaws.NewFunctions(o.Lambda)
 		if err != nil {
