@@ -63,6 +63,14 @@ func pathWord(folder string) string {
 // shellWord returns the same as one word of a command line.
 func shellWord(folder string) string { return visible.Word(pathWord(folder)) }
 
+// ofOpening is ofStore for a process that starts on the folder.
+func ofOpening(folder string, err error) error {
+	if held := (*disk.HeldError)(nil); errors.As(err, &held) {
+		return refusal("up.held", "folder", folder, "pid", cmp.Or(held.PID, "?"))
+	}
+	return ofStore(folder, err)
+}
+
 // openStore opens the data file. It makes no new file when other files show that there was one, or
 // that a restore is not finished.
 func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
@@ -79,11 +87,8 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 		}
 	}
 	store, err := disk.Open(path, disk.WithLogger(log))
-	if held := (*disk.HeldError)(nil); errors.As(err, &held) {
-		return nil, refusal("up.held", "folder", folder, "pid", cmp.Or(held.PID, "?"))
-	}
 	if err != nil {
-		return nil, ofStore(folder, err)
+		return nil, ofOpening(folder, err)
 	}
 	// The data file is published last, so an interrupted restore is complete once it exists.
 	if err := os.RemoveAll(filepath.Join(folder, restoringFolder)); err != nil {

@@ -20,25 +20,26 @@ import (
 // CheckFormat refuses a data folder of another format, older or newer. It only reads, so a folder that is refused is as it was. A
 // folder without data is of this format, and so is one that a process has open.
 func CheckFormat(ctx context.Context, folder string) error {
+	err := checkFolder(ctx, folder)
+	if errors.Is(err, disk.ErrHeld) {
+		return nil
+	}
+	return ofStore(folder, err)
+}
+
+// checkFolder is CheckFormat with the data file's own errors: a folder that a process has open is disk.ErrHeld, because it may be of
+// any format when that process lets it go.
+func checkFolder(ctx context.Context, folder string) error {
 	table, err := ownTable()
 	if err != nil {
 		return err
 	}
-	return checkFormat(ctx, folder, table)
+	return checkTable(ctx, folder, table)
 }
 
-func checkFormat(ctx context.Context, folder, table string) error {
-	switch format, err := formatOf(ctx, filepath.Join(folder, dataFile), table); {
-	case errors.Is(err, disk.ErrHeld):
-		return nil
-	case err != nil:
-		return ofStore(folder, err)
-	case format < kv.Format:
-		return refusal("data.earlier", "folder", pathWord(folder))
-	case format > kv.Format:
-		return refusal("data.later", "folder", pathWord(folder))
-	}
-	return nil
+// checkTable is checkFolder for the table of a template that was read already.
+func checkTable(ctx context.Context, folder, table string) error {
+	return checkFormat(ctx, folder, table, refusal("data.earlier", "folder", pathWord(folder)), refusal("data.later", "folder", pathWord(folder)))
 }
 
 // checkArchived refuses the unpacked data of an archive whose format is another one.
@@ -47,13 +48,17 @@ func checkArchived(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
+	return checkFormat(ctx, folder, table, refusal("archive.earlier"), refusal("archive.later"))
+}
+
+func checkFormat(ctx context.Context, folder, table string, earlier, later error) error {
 	switch format, err := formatOf(ctx, filepath.Join(folder, dataFile), table); {
 	case err != nil:
 		return err
 	case format < kv.Format:
-		return refusal("archive.earlier")
+		return earlier
 	case format > kv.Format:
-		return refusal("archive.later")
+		return later
 	}
 	return nil
 }

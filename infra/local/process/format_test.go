@@ -3,9 +3,11 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws/disk"
 	"os"
 	"path/filepath"
 	"slices"
@@ -389,6 +391,28 @@ func TestARefusedFolderIsNotTouched(t *testing.T) {
 		if d := cmp.Diff(before, contents(t, folder)); d != "" {
 			t.Errorf("the folder was changed: %s", d)
 		}
+	}
+}
+
+// TestAFolderThatIsHeldIsNotTakenForOneOfThisFormat: it may be of another one when its process lets it go.
+func TestAFolderThatIsHeldIsNotTakenForOneOfThisFormat(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	p, err := openAt(t, folder, fixture.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := checkTable(t.Context(), folder, p.table()); !errors.Is(err, disk.ErrHeld) {
+		t.Errorf("a start goes on: %v", err)
+	}
+	if _, err := openAt(t, folder, fixture.Epoch); said(err) != said(refusal("up.held", "folder", folder, "pid", fmt.Sprint(os.Getpid()))) {
+		t.Errorf("a start says %v", said(err))
+	}
+	if err := rotateKey(folder); err == nil {
+		t.Error("the key of a process was replaced")
+	}
+	if err := CheckFormat(t.Context(), folder); err != nil {
+		t.Errorf("a check says %v", said(err))
 	}
 }
 

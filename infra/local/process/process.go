@@ -107,8 +107,8 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	}
 	p.functions = &functions{template: p.template, now: p.Clock, log: p.log, stopTime: stopTime}
 	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
-	if err := checkFormat(ctx, p.Data, p.table()); err != nil { // before the services change anything in the folder
-		return nil, err
+	if err := checkTable(ctx, p.Data, p.table()); err != nil { // before the services change anything in it
+		return nil, ofOpening(p.Data, err)
 	}
 	p.engines, err = openEngines(p.Data, localaws.Options{
 		Now: p.Clock, Invoke: p.functions, Concurrency: failpoint.Concurrency(), Called: called{p.functions}, Log: p.log,

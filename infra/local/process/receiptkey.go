@@ -53,8 +53,11 @@ func newReceiptKey(path string) error {
 // removed. Its public key stays in GET /api/keys, so that older receipts can be verified. No
 // process may hold the folder meanwhile. It returns the file of the key.
 func RotateKey(ctx context.Context, folder string) (path string, err error) {
-	if err := errors.Join(hasData(folder), CheckFormat(ctx, folder)); err != nil {
+	if err := hasData(folder); err != nil {
 		return "", err
+	}
+	if err := checkFolder(ctx, folder); err != nil {
+		return "", ofStore(folder, err)
 	}
 	store, err := disk.Open(filepath.Join(folder, dataFile))
 	if err != nil {
