@@ -95,9 +95,10 @@ func (g *doctor) examine(ctx context.Context) []finding {
 	if err != nil {
 		list = append(list, finding{What: "data", Text: g.con.Worded(err).Error()})
 	} else {
+		folder := g.examineFolder(ctx)
 		var more []finding
-		more, running = g.examineProcess(ctx, data)
-		list = append(append(list, g.examineFolder(ctx)), more...)
+		more, running = g.examineProcess(ctx, data, folder.OK)
+		list = append(append(list, folder), more...)
 	}
 	if !running { // a process has the provider of its own start
 		list = append(list, g.examineProvider(ctx)...)
@@ -110,8 +111,9 @@ func (g *doctor) examine(ctx context.Context) []finding {
 	return list
 }
 
-// examineProcess checks the process that has the data folder, and reports whether there is one.
-func (g *doctor) examineProcess(ctx context.Context, data string) (list []finding, running bool) {
+// examineProcess checks the process that has the data folder, and reports whether there is one. It advises to start one where the
+// folder is usable.
+func (g *doctor) examineProcess(ctx context.Context, data string, usable bool) (list []finding, running bool) {
 	at, err := process.Find(ctx, data)
 	switch {
 	case err == nil:
@@ -119,8 +121,11 @@ func (g *doctor) examineProcess(ctx context.Context, data string) (list []findin
 		c := client.New(client.Target{Origin: at.Origin, Token: at.Token}, string(g.con.Tag))
 		list = append(append(list, g.examineDeployment(ctx, c)...), g.examineStatus(ctx, c))
 	case errors.Is(err, process.ErrNoProcess):
-		list = append(list, finding{What: "process", OK: true, Text: g.con.Text("cli.doctor.none"), Do: g.con.Text("cli.doctor.start", "folder", data)})
-		list = append(list, g.examinePort(ctx))
+		none := finding{What: "process", OK: true, Text: g.con.Text("cli.doctor.none")}
+		if usable {
+			none.Do = g.con.Text("cli.doctor.start", "folder", data)
+		}
+		list = append(list, none, g.examinePort(ctx))
 	default:
 		list = append(list, finding{What: "process", Text: g.con.Worded(err).Error()})
 	}
