@@ -26,8 +26,8 @@ var anotherMeaning = map[string]string{
 	"internal/runs/command/service.go:sqlClass":         "reads the words of a statement",
 }
 
-// TestIdeasAreBuiltOnce: a text is cut and put on one line by ground/clip, JSON without escapes is written by ground/jcs, an origin is written by ground/origin, and at most so many functions run at
-// once by errgroup.
+// TestIdeasAreBuiltOnce: ground/clip cuts a text and puts it on one line, ground/jcs writes JSON without escapes, ground/origin
+// writes an origin, and errgroup bounds the functions that run at once.
 func TestIdeasAreBuiltOnce(t *testing.T) {
 	needed := map[string]bool{}
 	for _, f := range sources(t, false) {

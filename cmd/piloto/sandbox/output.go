@@ -85,7 +85,8 @@ const mostKey = 200
 // keyLine finds the first and the last line of a private key.
 var keyLine = regexp.MustCompile(`----[- ](BEGIN|END) [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?[- ]----`)
 
-// withoutKey removes the line of a private key: it returns a mask for the first line of the key, and "" for the next ones. The lines are dropped before an output is shortened, because half of a key is not recognised.
+// withoutKey removes the line of a private key: it returns a mask for the first line of the key, and "" for the next ones.
+// The lines are dropped before an output is shortened, because half of a key is not recognised.
 func (o *output) withoutKey(line string) string {
 	at := keyLine.FindAllStringSubmatch(line, -1)
 	ends := len(at) > 0 && at[len(at)-1][1] == "END"

@@ -114,7 +114,7 @@ var meaningless = lazy.Words(`que los las una uno unos unas del por para con mas
 // speaksOfThem reports whether a clause says something of the person: a request to confirm it may mean just that.
 func speaksOfThem(clause string) bool { return has(strings.Fields(clause), them()) }
 
-// announcesElse reports whether a clause announces an act or a text of somebody that is not the plan's: «Te cuento un chiste».
+// announcesElse reports whether a clause announces an act, or a text, that is not in the plan: «Te cuento un chiste».
 func (n names) announcesElse(clause string, named bool) bool {
 	clause = strings.TrimPrefix(trimLead(clause), "mejor ")
 	own, toYou := owns().FindStringSubmatch(clause), toYous().FindStringSubmatch(clause)

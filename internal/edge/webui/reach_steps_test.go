@@ -27,7 +27,7 @@ func TestEveryMemberOfAStepIsOnItsCard(t *testing.T) {
 	})
 }
 
-// TestEveryMemberOfAStepIsInItsForm: what is sent back has all that was written.
+// TestEveryMemberOfAStepIsInItsForm: the form that is sent back has every member.
 func TestEveryMemberOfAStepIsInItsForm(t *testing.T) {
 	views := loadViews(loadAssets(), at(noon))
 	worked := "it is worked out again for each revision"

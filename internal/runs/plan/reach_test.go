@@ -12,7 +12,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// TestEveryMemberOfAStepReachesItsCopies: of what somebody wrote, of its calls, and of what is compared.
+// TestEveryMemberOfAStepReachesItsCopies: the arranged step, its calls, and the difference of two plans.
 func TestEveryMemberOfAStepReachesItsCopies(t *testing.T) {
 	proposed, steps := planned.Proposed(), planned.Step()
 	arranged := func(s plan.ProposedStep) (all [2]plan.Plan) {

@@ -20,7 +20,7 @@ var ErrNothingToUndo = fault.New(fault.Conflict, "run.nothing_to_undo")
 // ErrUnresolvable is the error of an undo that cannot be sent with the values that there are.
 var ErrUnresolvable = fault.New(fault.Conflict, "run.undo_unresolvable")
 
-// ErrUnfit refuses a draft because a step cannot be sent with the known values, so that nobody is asked to confirm it.
+// ErrUnfit refuses a draft because a step cannot be sent with the known values, so no person is asked to confirm it.
 var ErrUnfit = fault.New(fault.Conflict, "run.unfit")
 
 // Drafts makes the calls of drafts that come after a run, and tries them as those of every proposal.

@@ -1,7 +1,7 @@
 package tool
 
-// Hints are a server's statements about the calls of a tool; nil where it has none. Nobody can check them. They are
-// shown where a person decides, and they can raise the risk of a call, never lower it.
+// Hints are a server's statements about the calls of a tool; nil where it makes none. They are not verified: they are
+// shown where a person decides, and can raise the risk of a call, never lower it.
 type Hints struct {
 	ReadOnly    *bool `json:"read_only,omitempty" doc:"it changes nothing"`
 	Destructive *bool `json:"destructive,omitempty"`

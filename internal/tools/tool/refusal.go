@@ -9,8 +9,8 @@ import (
 // those of its Refusal.
 var ErrRefused = fault.New(fault.Invalid, "tool.refused")
 
-// Refusal is the reason why an operation of a document is listed, and cannot be called. Reason is a code; What is its argument:
-// the part of the document that it is about, such as the name of a cookie.
+// Refusal says why a listed operation cannot be called. Reason is a code. What is the part of the document that causes it,
+// such as the name of a cookie.
 type Refusal struct {
 	Reason string `json:"reason"`
 	What   string `json:"what,omitempty"`
