@@ -65,8 +65,7 @@ func (s *Service) drafter(account ids.Account, tag locale.Tag) proposal.Drafter 
 
 // provenance is the origin of a plan and who asked for it. It is stored with the draft, and shown on its card.
 type provenance struct {
-	asked    Request          // the request that it answers; the zero Request for a person's own edit
-	tag      locale.Tag       // the language of the card
+	asked    Request          // the request that it answers, or a person's own edit
 	by       *conversation.By // the model that wrote it; nil: a person did
 	said     string           // the message that it answers
 	sources  []conversation.Source
@@ -86,7 +85,7 @@ type provenance struct {
 // provenance returns the provenance of the loop's next proposal.
 func (l *loop) provenance() provenance {
 	return provenance{
-		asked: l.req, tag: l.req.Locale, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
+		asked: l.req, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
 		readFrom: l.dataFrom(), notes: l.journal.cardNotes(), askers: l.askers(), data: modelData(l.calls.Use), viewer: l.terms.viewer,
 		refuses: l.refusals().check, preceding: l.textMessages,
 	}
@@ -132,7 +131,7 @@ func (p provenance) messages(ctx context.Context, create *ids.Source, r plan.Run
 			return nil, err
 		}
 	}
-	card := withAnswerID(p.asked, run.Message(create, r, conversation.KindPlan, at, p.tag, text))
+	card := withAnswerID(p.asked, run.Message(create, r, conversation.KindPlan, at, p.asked.Locale, text))
 	card.By, card.Sources, card.Notes = p.by, p.sources, p.notes
 	return append(list, card), nil
 }

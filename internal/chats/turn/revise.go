@@ -67,10 +67,8 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	case !changed:
 		return r, nil
 	}
-	c := change{
-		before: r, next: next, user: e.Principal.User,
-		provenance: provenance{tag: e.Locale, data: map[string]any{"trace_id": e.TraceID}, viewer: Request{Principal: e.Principal}.Viewer()},
-	}
+	edit := Request{Principal: e.Principal, Locale: e.Locale}
+	c := change{before: r, next: next, provenance: provenance{asked: edit, data: map[string]any{"trace_id": e.TraceID}, viewer: edit.Viewer()}}
 	reply, err := s.applyChange(ctx, c, began.Add(previewTime))
 	if errors.Is(err, plan.ErrInvalid) {
 		return plan.Run{}, plan.ErrInvalid.At(proposal.Under("body", fault.Of(err).Fields)...)
@@ -104,7 +102,6 @@ type change struct {
 	provenance
 	before plan.Run
 	next   plan.Plan
-	user   string // who has it changed
 
 	digest  plan.Digest   // of the next plan
 	dropped *plan.Dropped // steps of the draft before that the next plan leaves out
@@ -144,7 +141,7 @@ func (c change) store(ctx context.Context, s *Service) (Reply, error) {
 	}
 	at := s.Now()
 	if r.Digest == c.digest && r.Status == plan.Draft {
-		card := run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text())
+		card := run.Message(s.IDs, r, conversation.KindPlan, at, c.asked.Locale, c.text())
 		return c.reply([]conversation.Message{card}, chat, r), nil
 	}
 	if err := checkEditable(r, c.before.Digest, at); err != nil {
@@ -166,7 +163,7 @@ func (c change) store(ctx context.Context, s *Service) (Reply, error) {
 			return Reply{}, err
 		}
 	}
-	rev := plan.Revision{Plan: c.next, Digest: c.digest, By: c.user, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
+	rev := plan.Revision{Plan: c.next, Digest: c.digest, By: c.asked.Principal.User, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
 	if c.by != nil {
 		rev.Model = c.by.Model
 	}
@@ -198,7 +195,7 @@ func stillDropped(ctx context.Context, store plan.BareReader, r plan.Run, next p
 // eventData returns the data of the revision's event.
 func (c change) eventData() map[string]any {
 	data := maps.Clone(c.data)
-	data["digest"], data["before"], data["revision"], data["by"] = c.digest, c.before.Digest, c.next.Revision, c.user
+	data["digest"], data["before"], data["revision"], data["by"] = c.digest, c.before.Digest, c.next.Revision, c.asked.Principal.User
 	data["changes"] = boundedChanges(c.changes())
 	return data
 }
@@ -214,7 +211,7 @@ func (l *loop) revise(ctx context.Context, p plan.Proposal, s *step) ([]fault.Fi
 	case !changed:
 		return []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{provenance: l.provenance(), before: *l.pending, next: next, user: l.req.Principal.User}
+	c := change{provenance: l.provenance(), before: *l.pending, next: next}
 	if s.reply, err = l.service.applyChange(ctx, c, l.began.Add(l.service.modelTime())); err == nil {
 		l.service.settle(ctx, l.calls, l.count, s.reply, nil)
 	}
