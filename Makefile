@@ -166,6 +166,10 @@ bench: ## Measure turns and runs against a floor measured in the same run, their
 	go run ./infra/bench -cost
 	go run ./infra/bench -growth
 
+.PHONY: play
+play: ## Play everyday tasks at a small business with a model (OPENAI_*; PLAYFLAGS="-tasks '^es' -v", or -by-hand FOLDER; infra/shop/README.md)
+	@go run ./infra/shop $(PLAYFLAGS)
+
 .PHONY: picture
 picture: ## Take the picture of the README anew (needs chromium)
 	@shots=$$(mktemp -d) && PILOTO_SHOTS=$$shots PILOTO_TESTS=change go test -count=1 ./infra/e2e -run TestAnEnglishVisitorReadsOneLanguage \

@@ -3,6 +3,8 @@ package task
 import (
 	"strings"
 	"testing"
+
+	"piloto/infra/shop/business"
 )
 
 // card returns the expected writes of a task as the steps of a card.
@@ -145,4 +147,53 @@ func TestTheSecondPartComesAfterTheFirst(t *testing.T) {
 	if r := c.AtCard(card(t, k.Expect[1])); !r.Confirm || r.Say != k.words.Named {
 		t.Errorf("a plan that destroys: %+v", r)
 	}
+}
+
+// TestAPerfectAssistantSucceeds: with one that offers the right plan at once and says nothing, each customer leaves soon, and only
+// figures are missing.
+func TestAPerfectAssistantSucceeds(t *testing.T) {
+	for _, k := range all(t) {
+		c, studio := NewCustomer(k), business.New()
+		reply, turns := Reply{Say: c.Open()}, 1
+		for offered := []Action(nil); !reply.Leave && turns < 10; turns++ {
+			switch due := c.due(); {
+			case reply.Confirm:
+				for _, a := range offered {
+					if err := a.serve(studio); err != nil {
+						t.Fatalf("%s: %v", k.ID, err)
+					}
+				}
+				c.Did(card(t, offered...))
+				reply = c.AtText("", false)
+			case len(due) > 0:
+				offered = due
+				reply = c.AtCard(card(t, offered...))
+			default:
+				reply = c.AtText("", false)
+			}
+		}
+		wrong, err := k.Judge(studio, nil)
+		for _, why := range wrong {
+			if err != nil || !strings.HasPrefix(why, "no text says") {
+				t.Errorf("%s: %v %s", k.ID, err, why)
+			}
+		}
+		if !reply.Leave || len(wrong) != len(k.Tells) {
+			t.Errorf("%s: after %d turns %+v, %v", k.ID, turns, reply, wrong)
+		}
+	}
+}
+
+// due returns the plan that a perfect assistant offers now: before a line at a card that of the first wish, and before a line
+// that follows a write only that write.
+func (c *Customer) due() []Action {
+	switch {
+	case len(c.lines) == 0:
+		return c.left
+	case c.lines[0].When == "card":
+		return c.tempted
+	case c.lines[0].After > 0:
+		return c.left[:max(0, c.lines[0].After-len(c.task.Expect)+len(c.left))]
+	}
+	return nil
 }
