@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"piloto/internal/ground/excerpt"
 	"piloto/internal/ground/ref"
 )
 
@@ -23,8 +24,9 @@ type Source struct {
 	AnswerHash  string `json:"answer_hash,omitempty"`
 	Bytes       int    `json:"bytes,omitempty"` // of the whole answer
 	// Answer is the part of the answer that the model read; Cut says that it is not all of it.
-	Answer string `json:"answer,omitempty"`
-	Cut    bool   `json:"cut,omitempty"`
+	Answer string        `json:"answer,omitempty"`
+	Cut    bool          `json:"cut,omitempty"`
+	Cuts   []excerpt.Cut `json:"cuts,omitempty" doc:"the lists, maps and texts of it that were cut, and how much of each is here"`
 	// Names are the members of the answer that the document of the service gives a title.
 	Names []ref.Named `json:"names,omitempty"`
 	Error string      `json:"error,omitempty"` // why there is no answer

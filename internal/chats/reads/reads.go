@@ -48,6 +48,7 @@ type Turn struct {
 	AskAll  bool                            // each read is proposed
 	Zones   []string                        // trust zones whose data the model has read
 	Before  []conversation.Source           // reads of earlier answers
+	Room    func() int                      // the most characters of an answer in the prompt; nil: those of MostTokens
 }
 
 // Set holds the reads of a turn, or of a job with those of its earlier rounds.
@@ -62,25 +63,25 @@ func NewSet(of Turn) *Set { return &Set{Turn: of} }
 
 // read is one read and its answer. A repeated read has the same sum; "" of a read that may be repeated.
 type read struct {
-	sum    string
-	source conversation.Source
-	text   string                   // the whole answer
-	lines  []string                 // of it; nil: there is no answer
-	kept   func() ([]string, error) // reads the lines of a read of an earlier round; nil: they are here
-	whole  *ref.Result              // the answer of this round, with success; nil: it is none, or cut
+	sum      string
+	source   conversation.Source
+	text     string                 // the whole answer
+	answered bool                   // there is an answer, and it is here
+	kept     func() (string, error) // reads the answer of a read of an earlier round; nil: it is here
+	whole    *ref.Result            // the answer of this round, with success; nil: it is none, or cut
 }
 
 // Made is a read as a job keeps it.
 type Made struct {
 	Sum    string
 	Source conversation.Source
-	Lines  []string // of the whole answer
+	Text   string // the whole answer
 }
 
 // Since returns the reads after the first n.
 func (s *Set) Since(n int) (list []Made) {
 	for _, r := range s.made[n:] {
-		list = append(list, Made{r.sum, r.source, r.lines})
+		list = append(list, Made{r.sum, r.source, r.text})
 	}
 	return list
 }
@@ -98,8 +99,8 @@ func (s *Set) OfFiles() (n int) {
 	return n
 }
 
-// Resume adds a read of an earlier round. kept reads the lines of its answer.
-func (s *Set) Resume(sum string, source conversation.Source, kept func() ([]string, error)) {
+// Resume adds a read of an earlier round. kept reads its answer.
+func (s *Set) Resume(sum string, source conversation.Source, kept func() (string, error)) {
 	s.made = append(s.made, read{sum: sum, source: source, kept: kept})
 	s.earlier = len(s.made)
 }
@@ -107,7 +108,7 @@ func (s *Set) Resume(sum string, source conversation.Source, kept func() ([]stri
 // Add adds a read that was made elsewhere, and gives it an id.
 func (s *Set) Add(source conversation.Source, answer string) {
 	source.ID = s.nextID()
-	s.made = append(s.made, read{source: source, text: answer, lines: strings.Split(answer, "\n")})
+	s.made = append(s.made, read{source: source, text: answer, answered: true})
 }
 
 // Sources returns the reads of this turn or round.
@@ -137,7 +138,7 @@ func (s *Set) Answers() []plan.Answered {
 	}
 	for _, r := range s.made {
 		text := r.source.Answer
-		if r.lines != nil {
+		if r.answered {
 			text = r.text
 		}
 		list = append(list, answered(r.source, text))
@@ -259,7 +260,7 @@ func (s *Set) Make(ctx context.Context, list []Asked, results []string) (propose
 			continue
 		}
 		made[i].source.ID = s.nextID()
-		made[i].shorten(s.Drafter.Locale)
+		s.shorten(&made[i])
 		s.made = append(s.made, made[i])
 		results[a.At] = Text(made[i].source)
 		if made[i].source.Answer != "" {
@@ -331,7 +332,7 @@ func (s *Set) make(ctx context.Context, a Asked) (r read, err error) {
 	res := seen.Result
 	r.source.Status, r.source.Bytes, r.source.AnswerHash = res.Status, res.Bytes, res.SHA256
 	r.text = readable(res.Answer(step.Method))
-	r.lines = linesOf(r.text)
+	r.answered = true
 	r.source.Cut, r.source.Names = res.Truncated, ref.NamedIn(binding.AnswerNames, r.text)
 	if seen.Failed {
 		r.source.Error = "the tool reports an error"

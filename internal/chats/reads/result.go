@@ -1,32 +1,28 @@
 package reads
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
-	"piloto/internal/ground/clip"
-	"piloto/internal/ground/locale"
+	"piloto/internal/ground/excerpt"
 	"piloto/internal/ground/redact"
-	"piloto/internal/models/llm"
 )
 
 // The part of an answer that the model reads.
 
-// Bounds of an answer in the prompt.
+// Bounds of the answers in the prompt.
 const (
-	answerTokens = 2000 // of each result
-	headLines    = 40   // of an answer that is longer
-	tailLines    = 20
-	lineBytes    = 500 // of a line of such an answer; the rest is a line of its own
-	calledBytes  = 512 // of the address that was read
+	MostTokens  = 8000       // of each answer
+	mostBytes   = 192 << 10  // of the answers of a turn, which are stored with its message
+	leastRoom   = 600        // characters of an answer when the others took the room
+	lineRunes   = 500        // of a line of a text that is cut; the rest is a line of its own
+	defaultRoom = 8000 * 3.5 // characters
 )
 
 // readable returns an answer without secrets: a text without the quotes of JSON, and without characters that cannot be shown.
@@ -47,105 +43,182 @@ func readable(body []byte) string {
 	}, text))
 }
 
-// linesOf returns an answer in lines. One that is too long to be read whole gets one line for each value of JSON, and no
-// long lines, because its rest is read by lines.
-func linesOf(text string) []string {
-	if sent(text) <= answerTokens {
-		return strings.Split(text, "\n")
+// shownForm returns an answer as the model reads it: what a named tool answers stands in it once, and as JSON where it is JSON.
+func shownForm(text string) string {
+	var of map[string]json.RawMessage
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &of) != nil || of["content"] == nil {
+		return text
 	}
-	var indented bytes.Buffer
-	if json.Indent(&indented, []byte(text), "", " ") == nil {
-		text = indented.String()
+	for name := range of {
+		if !slices.Contains([]string{"content", "structuredContent", "isError", "_meta"}, name) {
+			return text
+		}
 	}
-	return Break(strings.Split(text, "\n"))
+	if whole := toolcall.Unquote(of["structuredContent"]); whole != nil {
+		return `{"structuredContent":` + string(whole) + `}`
+	}
+	var parts []struct{ Type, Text string }
+	if json.Unmarshal(of["content"], &parts) != nil {
+		return text
+	}
+	for _, p := range parts {
+		inner := strings.TrimSpace(p.Text)
+		if p.Type != "text" || !strings.HasPrefix(inner, "{") && !strings.HasPrefix(inner, "[") || !json.Valid([]byte(inner)) {
+			return text
+		}
+	}
+	var b strings.Builder
+	b.WriteString(`{"content":[`)
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`{"type":"text","text":` + strings.TrimSpace(p.Text) + `}`)
+	}
+	b.WriteString(`]}`)
+	return b.String()
 }
 
-// Break returns lines of at most lineBytes. A long one ends after a comma or a space, when there is one.
-func Break(lines []string) []string {
+// Short returns the part of an answer that fits into so many characters, and what was left out: whole elements of JSON, and
+// whole lines of another text.
+func Short(answer string, room int) (string, []excerpt.Cut) {
+	answer = shownForm(answer)
+	if v, isJSON := jsonIn(answer); isJSON {
+		if text, cuts := v.Short(room); utf8.RuneCountInString(text) <= room*5/4 {
+			return text, cuts
+		}
+	}
+	if sent(answer) <= room {
+		return answer, nil
+	}
+	lines := linesOf(answer)
+	head, tail := 0, 0
+	for left := room - 40; head+tail < len(lines); { // two lines of the beginning for each of the end
+		next := lines[head]
+		if head >= 2*(tail+1) {
+			next = lines[len(lines)-1-tail]
+		}
+		if left -= sent(next) + 2; left < 0 && head > 0 {
+			break
+		}
+		if head >= 2*(tail+1) {
+			tail++
+		} else {
+			head++
+		}
+	}
+	middle := fmt.Sprintf("[… lines %d to %d are left out]", head+1, len(lines)-tail)
+	return strings.Join(slices.Concat(lines[:head], []string{middle}, lines[len(lines)-tail:]), "\n"), []excerpt.Cut{{Shown: head, Of: len(lines)}}
+}
+
+// sent returns the characters of a text as it is sent, without its quotes.
+func sent(text string) int { return utf8.RuneCountInString(toolcall.Encode(text)) - 2 }
+
+// jsonIn returns the list or map that an answer is, as far as it goes.
+func jsonIn(answer string) (excerpt.Value, bool) {
+	if answer = strings.TrimSpace(answer); !strings.HasPrefix(answer, "{") && !strings.HasPrefix(answer, "[") {
+		return excerpt.Value{}, false
+	}
+	return excerpt.Read(answer)
+}
+
+// linesOf returns the lines of a text, of at most lineRunes each.
+func linesOf(text string) []string {
 	var short []string
-	for _, line := range lines {
-		for len(line) > lineBytes {
-			at := clip.Boundary(line, lineBytes)
-			if sign := strings.LastIndexAny(line[lineBytes/2:at], ",; "); sign >= 0 {
-				at = lineBytes/2 + sign + 1
-			}
-			short, line = append(short, line[:at]), line[at:]
+	for _, line := range strings.Split(text, "\n") {
+		for runes := []rune(line); len(runes) > lineRunes; line = string(runes) {
+			short, runes = append(short, string(runes[:lineRunes])), runes[lineRunes:]
 		}
 		short = append(short, line)
 	}
 	return short
 }
 
+// room returns the most characters of an answer.
+func (s *Set) room() int {
+	if s.Room == nil {
+		return defaultRoom
+	}
+	return max(leastRoom, s.Room())
+}
+
 // shorten sets the part of an answer that the model reads.
-func (r *read) shorten(tag locale.Tag) {
-	if r.lines == nil {
+func (s *Set) shorten(r *read) {
+	if !r.answered {
 		return
 	}
-	room := answerTokens - llm.EstimateText(Text(r.source))
-	text, cut := excerpt(r.lines, room, func(lines int) string { return omitted(tag, lines, r.source.ID) })
-	r.source.Answer, r.source.Cut = text, r.source.Cut || cut
-}
-
-// omitted is the line that stands for so many lines of a read.
-func omitted(tag locale.Tag, lines int, id string) string {
-	return locale.Text(tag, "prompt.omitted", "count", strconv.Itoa(lines), "id", id)
-}
-
-// excerpt returns the part of an answer that the model reads, at most so many tokens as it is sent, and whether it is not all of it.
-func excerpt(lines []string, tokens int, omitted func(lines int) string) (text string, cut bool) {
-	if text = strings.Join(lines, "\n"); sent(text) <= tokens {
-		return text, false
+	room, left := s.room(), mostBytes
+	for _, o := range s.made[s.earlier:] {
+		left -= len(o.source.Answer)
 	}
-	head, tail := max(1, min(headLines, len(lines)*2/3)), min(tailLines, len(lines)/3)
-	for {
-		text = strings.Join(slices.Concat(lines[:head], []string{omitted(len(lines) - head - tail)}, lines[len(lines)-tail:]), "\n")
-		if head == 1 && tail == 0 || sent(text) <= tokens {
-			return text, true
+	for room = max(leastRoom, min(room, left)); ; room = room * 3 / 4 { // some characters have several bytes
+		r.source.Answer, r.source.Cuts = Short(r.text, room)
+		if len(r.source.Answer) <= left || room <= leastRoom {
+			break
 		}
-		head, tail = max(1, head*3/4), tail*3/4
 	}
+	r.source.Cut = r.source.Cut || len(r.source.Cuts) > 0
 }
-
-// sent returns the tokens of a text as a part of a result, where it is a string of JSON.
-func sent(text string) int { return llm.EstimateText(toolcall.Encode(text)) }
 
 // result is the form in which the model reads a read.
 type result struct {
-	ID      string `json:"id,omitempty"`
-	Service string `json:"service"`
-	Called  string `json:"called"`
-	At      string `json:"at"`
-	Status  int    `json:"status,omitempty"`
-	Answer  string `json:"answer,omitempty"`
-	Cut     bool   `json:"cut,omitempty"`
-	Error   string `json:"error,omitempty"`
-	Note    string `json:"note,omitempty"`
+	ID     string          `json:"id,omitempty"`
+	At     string          `json:"at,omitempty"`
+	Status int             `json:"status,omitempty"`
+	Answer json.RawMessage `json:"answer,omitempty"`
+	Cut    []excerpt.Cut   `json:"cut,omitempty"`
+	Rest   *rest           `json:"read_result,omitempty"`
+	Error  string          `json:"error,omitempty"`
+	Note   string          `json:"note,omitempty"`
 }
 
+// rest are the arguments of read_result for the first part that was left out.
+type rest struct {
+	ID   string `json:"id"`
+	At   string `json:"at,omitempty"`
+	From int    `json:"from"`
+}
+
+// again answers a read that was made before in this turn or job.
 func (r read) again() string {
-	return textWith(r.source, "this was read before in this turn: here is the same answer; do not ask for it again")
+	return toolcall.Encode(result{ID: r.source.ID, Note: "this was read before as " + r.source.ID + ", with the same answer: look there, and do not ask for it again"})
 }
 
 // Text returns a read in the form in which the model reads it: an object of JSON.
-func Text(s conversation.Source) string { return textWith(s, "") }
+func Text(s conversation.Source) string {
+	out := result{ID: s.ID, At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: raw(s.Answer), Cut: s.Cuts, Error: s.Error}
+	for _, c := range s.Cuts {
+		if c.Shown < c.Of {
+			out.Rest = &rest{s.ID, c.At, c.Shown + 1}
+			break
+		}
+	}
+	return toolcall.Encode(out)
+}
 
-func textWith(s conversation.Source, note string) string {
-	return toolcall.Encode(result{
-		ID: s.ID, Service: s.Service, Called: clip.Bytes(s.Called(), calledBytes), At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
-	})
+// raw returns an answer as a part of a result: JSON as it is, and another text as a string of JSON.
+func raw(answer string) json.RawMessage {
+	if answer == "" {
+		return nil
+	}
+	if (strings.HasPrefix(answer, "{") || strings.HasPrefix(answer, "[")) && json.Valid([]byte(answer)) {
+		return json.RawMessage(answer)
+	}
+	return json.RawMessage(toolcall.Encode(answer))
 }
 
 // ResultKeys are the arguments of read_result.
-var ResultKeys = []string{"id", "from", "lines"}
+var ResultKeys = []string{"id", "at", "from", "lines"}
 
-// Result answers a call of read_result: as many lines of an answer that was cut as a result may have.
-func (s *Set) Result(raw json.RawMessage) string {
+// Result answers a call of read_result: as many elements, or lines, of an answer that was cut as a result may have.
+func (s *Set) Result(arguments json.RawMessage) string {
 	var in struct {
 		ID    string `json:"id"`
+		At    string `json:"at"`
 		From  int    `json:"from"`
 		Lines int    `json:"lines"`
 	}
-	if wrong := toolcall.Decode(raw, &in, ResultKeys, "id", "from"); len(wrong) > 0 {
+	if wrong := toolcall.Decode(arguments, &in, ResultKeys, "id", "from"); len(wrong) > 0 {
 		return toolcall.Errors(wrong)
 	}
 	at := slices.IndexFunc(s.made, func(r read) bool { return r.source.ID == in.ID })
@@ -155,32 +228,43 @@ func (s *Set) Result(raw json.RawMessage) string {
 	r := s.made[at]
 	if r.kept != nil {
 		var err error
-		if r.lines, err = r.kept(); err != nil {
+		if r.text, err = r.kept(); err != nil {
 			return toolcall.Error("", "the answer cannot be read now")
 		}
 	}
-	from := max(1, in.From)
-	if from > len(r.lines) {
-		return toolcall.Error("from", fmt.Sprintf("the answer has %d lines", len(r.lines)))
-	}
-	rest := r.lines[from-1:]
-	if in.Lines > 0 {
-		rest = rest[:min(in.Lines, len(rest))]
-	}
 	out := struct {
-		ID   string `json:"id"`
-		From int    `json:"from"`
-		To   int    `json:"to"`
-		Of   int    `json:"of"`
-		Text string `json:"text"`
-	}{in.ID, from, from, len(r.lines), rest[0]}
-	for n := 2; n <= len(rest); n++ {
-		more := out
-		more.To, more.Text = from+n-1, strings.Join(rest[:n], "\n")
-		if llm.EstimateText(toolcall.Encode(more)) > answerTokens {
+		ID   string          `json:"id"`
+		At   string          `json:"at,omitempty"`
+		From int             `json:"from"`
+		To   int             `json:"to"`
+		Of   int             `json:"of"`
+		Part json.RawMessage `json:"part"`
+	}{ID: in.ID, At: in.At, From: max(1, in.From)}
+	answer, room := shownForm(r.text), s.room()
+	if v, isJSON := jsonIn(answer); isJSON {
+		if out.At == "" && len(r.source.Cuts) > 0 {
+			out.At = r.source.Cuts[0].At
+		}
+		p, ok := v.Part(out.At, excerpt.Span{From: out.From, Count: max(0, in.Lines), Most: room})
+		if !ok && p.Of == 0 {
+			return toolcall.Error("at", fmt.Sprintf("%q is no list, map or text of the answer", out.At))
+		}
+		if !ok {
+			return toolcall.Error("from", fmt.Sprintf("there are %d", p.Of))
+		}
+		out.To, out.Of, out.Part = p.To, p.Of, json.RawMessage(p.JSON)
+		return toolcall.Encode(out)
+	}
+	lines := linesOf(answer)
+	if out.From > len(lines) {
+		return toolcall.Error("from", fmt.Sprintf("the answer has %d lines", len(lines)))
+	}
+	out.To, out.Of = out.From, len(lines)
+	for size := sent(lines[out.To-1]); out.To < len(lines) && (in.Lines <= 0 || out.To-out.From+1 < in.Lines); out.To++ {
+		if size += sent(lines[out.To]) + 2; size > room {
 			break
 		}
-		out = more
 	}
+	out.Part = json.RawMessage(toolcall.Encode(strings.Join(lines[out.From-1:out.To], "\n")))
 	return toolcall.Encode(out)
 }

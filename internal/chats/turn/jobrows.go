@@ -7,11 +7,9 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
-	"piloto/internal/chats/reads"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -173,14 +171,13 @@ func (jr *jobRows) addReadFrom(more ...string) {
 	}
 }
 
-// readText returns the function that reads the lines of the answer of an earlier round.
-func (jr *jobRows) readText(of conversation.Source) func() ([]string, error) {
-	return func() ([]string, error) {
+// readText returns the function that reads the answer of a read of an earlier round.
+func (jr *jobRows) readText(of conversation.Source) func() (string, error) {
+	return func() (string, error) {
 		if !of.Cut {
-			return strings.Split(of.Answer, "\n"), nil
+			return of.Answer, nil
 		}
-		text, err := jr.service.Jobs.Text(context.Background(), jr.job.Account, jr.job.ID, of.ID)
-		return reads.Break(strings.Split(text, "\n")), err // texts were kept with long lines
+		return jr.service.Jobs.Text(context.Background(), jr.job.Account, jr.job.ID, of.ID)
 	}
 }
 

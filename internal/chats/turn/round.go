@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"piloto/internal/access/auth"
@@ -282,7 +281,7 @@ func (w *work) keepRead(ctx context.Context, r *job.Round, m reads.Made) (job.Ev
 	l := m.Source
 	r.Reads = append(r.Reads, job.Read{Call: m.Sum, Source: l})
 	if l.Cut {
-		if err := w.service.Jobs.KeepText(ctx, *w.job, l.ID, strings.Join(m.Lines, "\n")); err != nil {
+		if err := w.service.Jobs.KeepText(ctx, *w.job, l.ID, m.Text); err != nil {
 			return job.Event{}, err
 		}
 	}

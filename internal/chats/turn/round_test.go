@@ -435,11 +435,11 @@ func TestReadResultReachesTheWholeAnswerInALaterRound(t *testing.T) {
 		return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, nil
 	})
 	w.model.answers = []any{
-		calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", `{"id":"l1","from":9000,"lines":10}`), text("fin"),
+		calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", `{"id":"l1","from":2900,"lines":10}`), text("fin"),
 	}
 	j := w.drive(t, w.start(t, "plan", job.Order{}).ID)
-	var got struct{ Text string }
-	if err := json.Unmarshal([]byte(w.model.lastTool()), &got); err != nil || !strings.Contains(got.Text, "Sala número 2") || j.Status != job.Success {
+	var got struct{ Part []struct{ Name string } }
+	if err := json.Unmarshal([]byte(w.model.lastTool()), &got); err != nil || len(got.Part) != 10 || got.Part[0].Name != "Sala número 2899" || j.Status != job.Success {
 		t.Errorf("%v %s", err, w.model.lastTool())
 	}
 }

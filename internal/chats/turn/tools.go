@@ -239,13 +239,14 @@ var toolTable = []toolSpec{
 		needs: needsReads, do: doReadResult,
 		Tool: llm.Tool{
 			Name:        toolset.Result,
-			Description: "Read more lines of the answer of a look that was cut. Lee más líneas de un resultado recortado.",
+			Description: "Read on where the answer of a look was cut: further elements of the list or map, or further lines of a text.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "id": {"type": "string", "description": "of the look: l1, l2, …"},
-    "from": {"type": "integer", "description": "first line, from 1"},
-    "lines": {"type": "integer", "description": "how many"}
+    "at": {"type": "string", "description": "the list, map or text, as cut names it; absent: the first one"},
+    "from": {"type": "integer", "description": "first element or line, from 1"},
+    "lines": {"type": "integer", "description": "how many; absent: as many as fit"}
   },
   "required": ["id", "from"],
   "additionalProperties": false
