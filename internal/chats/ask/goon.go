@@ -32,7 +32,7 @@ func (q *Query) goOn(ctx context.Context, calls *paid.Calls, cut llm.Reply) (llm
 	if len(cut.Calls) > 0 {
 		ask = locale.Text(q.Locale, "prompt.cut_calls")
 	}
-	q.Messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text}, {Role: llm.System, Content: ask}})
+	q.Messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text, Thought: cut.Thought, Extra: cut.Extra}, {Role: llm.System, Content: ask}})
 	if q.Writing != nil {
 		q.seam = &seam{to: q.Writing, before: cut.Text, tail: tail}
 		release := q.Writing.hold(cut.Text)
@@ -50,7 +50,10 @@ func (q *Query) goOn(ctx context.Context, calls *paid.Calls, cut llm.Reply) (llm
 	if q.seam != nil {
 		q.seam.flush()
 	}
-	more.Text = join(cut.Text, more.Text, tail)
+	more.Text, more.Thought = join(cut.Text, more.Text, tail), cut.Thought+more.Thought
+	if more.Extra == nil {
+		more.Extra = cut.Extra
+	}
 	more.Usage = sum(cut.Usage, more.Usage)
 	return more, nil
 }

@@ -171,13 +171,15 @@ type Round struct {
 	Eval    bool      `json:"eval,omitempty"`    // a call that judges the answer of the round before it
 	Doubted bool      `json:"doubted,omitempty"` // the record does not bear its text out: the model was asked once more
 
-	Answered time.Time    `json:"answered,omitzero"`
-	Text     string       `json:"text,omitempty"`
-	Calls    []Call       `json:"calls,omitempty"`
-	Micros   int64        `json:"micros,omitempty"`
-	Used     *credit.Turn `json:"used,omitempty"` // the record of its usage, which is written after the answer
-	Provider string       `json:"provider,omitempty"`
-	Model    string       `json:"model,omitempty"`
+	Answered time.Time       `json:"answered,omitzero"`
+	Text     string          `json:"text,omitempty"`
+	Thought  string          `json:"thought,omitempty"` // as llm.Reply: it goes back to the model, and nobody reads it
+	Extra    json.RawMessage `json:"extra,omitempty"`   // as llm.Reply
+	Calls    []Call          `json:"calls,omitempty"`
+	Micros   int64           `json:"micros,omitempty"`
+	Used     *credit.Turn    `json:"used,omitempty"` // the record of its usage, which is written after the answer
+	Provider string          `json:"provider,omitempty"`
+	Model    string          `json:"model,omitempty"`
 
 	Handled time.Time `json:"handled,omitzero"`
 	Results []string  `json:"results,omitempty"` // of the calls, in their order
@@ -198,9 +200,10 @@ func (r Round) IsText() bool {
 
 // Call is a tool call in an answer, as llm.Call.
 type Call struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Extra     json.RawMessage `json:"extra,omitempty"`
 }
 
 // Read is a read that a round made. Call identifies its request among those of the job.

@@ -27,7 +27,7 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 		return s, err
 	}
 	l.words.keep(answer.Text)
-	l.query.Messages = append(l.query.Messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
+	l.query.Messages = append(l.query.Messages, answer.Message())
 	reading, cancel := l.journal.bound(asking)
 	defer cancel()
 	var b batch

@@ -56,7 +56,7 @@ func (jj *jobJournal) ask(ctx context.Context) (llm.Reply, error) {
 	jj.loop.runID = ids.DeriveAt(r.Answered, "job", jj.job.ID, strconv.Itoa(r.N))
 	steps, _ := jj.rows.tally()
 	jj.loop.final = steps >= jj.job.Loop.MaxSteps
-	return llm.Reply{Text: r.Text, Calls: callsOf(*r)}, nil
+	return answerOf(*r), nil
 }
 
 // bound implements journal.
@@ -220,6 +220,7 @@ func (jj *jobJournal) call(ctx context.Context, r job.Round, ask func(context.Co
 		return reason, jj.forget(ctx)
 	}
 	r.Answered, r.Text, r.Calls = s.Now(), answer.Text, jobCalls(answer.Calls)
+	r.Thought, r.Extra = answer.Thought, answer.Extra
 	r.Provider, r.Model, r.Micros = jj.loop.calls.Use.Provider, answer.Model, jj.loop.calls.Turn.Micros
 	used := jj.loop.calls.Turn
 	used.Outcome = string(KindRound)

@@ -191,7 +191,7 @@ func (l *loop) next(ctx, asking context.Context) (step, error) {
 		l.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", l.chat.ID)
 		l.doubted = answer.Text
 		l.query.Messages = append(l.query.Messages,
-			llm.Message{Role: llm.Assistant, Content: answer.Text},
+			answer.Message(),
 			llm.Message{Role: llm.System, Content: locale.Text(l.req.Locale, "prompt.reconsider")})
 		return step{kind: stepDoubted, answer: answer}, nil
 	}

@@ -298,12 +298,13 @@ func jobCalls(calls []llm.Call) (list []job.Call) {
 	return list
 }
 
-func callsOf(r job.Round) []llm.Call {
-	var calls []llm.Call
+// answerOf returns the answer of a round, as the model gave it.
+func answerOf(r job.Round) llm.Reply {
+	reply := llm.Reply{Text: r.Text, Thought: r.Thought, Extra: r.Extra}
 	for _, c := range r.Calls {
-		calls = append(calls, llm.Call(c))
+		reply.Calls = append(reply.Calls, llm.Call(c))
 	}
-	return calls
+	return reply
 }
 
 func callNames(calls []job.Call) []string {

@@ -75,7 +75,7 @@ func (w *work) addRounds() {
 			w.loop.query.Messages = append(w.loop.query.Messages, correction(w.loop.req.Locale, v))
 			continue
 		}
-		w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
+		w.loop.query.Messages = append(w.loop.query.Messages, answerOf(r).Message())
 		switch {
 		case r.Doubted:
 			w.loop.doubted = r.Text

@@ -127,7 +127,7 @@ func (r Request) sum(of func(string) int) int {
 func (m Message) Estimate() int { return m.sum(EstimateText) }
 
 func (m Message) sum(of func(string) int) int {
-	total := perMessage + of(m.Content) + of(m.CallID)
+	total := perMessage + of(m.Content) + of(m.CallID) + of(m.Thought) + of(string(m.Extra))
 	for _, c := range m.Calls {
 		total += c.sum(of)
 	}
@@ -135,12 +135,12 @@ func (m Message) sum(of func(string) int) int {
 }
 
 func (c Call) sum(of func(string) int) int {
-	return perCall + of(c.ID) + of(c.Name) + of(c.Arguments)
+	return perCall + of(c.ID) + of(c.Name) + of(c.Arguments) + of(string(c.Extra))
 }
 
 // Estimate returns an upper bound of the answer's tokens.
 func (r Reply) Estimate() int {
-	total := EstimateText(r.Text)
+	total := EstimateText(r.Text) + EstimateText(r.Thought)
 	for _, c := range r.Calls {
 		total += c.sum(EstimateText)
 	}

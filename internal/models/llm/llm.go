@@ -28,12 +28,15 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// Message is one entry of the conversation. CallID is the id of the tool call that the message answers.
+// Message is one entry of the conversation. CallID is the id of the tool call that the message answers. Thought and Extra
+// are those of the Reply that a message of the model repeats.
 type Message struct {
 	Role    Role
 	Content string
 	Calls   []Call
 	CallID  string
+	Thought string
+	Extra   json.RawMessage `json:",omitempty"`
 }
 
 // Tool is a function that the model may call: a name, a description, and a JSON Schema.
@@ -44,11 +47,13 @@ type Tool struct {
 }
 
 // Call is one tool call. Arguments is the model's text, unchanged: it should be a JSON object, and sometimes is
-// not. The ID is the provider's: it may be missing, and several calls may have the same (Distinct).
+// not. The ID is the provider's: it may be missing, and several calls may have the same (Distinct). Extra is a JSON object
+// of further members that the provider wants back with the call: {"extra_content":{"google":{"thought_signature":"…"}}}.
 type Call struct {
 	ID        string
 	Name      string
 	Arguments string
+	Extra     json.RawMessage `json:",omitempty"`
 }
 
 // Format is the schema of an answer that must be one JSON value. Name consists of letters, digits, - and _.
@@ -91,15 +96,23 @@ type Usage struct {
 
 // Reply is the model's answer: text, tool calls, or both. Cut means that the provider ended the answer early (token
 // limit, content filter). A cut answer in a Format is not valid. Length means that it was cut at the token limit, so
-// that it can go on.
+// that it can go on. Thought is what the model thought, which nobody reads: some providers refuse its calls later unless it
+// comes back with them. Extra is a JSON object of further members that go back with the message.
 type Reply struct {
 	Text     string
 	Calls    []Call
+	Thought  string
+	Extra    json.RawMessage `json:",omitempty"`
 	Cut      bool
 	Length   bool
 	Usage    Usage
 	Provider string
 	Model    string
+}
+
+// Message returns the answer as an entry of the conversation.
+func (r Reply) Message() Message {
+	return Message{Role: Assistant, Content: r.Text, Calls: r.Calls, Thought: r.Thought, Extra: r.Extra}
 }
 
 // Model answers a request. Its errors are the faults below. With ErrStopped, and with ErrUnreachable because of a
