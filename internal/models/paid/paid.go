@@ -34,6 +34,8 @@ type Service struct {
 	Models      eligibility.Models
 	Retry       llm.Retry
 	Log         *slog.Logger
+
+	ratios llm.Ratios // by model and address, as the usage of this process showed them
 }
 
 // Calls are the calls of one model for one purpose: they have one hold and one record. They are for one goroutine.
@@ -202,12 +204,25 @@ func (c *Calls) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 		c.Count(answer.Usage)
 	}
 	if err == nil {
+		c.service.ratios.Learn(c.measured(), r, answer.Usage)
 		c.service.Log.InfoContext(ctx, "model.answered", "turn_id", c.Turn.ID, "provider", c.Use.Provider, "model", answer.Model,
 			"tokens_in", answer.Usage.Input, "tokens_out", answer.Usage.Output, "estimated", answer.Usage.Estimated,
 			"cost_micros", c.Turn.Micros, "tool_calls", len(answer.Calls), "preferred", c.Turn.Preferred, "because", c.Turn.Because)
 	}
 	return answer, err
 }
+
+// CharsPerToken returns how many characters of a request make one token of the chosen model, as its usage showed; 3.5
+// before its first answer. It is for the size of a part of a prompt: holds count by Estimate, which is never too low.
+func (c *Calls) CharsPerToken() float64 {
+	if c.Use == nil {
+		return llm.FirstRatio
+	}
+	return c.service.ratios.Of(c.measured())
+}
+
+// measured returns the name under which the ratio of the chosen model is kept.
+func (c *Calls) measured() string { return c.Use.BaseURL + " " + c.Use.Model }
 
 // Count adds the usage of a call to the record. Negative numbers of the provider count as 0. Tokens that the provider read
 // from its cache are charged at its price; tokens of a session count in full.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -312,6 +313,32 @@ func TestWhatAProviderReadFromItsCacheIsChargedAtItsPrice(t *testing.T) {
 	calls := paid.Calls{Use: &p}
 	if calls.Count(llm.Usage{Input: 1000, Cached: 800, Output: 10}); calls.Turn.Micros != 1020 {
 		t.Errorf("without a price of the cache it costs %d", calls.Turn.Micros)
+	}
+}
+
+// TestCallsKnowTheCharactersPerToken of the model that is chosen, from the answers of all calls.
+func TestCallsKnowTheCharactersPerToken(t *testing.T) {
+	w := newWorld(t, func(_ context.Context, _ string, r llm.Request) (llm.Reply, error) {
+		return llm.Reply{Text: "hola", Usage: llm.Usage{Input: len(r.Messages[0].Content) / 2, Output: 5}}, nil
+	})
+	w.move(t, credit.KindGrant, 10)
+	calls := w.begin(t, w.IDs.New(w.Clock()))
+	if got := calls.CharsPerToken(); got != llm.FirstRatio {
+		t.Errorf("%.3f before any answer", got)
+	}
+	if _, err := calls.Ask(t.Context(), func() (llm.Request, error) {
+		r := request(calls)
+		r.Messages[0].Content = strings.Repeat("a", 4_000)
+		return r, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	later := w.begin(t, w.IDs.New(w.Clock()))
+	if got := later.CharsPerToken(); got != 2.75 {
+		t.Errorf("%.3f in a later turn", got)
+	}
+	if later.Use.Model = "another"; later.CharsPerToken() != llm.FirstRatio {
+		t.Errorf("%.3f of another model", later.CharsPerToken())
 	}
 }
 
