@@ -158,6 +158,8 @@ type Message struct {
 	Notes []Note
 	// Sources are the reads that were made for the message.
 	Sources []Source
+	// Transcript is how a model came to it; nil: no model did, or it made no call.
+	Transcript *Transcript
 	// Writers are the users who wrote it: the sender, the person for whom a session sent it, and the writers of the
 	// messages that it replaced. Messages of the assistant and of the system have none.
 	Writers []string

@@ -19,5 +19,6 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Row[summaryRow](),
 		kvtest.Row[projectRow](),
 		kvtest.Document(metadata),
+		kvtest.Document(transcripts),
 	)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/excerpt"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
 	"piloto/internal/live/hook"
@@ -40,6 +41,7 @@ type Said struct {
 	By       *byRow      `dynamodbav:"by,omitempty"`
 	Notes    []noteRow   `dynamodbav:"notes,omitempty"`
 	Sources  []sourceRow `dynamodbav:"sources,omitempty"`
+	Calls    []byte      `dynamodbav:"transcript,omitempty"` // JSON of a conversation.Transcript, gzipped when that is shorter
 	Writers  []string    `dynamodbav:"writers,omitempty"`
 	ReadFrom []string    `dynamodbav:"read_from,omitempty"`
 	Status   string      `dynamodbav:"status,omitempty"`
@@ -56,8 +58,34 @@ func saidOf(m conversation.Message) Said {
 		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, JobID: m.JobID, Code: m.Code, Action: m.Action,
 		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), Writers: m.Writers, ReadFrom: m.ReadFrom, At: kv.Millis(m.At),
 		Status: string(m.Status), Stop: string(m.StopReason), FromRun: m.FromRunID, Feedback: ratingOf(m.Feedback),
-		Asks: m.Asks, Options: titles(m.Options),
+		Asks: m.Asks, Options: titles(m.Options), Calls: packed(m.Transcript),
 	}
+}
+
+var transcripts = kv.Document[conversation.Transcript]{Name: "transcript"}
+
+// packed returns a transcript as a row has it; nil for none.
+func packed(t *conversation.Transcript) []byte {
+	if t == nil {
+		return nil
+	}
+	raw, err := transcripts.Pack(*t.Kept())
+	if err != nil { // an extra member is no JSON: the message is stored without what led to it
+		return nil
+	}
+	return raw
+}
+
+// unpacked returns the transcript of a row; nil for none, and for one that cannot be read: the text of the message is there.
+func unpacked(raw []byte) *conversation.Transcript {
+	if raw == nil {
+		return nil
+	}
+	t, err := transcripts.Unpack(raw)
+	if err != nil {
+		return nil
+	}
+	return &t
 }
 
 func (s Said) message(seq string) conversation.Message {
@@ -66,7 +94,7 @@ func (s Said) message(seq string) conversation.Message {
 		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), Writers: s.Writers, ReadFrom: s.ReadFrom, At: kv.Time(s.At),
 		Status: conversation.Status(s.Status), StopReason: conversation.StopReason(s.Stop),
 		FromRunID: s.FromRun, Feedback: s.Feedback.feedback(),
-		Asks: s.Asks, Options: conversation.NewOptions(s.Options),
+		Asks: s.Asks, Options: conversation.NewOptions(s.Options), Transcript: unpacked(s.Calls),
 	}
 }
 
@@ -108,23 +136,32 @@ type noteRow struct {
 
 // sourceRow is a read of an answer. At is unix milliseconds.
 type sourceRow struct {
-	ID          string `dynamodbav:"id"`
-	MCPID       string `dynamodbav:"mcp_id"`
-	Service     string `dynamodbav:"service"`
-	Tool        string `dynamodbav:"tool,omitempty"`
-	Method      string `dynamodbav:"method,omitempty"`
-	URL         string `dynamodbav:"url"`
-	Status      int    `dynamodbav:"status,omitempty"`
-	At          int64  `dynamodbav:"at"`
-	RequestHash string `dynamodbav:"request_hash"`
-	AnswerHash  string `dynamodbav:"answer_hash,omitempty"`
-	Bytes       int    `dynamodbav:"bytes,omitempty"`
-	Answer      string `dynamodbav:"answer,omitempty"`
-	Cut         bool   `dynamodbav:"cut,omitempty"`
-	Error       string `dynamodbav:"error,omitempty"`
-	Call        string `dynamodbav:"call,omitempty"` // JSON
+	ID          string   `dynamodbav:"id"`
+	MCPID       string   `dynamodbav:"mcp_id"`
+	Service     string   `dynamodbav:"service"`
+	Tool        string   `dynamodbav:"tool,omitempty"`
+	Method      string   `dynamodbav:"method,omitempty"`
+	URL         string   `dynamodbav:"url"`
+	Status      int      `dynamodbav:"status,omitempty"`
+	At          int64    `dynamodbav:"at"`
+	RequestHash string   `dynamodbav:"request_hash"`
+	AnswerHash  string   `dynamodbav:"answer_hash,omitempty"`
+	Bytes       int      `dynamodbav:"bytes,omitempty"`
+	Answer      string   `dynamodbav:"answer,omitempty"`
+	Cut         bool     `dynamodbav:"cut,omitempty"`
+	Cuts        []cutRow `dynamodbav:"cuts,omitempty"`
+	Error       string   `dynamodbav:"error,omitempty"`
+	Call        string   `dynamodbav:"call,omitempty"` // JSON
 
 	Names []namedRow `dynamodbav:"names,omitempty"`
+}
+
+// cutRow is an excerpt.Cut.
+type cutRow struct {
+	At    string `dynamodbav:"at,omitempty"`
+	Shown int    `dynamodbav:"shown"`
+	Of    int    `dynamodbav:"of"`
+	More  bool   `dynamodbav:"more,omitempty"`
 }
 
 // namedRow is a ref.Named.
@@ -140,8 +177,12 @@ func sourceRows(list []conversation.Source) []sourceRow {
 		for _, n := range s.Names {
 			names = append(names, namedRow(n))
 		}
+		var cuts []cutRow
+		for _, c := range s.Cuts {
+			cuts = append(cuts, cutRow(c))
+		}
 		rows = append(rows, sourceRow{
-			s.ID, s.MCPID, s.Service, s.Tool, s.Method, s.URL, s.Status, kv.Millis(s.At), s.RequestHash, s.AnswerHash, s.Bytes, s.Answer, s.Cut, s.Error, string(s.Call), names,
+			s.ID, s.MCPID, s.Service, s.Tool, s.Method, s.URL, s.Status, kv.Millis(s.At), s.RequestHash, s.AnswerHash, s.Bytes, s.Answer, s.Cut, cuts, s.Error, string(s.Call), names,
 		})
 	}
 	return rows
@@ -158,9 +199,13 @@ func sources(rows []sourceRow) []conversation.Source {
 		for _, n := range r.Names {
 			names = append(names, ref.Named(n))
 		}
+		var cuts []excerpt.Cut
+		for _, c := range r.Cuts {
+			cuts = append(cuts, excerpt.Cut(c))
+		}
 		list = append(list, conversation.Source{
 			Call: call, Names: names, ID: r.ID, MCPID: r.MCPID, Service: r.Service, Tool: r.Tool, Method: r.Method, URL: r.URL, Status: r.Status, At: kv.Time(r.At),
-			RequestHash: r.RequestHash, AnswerHash: r.AnswerHash, Bytes: r.Bytes, Answer: r.Answer, Cut: r.Cut, Error: r.Error,
+			RequestHash: r.RequestHash, AnswerHash: r.AnswerHash, Bytes: r.Bytes, Answer: r.Answer, Cut: r.Cut, Cuts: cuts, Error: r.Error,
 		})
 	}
 	return list
