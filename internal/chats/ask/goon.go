@@ -28,9 +28,9 @@ func (q *Query) goOn(ctx context.Context, calls *paid.Calls, cut llm.Reply) (llm
 	before := q.Messages
 	defer func() { q.Messages = before }()
 	tail := tailOf(cut.Text)
-	ask := locale.Text(q.Locale, "prompt.cut_text", "tail", tail)
+	ask := locale.ModelText("prompt.cut_text", "tail", tail)
 	if len(cut.Calls) > 0 {
-		ask = locale.Text(q.Locale, "prompt.cut_calls")
+		ask = locale.ModelText("prompt.cut_calls")
 	}
 	q.Messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text, Thought: cut.Thought, Extra: cut.Extra}, {Role: llm.System, Content: ask}})
 	if q.Writing != nil {

@@ -29,6 +29,7 @@ type Query struct {
 	Messages []llm.Message
 	Answered int // index of the message that is answered: messages before it may be dropped
 	Tools    []llm.Tool
+	NoCalls  bool        // the tools may not be called: they are there because the prompt begins with them
 	Format   *llm.Format // of the answer; nil: text and tool calls
 	Least    int         // the fewest tokens that the answer may have, even if the assistant's limit is lower
 	Writing  *Stream     // nil: the answer is not streamed
@@ -46,7 +47,7 @@ func (q *Query) Resolve(calls *paid.Calls, snapshot eligibility.Snapshot) *eligi
 
 // Request returns one call of a model; nil: it is not chosen yet.
 func (q *Query) Request(use *eligibility.Selection) llm.Request {
-	r := llm.Request{Messages: q.Messages, Tools: q.Tools, Format: q.Format}
+	r := llm.Request{Messages: q.Messages, Tools: q.Tools, NoCalls: q.NoCalls, Format: q.Format}
 	if use != nil {
 		r.Model, r.Temperature = use.Model, use.Assistant.Temperature
 		r.MaxTokens = max(use.Estimate.Output, min(q.Least, use.Window/2))
@@ -100,13 +101,13 @@ func (q *Query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, erro
 // Room is how many tokens the closing call has.
 type Room struct{ Answer, Prompt int }
 
-// Closing returns the last call of a turn or of a job, without tools, which fit into room. Messages for which the model
+// Closing returns the last call of a turn or of a job, which may call no tool, and fits into room. Messages for which the model
 // has no room are dropped. why says why it ends.
 func (q *Query) Closing(use *eligibility.Selection, why string, room Room) (llm.Request, error) {
 	r := q.Request(use)
 	output := min(room.Answer, r.MaxTokens)
-	end := llm.Message{Role: llm.System, Content: locale.Text(q.Locale, "prompt.close", "why", why)}
-	r.Tools, r.MaxTokens = nil, output+end.Estimate()
+	end := llm.Message{Role: llm.System, Content: locale.ModelText("prompt.close", "why", why)}
+	r.NoCalls, r.MaxTokens = true, output+end.Estimate()
 	kept, fits := window.Fit(r, min(use.Window, room.Prompt+output), q.Answered)
 	if !fits {
 		return r, ErrContextFull

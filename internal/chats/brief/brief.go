@@ -11,14 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
-	"piloto/internal/chats/toolset"
-	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
-	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -110,17 +106,6 @@ func mark(reads bool) string {
 	return ""
 }
 
-// Reads writes the reads of earlier answers, a JSON line each, in which no character can end a tag.
-func Reads(list []conversation.Source) string {
-	var lines []string
-	for _, s := range list {
-		s.Answer = strings.ReplaceAll(s.Answer, ": "+toolset.Result+" "+s.ID+"]", "]") // the rest of it is not kept
-		s.ID = ""
-		lines = append(lines, llm.Escape(reads.Text(s)))
-	}
-	return strings.Join(lines, "\n")
-}
-
 // operation returns an operation's name, as the catalogue writes it.
 func operation(e tool.Entry) string {
 	if e.Name != "" {
@@ -142,6 +127,9 @@ func Today(tag locale.Tag, at time.Time) string {
 	day := locale.Text(tag, "day."+strings.ToLower(at.Weekday().String()))
 	return fmt.Sprintf("%s %s (UTC %s)", day, at.UTC().Format(time.DateOnly), at.UTC().Format("15:04"))
 }
+
+// Now returns a time as a model reads it, with its weekday.
+func Now(at time.Time) string { return at.UTC().Format("Monday 2006-01-02 15:04 (UTC)") }
 
 // Search answers a search_tools call. It returns an error when an operation cannot be read.
 func Search(ctx context.Context, servers tool.OperationReader, account ids.Account, listed []tool.Listed, raw json.RawMessage) (string, error) {

@@ -6,31 +6,39 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/ground/clip"
+	"piloto/internal/ground/excerpt"
 	"piloto/internal/ground/redact"
+	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/view"
 )
 
 // Bounds of the results of runs in the prompt.
 const (
-	resultBytes  = 6 << 10  // of each step's answer
-	outcomeBytes = 48 << 10 // of all answers together
-	pathBytes    = 512      // of each step's path
+	resultRunes  = reads.MostTokens * 7 / 2 // of each step's answer
+	outcomeRunes = 64 << 10                 // of the answers of a run together
+	sentRunes    = 2 << 10                  // of each request
+	pathBytes    = 512                      // of each step's path
 )
 
 // outcome is the form in which the model reads a run. It also describes a draft that ended
 // without a run, and the reason.
 type outcome struct {
-	Goal      string        `json:"goal"`
-	Status    plan.Status   `json:"status"`
-	Reason    string        `json:"reason,omitempty"`    // of the person who rejected it, in their words
-	Withdrawn string        `json:"withdrawn,omitempty"` // the model's own reason for taking it back
-	Error     string        `json:"error,omitempty"`
-	Undoing   bool          `json:"undoing,omitempty"`
-	Waits     *wait         `json:"waits,omitempty"`
-	Steps     []stepOutcome `json:"steps"`
+	RunID       string        `json:"run_id"`
+	Goal        string        `json:"goal"`
+	Status      plan.Status   `json:"status"`
+	ConfirmedBy string        `json:"confirmed_by,omitempty"`
+	Edited      bool          `json:"edited_by_a_person,omitempty"` // before it was confirmed
+	Refused     bool          `json:"refused_by_the_person,omitempty"`
+	Reason      string        `json:"reason,omitempty"`    // of the person who refused it, in their words
+	Withdrawn   string        `json:"withdrawn,omitempty"` // the model's own reason for taking it back
+	Error       string        `json:"error,omitempty"`
+	Undoing     bool          `json:"undoing,omitempty"`
+	Waits       *wait         `json:"waits,omitempty"`
+	Steps       []stepOutcome `json:"steps,omitempty"` // none of a draft that nothing was run of
 }
 
 // wait describes the approval of a step that a run waits for. No chat message grants it.
@@ -42,89 +50,123 @@ type wait struct {
 }
 
 type stepOutcome struct {
-	ID        string          `json:"id"`
-	MCPID     string          `json:"mcp_id"`
-	Title     string          `json:"title,omitempty"`
-	Tool      string          `json:"tool,omitempty"`
-	Method    string          `json:"method,omitempty"`
-	Path      string          `json:"path,omitempty"`
-	Status    plan.StepStatus `json:"status"`
-	Answer    int             `json:"answer,omitempty"`
-	Headers   json.RawMessage `json:"headers,omitempty"` // of a HEAD, which has no body
-	Body      json.RawMessage `json:"body,omitempty"`
-	Shortened bool            `json:"shortened,omitempty"`
-	Elements  int             `json:"elements,omitempty"` // of the longest list in an answer that is shortened
-	Error     string          `json:"error,omitempty"`
-	Undo      plan.StepStatus `json:"undo,omitempty"`    // status of its undo
-	Verdict   plan.Outcome    `json:"settled,omitempty"` // the verdict of a person, when the step was in doubt
-	Note      string          `json:"note,omitempty"`
+	ID      string          `json:"id"`
+	Title   string          `json:"title,omitempty"`
+	MCPID   string          `json:"mcp_id"`
+	Tool    string          `json:"tool,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Path    string          `json:"path,omitempty"`
+	Sent    *sent           `json:"sent,omitempty"` // the request as it was sent, with the values of earlier answers; nil: none was
+	Status  plan.StepStatus `json:"status"`
+	Answer  int             `json:"answer,omitempty"`
+	Headers json.RawMessage `json:"headers,omitempty"` // of a HEAD, which has no body
+	Body    json.RawMessage `json:"body,omitempty"`
+	Cut     []excerpt.Cut   `json:"cut,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	Undo    plan.StepStatus `json:"undo,omitempty"`    // status of its undo
+	Verdict plan.Outcome    `json:"settled,omitempty"` // the verdict of a person, when the step was in doubt
+	Note    string          `json:"note,omitempty"`
 }
 
-// bytesPerAnswer returns how many bytes of each answer are shown, so that all of them leave room
-// for the conversation after a long plan with large answers.
-func bytesPerAnswer(runs []plan.Run) int {
-	answers := 1
-	for _, r := range runs {
-		for _, st := range r.Steps {
-			if st.Result != nil {
-				answers++
-			}
-		}
-	}
-	return min(resultBytes, outcomeBytes/answers)
+// sent is the request of a step as it was sent.
+type sent struct {
+	URL  string          `json:"url"`
+	Body json.RawMessage `json:"body,omitempty"`
 }
 
 // Runs encodes runs as JSON lines in which no character can end a tag. Secrets in a
 // service's answers are removed: a model needs none, because a later step takes a value by
 // reference.
 func Runs(runs []plan.Run, at time.Time) (string, error) {
-	var text []byte
-	most := bytesPerAnswer(runs)
+	var lines []string
 	for _, r := range runs {
-		line, err := json.Marshal(outcomeOf(r, at, most))
+		line, err := line(outcomeOf(r, at))
 		if err != nil {
 			return "", err
 		}
-		text = append(append(text, redact.Text(string(line))...), '\n')
+		lines = append(lines, line)
 	}
-	return string(text), nil
+	return strings.Join(lines, "\n"), nil
 }
 
-// outcomeOf returns a run's outcome with at most most bytes of each answer. A draft past its
-// expiry counts as expired, even before that is stored.
-func outcomeOf(r plan.Run, at time.Time, most int) outcome {
+// End returns the event of the end of a plan. edited says that a person changed it after the model proposed it.
+func End(r plan.Run, edited bool, at time.Time) (llm.Message, error) {
+	o := outcomeOf(r, at)
+	o.Edited = edited
+	text, err := line(map[string]any{"plan_ended": o})
+	return event(text), err
+}
+
+// Event returns an event of a chat, as a model reads it.
+func Event(what map[string]any) llm.Message {
+	text, err := line(what)
+	if err != nil {
+		return event("{}")
+	}
+	return event(text)
+}
+
+func event(text string) llm.Message {
+	return llm.Message{Role: llm.System, Content: "<event>\n" + text + "\n</event>"}
+}
+
+// line returns a value as a line of JSON without secrets, in which no character can end a tag.
+func line(v any) (string, error) {
+	raw, err := json.Marshal(v)
+	return redact.Text(string(raw)), err
+}
+
+// outcomeOf returns a run's outcome. A draft past its expiry counts as expired, even before that is stored.
+func outcomeOf(r plan.Run, at time.Time) outcome {
 	seen := view.Of(r, at)
-	o := outcome{Goal: r.Plan.Goal, Status: seen.Status, Reason: r.Reason, Undoing: seen.Undoing, Waits: waitOf(r, seen.Waits), Steps: []stepOutcome{}}
+	o := outcome{
+		RunID: r.ID, Goal: r.Plan.Goal, Status: seen.Status, ConfirmedBy: r.Confirmer, Reason: r.Reason, Refused: r.Refused(),
+		Undoing: seen.Undoing, Waits: waitOf(r, seen.Waits),
+	}
 	if r.Error != nil {
 		o.Error = r.Error.Message
 	}
 	if r.Withdrawn != nil {
 		o.Withdrawn = r.Withdrawn.Reason
 	}
+	if r.Confirmer == "" && (seen.Dead || seen.Draft) {
+		return o
+	}
+	answers := 1
+	for _, st := range r.Steps {
+		if st.Result != nil {
+			answers++
+		}
+	}
 	for _, step := range r.Plan.Steps {
-		o.Steps = append(o.Steps, stepOutcomeOf(r, step, most))
+		o.Steps = append(o.Steps, stepOutcomeOf(r, step, min(resultRunes, outcomeRunes/answers)))
 	}
 	return o
 }
 
+// stepOutcomeOf returns a step's outcome with at most most characters of its answer.
 func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	st := r.State(step.ID)
 	so := stepOutcome{ID: step.ID.String(), Title: toolcall.OneLine(step.Title), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: clip.Bytes(step.Path, pathBytes), Status: st.Status}
+	if st.Attempts > 0 {
+		so.Sent = &sent{URL: clip.Bytes(st.Last.URL, sentRunes)}
+		if body := string(st.Last.Body); body != "" && body != "null" {
+			so.Sent.Body, _ = reads.Shown(st.Last.Body, sentRunes)
+		}
+	}
 	if st.Error != nil {
 		so.Error = st.Error.Message
 	}
 	if st.Result != nil {
-		shown := st.Result.Shortened(most)
-		so.Answer, so.Body, so.Shortened = shown.Status, shown.Body, shown.Truncated || shown.Apart > 0
-		if so.Shortened {
-			so.Elements = Longest(st.Result.Body)
+		so.Answer = st.Result.Status
+		if len(st.Result.Body) > 0 {
+			so.Body, so.Cut = reads.Shown(st.Result.Body, most)
+		} else {
+			so.Headers = st.Result.Answer(step.Method)
 		}
 	}
 	if st.Resolved != nil {
 		so.Verdict, so.Note = st.Resolved.Outcome, st.Resolved.Note
-	}
-	if st.Result != nil && len(so.Body) == 0 {
-		so.Headers = st.Result.Answer(step.Method)
 	}
 	so.Undo = undoStatus(r, step.ID)
 	return so

@@ -16,12 +16,12 @@ func TestAModelIsToldOfAnApprovalThatCanBeGiven(t *testing.T) {
 		Status: plan.Waiting, Plan: plan.Plan{Steps: []plan.Step{{ID: s1, Method: "POST", Risk: plan.Write}}},
 		Steps: []plan.StepState{{StepID: s1, Status: plan.StepWaiting, Approval: &plan.Approval{Ask: plan.Ask{Reason: "es caro"}, ExpiresAt: until}}},
 	}
-	if w := outcomeOf(r, until.Add(-time.Minute), 0).Waits; w == nil || w.Step != "s1" || w.Reason != "es caro" || w.Until != "2026-03-01T12:00:00Z" {
+	if w := outcomeOf(r, until.Add(-time.Minute)).Waits; w == nil || w.Step != "s1" || w.Reason != "es caro" || w.Until != "2026-03-01T12:00:00Z" {
 		t.Errorf("%+v", w)
 	}
 	stopped := r
 	stopped.CancelAt = &until
-	if late, over := outcomeOf(r, until, 0).Waits, outcomeOf(stopped, until.Add(-time.Minute), 0).Waits; late != nil || over != nil {
+	if late, over := outcomeOf(r, until).Waits, outcomeOf(stopped, until.Add(-time.Minute)).Waits; late != nil || over != nil {
 		t.Errorf("late %+v, stopped %+v", late, over)
 	}
 }

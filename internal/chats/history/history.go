@@ -1,9 +1,10 @@
-// Package history reads a chat for the prompt of its next answer: the newest texts, the runs, the reads of earlier
-// answers, the summary of the rest, and the outcome of each plan.
+// Package history reads a chat for the prompt of its next answer: a transcript of what was said, called and done, the summary
+// of what is before it, and the runs and reads that stand in it.
 package history
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 )
@@ -22,17 +22,15 @@ import (
 // Bounds of the chat history in the prompt.
 const (
 	PageMessages = 60 // that are read at once
-	mostPages    = 6
-	mostTexts    = 20 // no further page is read from this number on
-	mostBytes    = 64 << 10
-	mostRuns     = 3
-	readBytes    = 24 << 10 // of the answers of earlier reads
-)
-
-// Bounds of a summary.
-const (
-	SummarisedAfter = 8 // exchanges of the history that are not summarised
-	summaryKeeps    = 4 // of them, the newest stay as they are
+	laterPage    = 240
+	mostPages    = 20
+	mostTexts    = 20 // of the newest messages, no further page is read from this number of texts on
+	mostNewest   = 6  // pages of the newest messages
+	MostTokens   = 100_000
+	mostBytes    = MostTokens * 7 / 2 // of the transcript
+	mostRuns     = 60
+	runsAtOnce   = 8
+	shortBytes   = 6000 // a chat that has less was never summarised
 )
 
 // Chats reads the messages and the summaries of chats.
@@ -42,16 +40,10 @@ type Chats interface {
 	Summary(ctx context.Context, key conversation.Key, at time.Time) (conversation.Summary, error)
 }
 
-// Runs reads the runs of plans.
-type Runs interface {
-	plan.BareReader
-	plan.StatusReader
-}
-
 // Reader reads the histories of chats.
 type Reader struct {
 	Chats Chats
-	Runs  Runs
+	Runs  plan.BareReader
 	Now   func() time.Time
 }
 
@@ -59,103 +51,118 @@ type Reader struct {
 type Of struct {
 	Account   ids.Account
 	Chat      conversation.Chat
-	Message   conversation.Message // that is to be answered
+	Message   conversation.Message // that is to be answered; without an id: none is
 	RequestID string               // id of the message of a request that may be retried; "": none
+	RunID     string               // the run whose end is told at the end of it; "": none
+	JobID     string               // the job whose prompt it is: its own plans are results of its calls; "": none
 	Again     bool                 // it has an answer, which is no part of the history
-	Locale    locale.Tag
 }
 
 // Past is the history of a chat before a message.
 type Past struct {
-	Texts    []llm.Message         // the last one is the message to answer
-	Runs     []plan.Run            // the newest ones, the oldest first
-	Named    []string              // ids of the runs that the newest messages name, the newest first
-	Reads    []conversation.Source // of earlier answers, the oldest first
-	ReadFrom []string              // ids of the servers of all reads of these answers
-	Summary  conversation.Summary  // of the texts before these
-	Older    Older                 // of the texts, the part that is to be summarised now
-	Longer   bool                  // the chat has older messages, too
-	Later    bool                  // the user sent another message after the one to answer
-	Previous conversation.Message  // the stored answer, when the request was retried
+	Texts     []llm.Message          // the transcript; the last one is the message to answer
+	Messages  []conversation.Message // of which it is the transcript
+	Exchanges []Exchange             // where each exchange of it begins, the oldest first
+	Runs      []plan.Run             // that stand in it, or wait or go on, the oldest first
+	Named     []string               // ids of the runs that the newest messages name, the newest first
+	Reads     []conversation.Source  // of earlier answers, the oldest first
+	ReadFrom  []string               // ids of the servers of all reads of these answers
+	Summary   conversation.Summary   // of the messages before these
+	Longer    bool                   // the chat has older messages, too
+	Later     bool                   // the user sent another message after the one to answer
+	Previous  conversation.Message   // the stored answer, when the request was retried
 }
 
-// Older is the part of a chat's history that is to be summarised.
-type Older struct {
-	Until    string // position of its last message
-	Messages []llm.Message
+// Exchange is a message of the person in a transcript, and what followed it.
+type Exchange struct {
+	At    int    // index of its first text
+	Until string // position of its last message in the chat
 }
 
-// Load returns the newest messages of the chat that fit, ending with the current one, and its newest runs. Plans and
-// runs reach the model as data and not as the assistant's text, because the model would imitate such text. Its text
-// beside a plan is its own.
+// Load returns the newest messages of the chat that fit, ending with the current one, and their runs.
 func (r Reader) Load(ctx context.Context, of Of) (Past, error) {
-	messages, older, err := r.Pages(ctx, of.Chat.Key(of.Account))
+	var h Past
+	key := of.Chat.Key(of.Account)
+	messages, older, err := r.walk(ctx, key, func(list []conversation.Message, more bool) (bool, error) {
+		size := sizeOf(list)
+		if h.Summary.Until == "" && (more || size > shortBytes) {
+			var err error
+			if h.Summary, err = r.Chats.Summary(ctx, key, r.Now()); err != nil {
+				return false, err
+			}
+		}
+		return size > mostBytes || len(list) > 0 && list[0].Seq <= h.Summary.Until, nil
+	}, mostPages)
 	if err != nil {
 		return Past{}, err
 	}
 	if of.Again { // the answer that is replaced is no part of the prompt
 		messages = slices.DeleteFunc(messages, func(m conversation.Message) bool { return m.Seq > of.Message.Seq })
 	}
-	h := Past{Previous: Answer(messages, of.RequestID), Longer: older}
+	h.Previous, h.Longer = Answer(messages, of.RequestID), older
 	h.Later = slices.ContainsFunc(messages, func(m conversation.Message) bool {
 		return m.Role == conversation.RoleUser && m.Seq > of.Message.Seq && intent.Classify(m.Content) == intent.Other && !consent.MayAgree(m.Content)
 	})
-	if h.Summary, err = r.summaryOf(ctx, of, messages); err != nil {
-		return Past{}, err
-	}
 	h.Named = evidence.Named(messages)
-	texts, messages := h.textsBefore(of.Message, messages)
-	h.addReads(messages, of.Message)
-	if h.Runs, err = r.runsOf(ctx, of, messages); err != nil {
+	before := slices.DeleteFunc(messages, func(m conversation.Message) bool { return of.Message.Seq != "" && m.Seq >= of.Message.Seq })
+	shown := newest(slices.DeleteFunc(before, func(m conversation.Message) bool { return m.Seq <= h.Summary.Until }))
+	h.Longer, h.Messages = h.Longer || len(shown) < len(before), shown
+	h.addReads(shown)
+	runs, err := r.runsOf(ctx, of, shown)
+	if err != nil {
 		return h, err
 	}
-	said, err := r.withFates(ctx, of.Account, texts, messages, h.Runs)
-	h.write(of.Locale, said, of.Message)
+	h.Runs = runs
+	w := writer{now: r.Now(), jobID: of.JobID, runs: runs}
+	if err = w.write(shown, of.Message); err == nil {
+		err = w.ended(of.RunID)
+	}
+	h.Texts, h.Exchanges = w.list, w.exchanges
 	return h, err
 }
 
-// textsBefore returns the texts of a chat before a message, the oldest first, as far as they fit and are not summarised. It
-// also returns the messages from the first one that does not fit, or all.
-func (h *Past) textsBefore(message conversation.Message, messages []conversation.Message) (texts, newest []conversation.Message) {
-	size := len(message.Content)
+// newest returns the newest of some messages that fit, from a message of a person on.
+func newest(messages []conversation.Message) []conversation.Message {
+	size, from := 0, len(messages)
+	runs := map[string]bool{}
 	for i, m := range slices.Backward(messages) {
-		isText := m.Kind == conversation.KindText || m.Kind == conversation.KindConclusion
-		if !isText || m.Seq >= message.Seq || m.Seq <= h.Summary.Until {
+		if m.RunID != "" {
+			runs[m.RunID] = true
+		}
+		if size += sizeOf(messages[i : i+1]); size > mostBytes || len(runs) > mostRuns {
+			return messages[from:]
+		}
+		if m.Role == conversation.RoleUser {
+			from = i
+		}
+	}
+	return messages
+}
+
+// sizeOf returns about how many bytes messages have in a prompt.
+func sizeOf(list []conversation.Message) (size int) {
+	for _, m := range list {
+		size += len(m.Content)
+		for _, s := range m.Sources {
+			size += len(s.Answer)
+		}
+		if m.Transcript == nil {
 			continue
 		}
-		if size += len(m.Content); size > mostBytes {
-			messages = messages[i:]
-			break
-		}
-		texts = append(texts, m)
-	}
-	slices.Reverse(texts)
-	return texts, messages
-}
-
-// write writes the texts and the message to answer as the prompt has them. Our lines about a text stand after it, as the system's.
-func (h *Past) write(tag locale.Tag, said []saidText, message conversation.Message) {
-	for _, m := range said {
-		h.Texts = append(h.Texts, llm.Message{Role: roleOf(m.Message), Content: m.Content})
-		if len(m.Notes) > 0 && m.Kind != conversation.KindConclusion { // the model would imitate the note's text
-			h.Texts = append(h.Texts, llm.Message{Role: llm.System, Content: locale.Text(tag, "prompt.only_text")})
-		}
-		if line := m.line(tag); line != "" {
-			h.Texts = append(h.Texts, llm.Message{Role: llm.System, Content: line})
+		size += len(m.Transcript.Now)
+		for _, r := range m.Transcript.Rounds {
+			size += len(r.Thought) + len(r.Extra)
+			for _, c := range r.Calls {
+				size += len(c.Arguments) + len(c.Result) + len(c.Extra)
+			}
 		}
 	}
-	h.Texts = append(h.Texts, llm.Message{Role: llm.User, Content: message.Content})
-	h.Older = olderPart(tag, said)
+	return size
 }
 
-// addReads adds the reads of the answers before a message, as far as they fit, and the servers whose data may be in these
-// answers.
-func (h *Past) addReads(messages []conversation.Message, message conversation.Message) {
-	size := 0
+// addReads adds the reads of answers, and the servers whose data may be in these answers.
+func (h *Past) addReads(messages []conversation.Message) {
 	for _, m := range slices.Backward(messages) {
-		if m.Seq >= message.Seq {
-			continue
-		}
 		h.ReadFrom = append(h.ReadFrom, m.ReadFrom...)
 		for _, s := range slices.Backward(m.Sources) {
 			concluded := m.Kind == conversation.KindConclusion // its text has the answers of the services of its run
@@ -165,49 +172,40 @@ func (h *Past) addReads(messages []conversation.Message, message conversation.Me
 			if h.ReadFrom = append(h.ReadFrom, s.MCPID); concluded || s.Answer == "" { // of some only the text is here
 				continue
 			}
-			if size += len(s.Answer) + len(s.URL); size <= readBytes {
-				h.Reads = append(h.Reads, s)
-			}
+			h.Reads = append(h.Reads, s)
 		}
 	}
 	slices.Reverse(h.Reads)
 	h.ReadFrom = append(h.ReadFrom, h.Summary.Read...)
 }
 
-// runsOf reads the newest runs that messages name, the oldest first, and those that go on or wait in the chat.
+// runsOf reads the runs that messages name, the oldest first, and those that go on or wait in the chat. One that was deleted
+// is left out.
 func (r Reader) runsOf(ctx context.Context, of Of, messages []conversation.Message) ([]plan.Run, error) {
 	var ids []string
-	for _, m := range slices.Backward(messages) {
-		if m.RunID != "" && !slices.Contains(ids, m.RunID) && len(ids) < mostRuns {
+	for _, m := range messages {
+		if m.RunID != "" && !slices.Contains(ids, m.RunID) {
 			ids = append(ids, m.RunID)
 		}
 	}
-	for _, id := range []string{of.Chat.ActiveRunID, of.Chat.PendingRunID} { // also when newer messages hide them
+	for _, id := range []string{of.RunID, of.Chat.ActiveRunID, of.Chat.PendingRunID} { // also when newer messages hide them
 		if id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
-	slices.Reverse(ids)
 	runs := make([]plan.Run, len(ids))
 	var loads errgroup.Group
+	loads.SetLimit(runsAtOnce)
 	for i, id := range ids {
-		loads.Go(func() (err error) { runs[i], err = r.Runs.Bare(ctx, of.Account, id); return })
+		loads.Go(func() (err error) {
+			if runs[i], err = r.Runs.Bare(ctx, of.Account, id); errors.Is(err, plan.ErrRunNotFound) {
+				return nil
+			}
+			return err
+		})
 	}
-	return runs, loads.Wait()
-}
-
-// summaryOf returns the summary of a chat that is long enough to have one.
-func (r Reader) summaryOf(ctx context.Context, of Of, messages []conversation.Message) (conversation.Summary, error) {
-	texts := 0
-	for _, m := range messages {
-		if m.Kind == conversation.KindText && m.Role == conversation.RoleUser {
-			texts++
-		}
-	}
-	if texts <= SummarisedAfter {
-		return conversation.Summary{}, nil
-	}
-	return r.Chats.Summary(ctx, of.Chat.Key(of.Account), r.Now())
+	err := loads.Wait()
+	return slices.DeleteFunc(runs, func(r plan.Run) bool { return r.ID == "" }), err
 }
 
 // Standing drops the messages that others replaced.
@@ -224,48 +222,35 @@ func (r Reader) Newest(ctx context.Context, k conversation.Key) ([]conversation.
 
 // Pages returns the newest messages, and whether the chat has older ones.
 func (r Reader) Pages(ctx context.Context, k conversation.Key) (list []conversation.Message, older bool, err error) {
-	cursor, texts := "", 0
-	for range mostPages {
-		page, next, err := r.Chats.Messages(ctx, k, cursor, PageMessages)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, m := range page {
-			if m.Kind == conversation.KindText && m.ReplacedBy == "" {
+	return r.walk(ctx, k, func(list []conversation.Message, _ bool) (bool, error) {
+		texts := 0
+		for _, m := range list {
+			if m.Kind == conversation.KindText {
 				texts++
 			}
 		}
-		list, cursor = append(Standing(page), list...), next
-		if next == "" || texts >= mostTexts {
+		return texts >= mostTexts, nil
+	}, mostNewest)
+}
+
+// walk reads the newest messages of a chat, page by page, until enough says that these do. more says that there are older ones.
+func (r Reader) walk(ctx context.Context, k conversation.Key, enough func(list []conversation.Message, more bool) (bool, error), pages int) (list []conversation.Message, older bool, err error) {
+	cursor, limit := "", PageMessages
+	for range pages {
+		page, next, err := r.Chats.Messages(ctx, k, cursor, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		list, cursor, limit = append(Standing(page), list...), next, laterPage
+		done, err := enough(list, next != "")
+		if err != nil {
+			return nil, false, err
+		}
+		if next == "" || done {
 			break
 		}
 	}
 	return list, cursor != "", nil
-}
-
-// olderPart returns the messages that a turn has to summarise; none until the history has grown by summaryKeeps
-// exchanges, so that a summary that failed is not tried at every turn. said is the history, the oldest first, without
-// the message to answer.
-func olderPart(tag locale.Tag, said []saidText) Older {
-	var begins []int // of the exchanges
-	for i, m := range said {
-		if m.Role == conversation.RoleUser && (i == 0 || said[i-1].Role != conversation.RoleUser) {
-			begins = append(begins, i)
-		}
-	}
-	n := len(begins)
-	if n <= SummarisedAfter || n%summaryKeeps != 1 {
-		return Older{}
-	}
-	part := said[:begins[n-summaryKeeps]]
-	o := Older{Until: part[len(part)-1].Seq}
-	for _, m := range part {
-		o.Messages = append(o.Messages, llm.Message{Role: roleOf(m.Message), Content: m.Content})
-		if m.fate != "" && m.fate.resolved() { // a summary is not written again
-			o.Messages = append(o.Messages, llm.Message{Role: llm.System, Content: m.line(tag)})
-		}
-	}
-	return o
 }
 
 // Answer returns the stored answer to a request that was retried, or the zero Message. requestID is the id of its message. The

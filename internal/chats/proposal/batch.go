@@ -35,24 +35,24 @@ func (b *Batch) Failed() bool { return b.Any() && (len(b.Wrong) > 0 || b.Refused
 
 // AddRequest adds a call of mcp_request.
 func (b *Batch) AddRequest(raw json.RawMessage) {
-	s, wrong := Request(raw)
-	b.addStep(s, wrong)
+	b.addSteps(Request(raw))
 }
 
 // AddCall adds a call that was asked for otherwise.
 func (b *Batch) AddCall(c plan.Call) {
 	var s plan.ProposedStep
 	s.SetCall(c)
-	b.addStep(s, normalize(&s))
+	wrong := normalize(&s)
+	b.addSteps(plan.Proposal{Steps: []plan.ProposedStep{s}}, wrong)
 }
 
-func (b *Batch) addStep(s plan.ProposedStep, wrong []fault.Field) {
+func (b *Batch) addSteps(p plan.Proposal, wrong []fault.Field) {
 	b.calls++
 	b.requests++
 	if b.Revises {
 		wrong = append(wrong, alone())
 	}
-	b.add(plan.Proposal{Steps: []plan.ProposedStep{s}}, wrong)
+	b.add(p, wrong)
 }
 
 // AddPlan adds a call of propose_plan, or of revise_plan.

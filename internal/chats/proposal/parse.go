@@ -18,6 +18,7 @@ var (
 	requestKeys   = []string{"mcp_id", "method", "path", "query", "headers", "body", "tool"}
 	PlanKeys      = []string{"goal", "steps"}
 	stepKeys      = []string{"id", "title", "mcp_id", "method", "path", "query", "headers", "body", "tool", "needs", "when", "for_each", "undo", "no_undo", "verify"}
+	callKeys      = append(slices.Clone(requestKeys), "title", "why") // of mcp_request
 	checkKeys     = append(slices.Clone(requestKeys), "expect")
 	conditionKeys = []string{"value", "is", "to", "all", "any", "not"}
 )
@@ -25,11 +26,18 @@ var (
 // maxNested bounds how deep a condition is checked for unknown members.
 const maxNested = 8
 
-// Request reads the arguments of mcp_request as a step.
-func Request(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
+// Request reads the arguments of mcp_request as a plan of one step. Its goal is why the call is wanted; "": it has none.
+func Request(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 	var s plan.ProposedStep
-	wrong := toolcall.Decode(raw, &s, requestKeys)
-	return s, append(wrong, normalize(&s)...)
+	var why struct {
+		Why string `json:"why"`
+	}
+	wrong := toolcall.Decode(raw, &s, callKeys)
+	if err := json.Unmarshal(raw, &why); err != nil && len(wrong) == 0 {
+		wrong = append(wrong, fault.Field{Loc: []any{"why"}, Msg: "must be a string", Type: "type_error"})
+	}
+	wrong = append(wrong, normalize(&s)...)
+	return plan.Proposal{Goal: strings.TrimSpace(why.Why), Steps: []plan.ProposedStep{s}}, wrong
 }
 
 // Plan reads the arguments of propose_plan and of revise_plan.

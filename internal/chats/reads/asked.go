@@ -30,21 +30,25 @@ type arguments struct {
 	Query     json.RawMessage `json:"query,omitempty"`
 	Headers   json.RawMessage `json:"headers,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Body      json.RawMessage `json:"body,omitempty"`      // of a tool: its arguments
+	Arguments json.RawMessage `json:"arguments,omitempty"` // the same
 }
 
 // Keys are the arguments of the tool look.
-var Keys = []string{"mcp_id", "method", "path", "query", "headers", "tool", "arguments"}
+var Keys = []string{"mcp_id", "method", "path", "query", "headers", "tool", "body", "arguments"}
 
 // check adds arguments that do not belong together to the errors: a tool has arguments, and a path has a query.
 func (a arguments) check(wrong []fault.Field) []fault.Field {
-	where, why := "", ""
+	where, why, given := "", "", "arguments"
+	if toolcall.Empty(a.Arguments) {
+		a.Arguments, given = a.Body, "body"
+	}
 	switch {
 	case a.Tool != "" && (a.Method+a.Path != "" || !toolcall.Empty(a.Query) || !toolcall.Empty(a.Headers)):
 		where, why = "tool", "has arguments, and neither method, path, query nor headers"
 	case a.Tool != "":
 	case !toolcall.Empty(a.Arguments):
-		where, why = "arguments", "are those of a tool: give the parameters of a path as its query"
+		where, why = given, "are those of a tool: give the parameters of a path as its query"
 	case a.Path == "":
 		where, why = "path", "is required"
 	case a.Method != "" && a.Method != "GET" && a.Method != "HEAD":
@@ -66,7 +70,9 @@ func (a arguments) call() plan.Call {
 	}
 	c := plan.Call{MCPID: a.MCPID, Tool: a.Tool, Query: some(a.Query), Headers: some(a.Headers)}
 	if a.Tool != "" {
-		c.Body = some(a.Arguments)
+		if c.Body = some(a.Body); c.Body == nil {
+			c.Body = some(a.Arguments)
+		}
 	} else {
 		c.Method, c.Path = cmp.Or(a.Method, "GET"), a.Path
 	}

@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/excerpt"
 	"piloto/internal/ground/redact"
 )
@@ -23,6 +24,8 @@ const (
 	leastRoom   = 600        // characters of an answer when the others took the room
 	lineRunes   = 500        // of a line of a text that is cut; the rest is a line of its own
 	defaultRoom = 8000 * 3.5 // characters
+	calledBytes = 512        // of the address that was read
+	timeForm    = "2006-01-02 15:04:05Z"
 )
 
 // readable returns an answer without secrets: a text without the quotes of JSON, and without characters that cannot be shown.
@@ -142,6 +145,13 @@ func (s *Set) room() int {
 	return max(leastRoom, s.Room())
 }
 
+// Shown returns the part of a body that fits into so many characters, as JSON, and what was left out. A body that is a text
+// of JSON is shown as the JSON that it holds.
+func Shown(body json.RawMessage, room int) (json.RawMessage, []excerpt.Cut) {
+	answer, cuts := Short(readable(body), room)
+	return raw(answer), cuts
+}
+
 // shorten sets the part of an answer that the model reads.
 func (s *Set) shorten(r *read) {
 	if !r.answered {
@@ -186,7 +196,7 @@ func (r read) again() string {
 
 // Text returns a read in the form in which the model reads it: an object of JSON.
 func Text(s conversation.Source) string {
-	out := result{ID: s.ID, At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: raw(s.Answer), Cut: s.Cuts, Error: s.Error}
+	out := result{ID: s.ID, At: s.At.Format(timeForm), Status: s.Status, Answer: raw(s.Answer), Cut: s.Cuts, Error: s.Error}
 	for _, c := range s.Cuts {
 		if c.Shown < c.Of {
 			out.Rest = &rest{s.ID, c.At, c.Shown + 1}
@@ -194,6 +204,20 @@ func Text(s conversation.Source) string {
 		}
 	}
 	return toolcall.Encode(out)
+}
+
+// Told is a read whose call is not in the prompt, in the form in which the model reads it.
+type Told struct {
+	Service string          `json:"service"`
+	Called  string          `json:"called"`
+	At      string          `json:"at"`
+	Answer  json.RawMessage `json:"answer"`
+	Cut     []excerpt.Cut   `json:"cut,omitempty"`
+}
+
+// TellOf returns a read with the call that made it.
+func TellOf(s conversation.Source) Told {
+	return Told{s.Service, clip.Bytes(s.Called(), calledBytes), s.At.Format(timeForm), raw(s.Answer), s.Cuts}
 }
 
 // raw returns an answer as a part of a result: JSON as it is, and another text as a string of JSON.

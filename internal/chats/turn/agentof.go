@@ -80,11 +80,11 @@ func (a actor) mayPropose() bool {
 type section struct{ Name, Text, Tools string }
 
 // section returns the agent's part of the system prompt; nil without an agent.
-func (a actor) section(tag locale.Tag, tools []llm.Tool) (*section, error) {
+func (a actor) section(tools []llm.Tool) (*section, error) {
 	if a.Name == "" {
 		return nil, nil
 	}
-	text, err := a.PromptIn(tag)
+	text, err := a.PromptIn(locale.English)
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)

@@ -8,12 +8,15 @@ import (
 	"slices"
 
 	"piloto/internal/chats/brief"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/chats/toolset"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
 )
 
 // maxSearches bounds the searches of the catalogue in an answer.
@@ -28,6 +31,7 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 	}
 	l.words.keep(answer.Text)
 	l.query.Messages = append(l.query.Messages, answer.Message())
+	l.transcript.Rounds = append(l.transcript.Rounds, roundOf(answer, l.left))
 	reading, cancel := l.journal.bound(asking)
 	defer cancel()
 	var b batch
@@ -41,6 +45,7 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 	s.open = b.open
 	l.useFiles(reading, &b, s.results)
 	l.withdraw(ctx, &b, s.results)
+	l.keepResults(s.results)
 	if b.apply != nil {
 		var err error
 		if s.reply, s.results[b.apply.at], err = l.applyChanges(ctx, &b); err != nil || s.reply.Run != nil {
@@ -61,13 +66,76 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 	if p.Failed() {
 		l.unproposed = p.Reason()
 	}
-	for i, call := range answer.Calls {
+	for i := range answer.Calls {
 		if s.results[i] == "" && !s.isLeft(i) {
 			s.results[i] = cmp.Or(p.Early, toolcall.Errors(p.Wrong))
 		}
-		l.query.Messages = append(l.query.Messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: s.results[i]})
+	}
+	l.keepResults(s.results)
+	for i, call := range answer.Calls {
+		content := s.results[i]
+		if i == len(answer.Calls)-1 && !s.isLeft(i) {
+			content = history.WithLeft(content, l.left)
+		}
+		l.query.Messages = append(l.query.Messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: content})
 	}
 	return s, nil
+}
+
+// roundOf returns a reply as the transcript has it, without the results of its calls.
+func roundOf(answer llm.Reply, left int) conversation.Round {
+	r := conversation.Round{Text: answer.Text, Thought: answer.Thought, Extra: answer.Extra, Left: left}
+	for _, c := range answer.Calls {
+		r.Calls = append(r.Calls, conversation.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments, Extra: c.Extra})
+	}
+	return r
+}
+
+// keepResults puts the results of a reply into the transcript. What a read answered stands in its source.
+func (l *loop) keepResults(results []string) {
+	calls := l.transcript.Rounds[len(l.transcript.Rounds)-1].Calls
+	for i := range calls {
+		calls[i].Result = results[i]
+		for _, s := range l.sources {
+			if s.Answer != "" && (results[i] == reads.Text(s) || s.MCPID == tool.FilesID && results[i] == s.Answer) {
+				calls[i].Result, calls[i].Source = "", s.ID
+			}
+		}
+	}
+}
+
+// Results of the calls with which a turn ends.
+var (
+	asked    = toolcall.Encode(map[string]string{"asked": "the person reads the question; their next message answers it"})
+	unknowns = toolcall.Error("", "the answer ended before this was done")
+)
+
+// waits is the result of a proposal: it waits.
+func waits(runID string) string {
+	return toolcall.Encode(struct {
+		Waits string `json:"waits"`
+		RunID string `json:"run_id"`
+	}{"the person sees the plan, and confirms or refuses it; an <event> tells what came of it", runID})
+}
+
+// endedTranscript returns the transcript of an answer, in which the calls that have no result get one; nil in a job, whose
+// rounds are kept.
+func (l *loop) endedTranscript(result string) *conversation.Transcript {
+	if l.terms.jobID != "" {
+		return nil
+	}
+	t := l.transcript
+	t.Rounds = slices.Clone(t.Rounds)
+	if n := len(t.Rounds); n > 0 {
+		last := &t.Rounds[n-1]
+		last.Calls, last.Left = slices.Clone(last.Calls), 0
+		for i, c := range last.Calls {
+			if c.Result == "" && c.Source == "" {
+				last.Calls[i].Result = result
+			}
+		}
+	}
+	return &t
 }
 
 // answerCall answers one call of a reply; "" when it is answered together with the others. A reply that was cut is refused

@@ -7,10 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/brief"
 	"piloto/internal/chats/evidence"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/setup"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/ids"
@@ -19,7 +23,6 @@ import (
 	"piloto/internal/ground/visible"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
-	"piloto/internal/models/llm"
 	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -136,7 +139,8 @@ type conclusion struct {
 	results  plan.ResultReader
 	lease    run.Conclusion
 	run      plan.Run
-	reads    []conversation.Source // the model's reads when it wrote the plan
+	reads    []conversation.Source // that the prompt has
+	dataFrom []string              // ids of the services whose data the prompt has
 	facts    evidence.Facts        // compared with its claims, besides the run
 	asked    []string              // the person's messages, from the question to the end of the run
 	ended    time.Time             // of the final message
@@ -176,29 +180,42 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 	case snapshot.Automation().Mode == eligibility.Manual:
 		return concludeManual, nil
 	}
-	if err := w.prepare(ctx); err != nil {
+	if err := w.prepare(ctx, set, snapshot); err != nil {
 		return "", err
 	}
 	return w.ask(ctx, snapshot)
 }
 
-// prepare reads the person's question, and writes the prompt.
-func (w *conclusion) prepare(ctx context.Context) error {
-	messages, older, err := w.service.history().Pages(ctx, w.chat.Key(w.lease.Account))
-	if err != nil {
-		return err
-	}
-	w.read(messages, older)
-	w.readWhole(ctx)
-	ended, err := brief.Runs([]plan.Run{w.run}, w.service.Now())
-	if err != nil {
-		return err
-	}
-	system, err := locale.Prompt(w.req.Locale, "conclude", map[string]any{
-		"Today": brief.Today(w.req.Locale, w.service.Now()), "Ended": strings.TrimSpace(ended), "Requests": requestsOf(w.run), "Read": took(w.run, w.reads),
+// prepare reads the chat, and writes the prompt: the transcript as the next turn has it, and what to do at its end.
+func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot eligibility.Snapshot) error {
+	s := w.service
+	l := &loop{exchange: w.exchange, service: s, terms: terms{revises: true, asks: true}}
+	l.began = s.Now()
+	var loads errgroup.Group
+	loads.Go(func() error { return l.equip(ctx, set) })
+	loads.Go(func() (err error) {
+		l.past, err = s.history().Load(ctx, history.Of{Account: w.lease.Account, Chat: w.chat, RunID: w.run.ID})
+		return
 	})
-	w.query.Messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: w.question()}}
-	return err
+	err := loads.Wait()
+	if err != nil {
+		return err
+	}
+	w.read(l.past)
+	w.readWhole(ctx)
+	l.transcript.Now, err = locale.ModelPrompt("conclude", map[string]any{
+		"Today": brief.Now(s.Now()), "Who": l.who(), "Goal": toolcall.OneLine(w.run.Plan.Goal), "RunID": w.run.ID,
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.prepare(snapshot); err != nil {
+		return err
+	}
+	w.dataFrom = l.dataFrom()
+	w.query = l.query
+	w.query.NoCalls = true
+	return nil
 }
 
 // ask asks the model, and makes a message of its answer.

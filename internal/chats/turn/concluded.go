@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/consent"
 	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/figures"
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/clip"
@@ -24,10 +25,10 @@ const (
 	concludeSource = 20      // results that a conclusion names
 )
 
-// read finds the person's messages from the question to the end of the run, the model's reads for the plan, and the time
-// of that end. A question that is further back than a turn reads is not found; then the plan's goal stands for it.
-func (w *conclusion) read(messages []conversation.Message, older bool) {
-	w.reads = readsFor(w.run, messages)
+// read finds the person's messages from the question to the end of the run, the reads of the prompt, and the time of that end. A question that is further back than a turn reads is not found; then the plan's goal stands for it.
+func (w *conclusion) read(past history.Past) {
+	messages, older := past.Messages, past.Longer
+	w.reads = past.Reads
 	w.facts = evidence.Facts{Account: w.lease.Account, ChatID: w.chat.ID, Named: evidence.Named(messages), Longer: older, Message: conversation.Message{At: w.run.CreatedAt}}
 	for _, m := range messages {
 		for _, s := range m.Sources {
@@ -53,7 +54,7 @@ func (w *conclusion) read(messages []conversation.Message, older bool) {
 	}
 }
 
-// question returns the question that the model answers.
+// question returns what the person asked for.
 func (w *conclusion) question() string {
 	if len(w.asked) == 0 {
 		return w.run.Plan.Goal
@@ -67,7 +68,7 @@ func (w *conclusion) message(ctx context.Context, text string) (conversation.Mes
 	m := w.newMessage(conversation.KindConclusion, locale.Verbatim(text))
 	notes, err := w.notes(ctx, text)
 	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), writtenBy(&w.exchange), resultsOf(w.run), notes
-	m.ReadFrom = union(w.run.DataFrom(), nil)
+	m.ReadFrom = union(w.run.DataFrom(), w.dataFrom)
 	return m, err
 }
 
@@ -84,7 +85,7 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Note, error) {
 	var list []conversation.Note
 	counts, record := recordOf(w.run, w.reads)
-	record = append(record, brief.Today(w.req.Locale, w.service.Now()))
+	record = append(record, brief.Now(w.service.Now()))
 	if missing := figures.Missing(text, counts, append(record, w.asked...)...); len(missing) > 0 {
 		key := "note.not_in_results"
 		if !isWhole(w.run) {

@@ -80,7 +80,8 @@ func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) 
 	defer cancel()
 	l.query.Closes = mayRead(l.listed)
 	for n := range l.agent.rounds() {
-		l.final = n+1 == l.agent.rounds()
+		l.left = l.agent.rounds() - n - 1
+		l.final = l.left == 0
 		s, err := l.next(ctx, asking)
 		if failed, ok := errors.AsType[*unanswered](err); ok {
 			return d.handleFailure(ctx, asking, s.answer, failed)
@@ -182,7 +183,7 @@ func (d *dialog) stopped(ctx context.Context, soFar string) (Reply, error) {
 	if !d.hasRead() {
 		d.ending.status = conversation.Failed
 	}
-	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindNotice, locale.Say("turn.stopped"), answerMeta{by: by, notes: d.notes, sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending})
+	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindNotice, locale.Say("turn.stopped"), answerMeta{by: by, notes: d.notes, sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending, transcript: d.loop.endedTranscript(unknowns)})
 }
 
 // storeText stores a text of the model as the answer, with the notes under it.
@@ -191,7 +192,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 	if err != nil {
 		return Reply{}, err
 	}
-	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindText, locale.Verbatim(shorten(text)), answerMeta{by: by, notes: append(notes, d.notes...), sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending})
+	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindText, locale.Verbatim(shorten(text)), answerMeta{by: by, notes: append(notes, d.notes...), sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending, transcript: d.loop.endedTranscript(unknowns)})
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
@@ -199,9 +200,13 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (Reply, error) {
 	by := d.loop.by()
 	notes = slices.Concat(notes, d.notes, d.verdict.note(d.loop.req), d.loop.agent.costNote(d.loop.req, d.loop.calls.Turn.Micros+d.loop.calls.Beside))
+	result := unknowns
+	if d.question != nil {
+		result = asked
+	}
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() { d.service.settle(ctx, d.loop.calls, d.loop.count, Reply{Kind: replyOf(kind), By: by}, nil) })
-	reply, err := d.service.thread().text(ctx, d.loop.req, d.loop.chat, kind, text, answerMeta{by, notes, d.loop.sources, d.loop.dataFrom(), d.ending, d.failed(), d.question})
+	reply, err := d.service.thread().text(ctx, d.loop.req, d.loop.chat, kind, text, answerMeta{by, notes, d.loop.sources, d.loop.dataFrom(), d.ending, d.failed(), d.question, d.loop.endedTranscript(result)})
 	writes.Wait()
 	return reply, err
 }

@@ -90,7 +90,7 @@ func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) 
 // askToJudge makes the next call an evaluation of the last answer.
 func askToJudge(q *ask.Query) {
 	q.Tools, q.Format, q.Least = nil, verdictFormat(), verdictTokens
-	q.Messages = append(q.Messages, llm.Message{Role: llm.System, Content: locale.Text(q.Locale, "prompt.evaluate")})
+	q.Messages = append(q.Messages, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.evaluate")})
 }
 
 // readVerdict reads a verdict as a model wrote it.

@@ -55,7 +55,8 @@ func (jj *jobJournal) ask(ctx context.Context) (llm.Reply, error) {
 	}
 	jj.loop.runID = ids.DeriveAt(r.Answered, "job", jj.job.ID, strconv.Itoa(r.N))
 	steps, _ := jj.rows.tally()
-	jj.loop.final = steps >= jj.job.Loop.MaxSteps
+	jj.loop.left = max(0, jj.job.Loop.MaxSteps-steps)
+	jj.loop.final = jj.loop.left == 0
 	return answerOf(*r), nil
 }
 
@@ -109,6 +110,9 @@ func (jj *jobJournal) askRound(ctx context.Context) (conversation.StopReason, er
 	r, err := jj.nextRound(ctx)
 	if err != nil {
 		return "", err
+	}
+	if r.N == 1 {
+		r.Now = jj.loop.transcript.Now
 	}
 	if r.Eval = jj.rows.toJudge(); r.Eval {
 		askToJudge(&jj.loop.query)

@@ -42,6 +42,9 @@ type loop struct {
 	pending   *plan.Run // the draft that waits, when the model may change it
 	concludes bool      // the model describes the outcome of its plan
 
+	transcript conversation.Transcript // of this answer
+	left       int                     // replies with calls that may follow the present one
+
 	reading  *reads.Set
 	files    changes.Work
 	searches int
@@ -151,23 +154,27 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 		l.persona = l.req.customerPersona()
 	}
 	l.pending = l.editableDraft()
-	l.query.Tools = append(l.agent.tools(turnTools(offer{l.listed, l.pending != nil, l.req.Route == nil}), l.terms.asks),
+	l.query.Tools = append(l.agent.tools(turnTools(offer{l.listed, l.terms.revises, l.req.Route == nil}), l.terms.asks),
 		slices.Concat(l.terms.clientTools(l.agent), l.fileTools())...)
 	l.reading = l.newReads()
 	always, err := l.prompt()
 	if err != nil {
 		return err
 	}
-	now, err := l.now()
-	before, message := l.past.Texts[:len(l.past.Texts)-1], l.past.Texts[len(l.past.Texts)-1]
+	if l.transcript.Now == "" { // a job keeps that of its first round
+		if l.transcript.Now, err = l.now(); err != nil {
+			return err
+		}
+	}
 	begin := []llm.Message{{Role: llm.System, Content: always}}
 	if l.past.Summary.Text != "" {
-		text := locale.Text(l.req.Locale, "prompt.summary") + "\n<summary>\n" + llm.Escape(l.past.Summary.Text) + "\n</summary>"
+		text := locale.ModelText("prompt.summary") + "\n<summary>\n" + llm.Escape(l.past.Summary.Text) + "\n</summary>"
 		begin = append(begin, llm.Message{Role: llm.System, Content: text})
 	}
-	l.query.Messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})
+	l.query.Messages = slices.Concat(begin, l.past.Texts)
 	l.query.Answered = len(l.query.Messages) - 1
-	return err
+	l.query.Messages = append(l.query.Messages, llm.Message{Role: llm.System, Content: l.transcript.Now})
+	return nil
 }
 
 // next makes one step: it asks the model, and makes the calls of its answer. asking bounds the call of the model and the
@@ -192,7 +199,7 @@ func (l *loop) next(ctx, asking context.Context) (step, error) {
 		l.doubted = answer.Text
 		l.query.Messages = append(l.query.Messages,
 			answer.Message(),
-			llm.Message{Role: llm.System, Content: locale.Text(l.req.Locale, "prompt.reconsider")})
+			llm.Message{Role: llm.System, Content: locale.ModelText("prompt.reconsider")})
 		return step{kind: stepDoubted, answer: answer}, nil
 	}
 	return step{kind: stepSaid, answer: answer}, nil
@@ -216,6 +223,18 @@ func (l *loop) newReads() *reads.Set {
 	return reads.NewSet(reads.Turn{
 		Reader: l.service.Reads, Drafter: l.drafter(), Log: l.service.Log, Stopped: ask.ErrStopped, Denied: l.denied().read,
 		For:  plan.Bound{Account: l.req.Principal.Account, ProjectID: l.chat.ProjectID, TraceID: l.req.TraceID, Key: l.incoming.ID},
-		Most: reads.Most, AskAll: l.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(l.listed, from), Before: l.past.Reads,
+		Most: reads.Most, AskAll: l.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(l.listed, from), Before: l.past.Reads, Room: l.readRoom,
 	})
+}
+
+// readShare is the part of a window that one answer of a service may take.
+const readShare = 6
+
+// readRoom returns the most characters of an answer of a service in the prompt.
+func (l *loop) readRoom() int {
+	tokens := reads.MostTokens
+	if use := l.calls.Use; use != nil && use.Window > 0 {
+		tokens = min(tokens, use.Window/readShare)
+	}
+	return int(float64(tokens) * l.calls.CharsPerToken())
 }

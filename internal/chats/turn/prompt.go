@@ -6,14 +6,15 @@ import (
 
 	"piloto/internal/chats/brief"
 	"piloto/internal/chats/proposal"
+	"piloto/internal/chats/toolcall"
 	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 )
 
-// prompt writes the beginning of every prompt of a chat. It is the same in all turns, because a provider reuses its
-// cache for a prompt that begins as an earlier one: now has the rest.
+// prompt writes the beginning of every prompt of a chat. It is the same in all turns while the settings are, because a
+// provider reuses its cache for a prompt that begins as an earlier one: now has the rest.
 func (l *loop) prompt() (string, error) {
 	shown, total := l.listed, brief.Count(l.listed)
 	if total <= brief.Whole {
@@ -21,11 +22,15 @@ func (l *loop) prompt() (string, error) {
 	} else {
 		shown = brief.Servers(shown)
 	}
-	acting, err := l.agent.section(l.req.Locale, l.query.Tools)
+	acting, err := l.agent.section(l.query.Tools)
 	if err != nil {
 		return "", err
 	}
-	return locale.Prompt(l.req.Locale, "turn", map[string]any{
+	var client []string
+	for _, t := range l.terms.client {
+		client = append(client, t.Name)
+	}
+	return locale.ModelPrompt("turn", map[string]any{
 		"Persona":   llm.Escape(l.persona),
 		"Agent":     acting,
 		"Project":   llm.Escape(l.project.Context),
@@ -38,40 +43,66 @@ func (l *loop) prompt() (string, error) {
 		"Asks":      slices.ContainsFunc(l.query.Tools, func(t llm.Tool) bool { return t.Name == toolset.Ask }),
 		"Files":     l.files.Offered,
 		"Writes":    l.files.Offered && l.files.MayWrite(),
+		"Client":    strings.Join(client, ", "),
 	})
 }
 
-// now writes the state of this turn: the time, the draft that waits, the reads and the runs, the files, and the best
-// matches of a large catalogue. It stands before the person's message.
+// now writes the state of this turn: the time, who writes, the draft that waits, the plans that go on, the files, and the best
+// matches of a large catalogue. It stands after the person's message, and stays there in later prompts. What an earlier
+// one has in the same words is not said again.
 func (l *loop) now() (string, error) {
-	ended := slices.DeleteFunc(slices.Clone(l.past.Runs), func(r plan.Run) bool {
-		return l.pending != nil && r.ID == l.pending.ID || l.terms.jobID != "" && r.JobID == l.terms.jobID // those are results of its calls
-	})
-	runs, err := brief.Runs(ended, l.service.Now())
+	active := slices.DeleteFunc(slices.Clone(l.past.Runs), func(r plan.Run) bool { return !r.Status.Active() })
+	runs, err := brief.Runs(active, l.service.Now())
 	if err != nil {
 		return "", err
 	}
+	waiting := draftIn(l.past.Runs, l.chat)
 	runID := ""
-	if l.pending != nil {
-		runID = l.pending.ID
+	if waiting != nil {
+		runID = waiting.ID
 	}
 	draft, err := proposal.Encode(l.pending)
 	if err != nil {
 		return "", err
 	}
-	return locale.Prompt(l.req.Locale, "now", map[string]any{
-		"Today":   brief.Today(l.req.Locale, l.service.Now()),
-		"Matches": brief.Catalogue(brief.Best(l.listed, l.req.Message)),
-		"Reads":   brief.Reads(l.past.Reads),
-		"Runs":    strings.TrimSpace(runs),
+	return locale.ModelPrompt("now", map[string]any{
+		"Today":   brief.Now(l.service.Now()),
+		"Who":     l.who(),
+		"Matches": l.unsaid("matches", brief.Catalogue(brief.Best(l.listed, l.req.Message))),
+		"Runs":    runs,
 		"Draft":   draft,
 		"RunID":   runID,
 		"Doubts":  brief.Doubts(l.pending, l.req.Locale),
-		"Pending": brief.Goal(draftIn(l.past.Runs, l.chat), l.service.Now()),
-		"Files":   llm.Escape(l.files.Tree),
+		"Pending": brief.Goal(waiting, l.service.Now()),
+		"Files":   l.unsaid("files", llm.Escape(l.files.Tree)),
 		"Unread":  l.files.Down,
 		"Lost":    l.files.Lost,
 
 		"Withdraws": l.offers(toolset.Withdraw),
 	})
+}
+
+// unsaid returns a text, or "" when the newest text between the same tags in the transcript is equal to it.
+func (l *loop) unsaid(tag, text string) string {
+	open, end := "<"+tag+">\n", "\n</"+tag+">"
+	for _, m := range slices.Backward(l.past.Texts) {
+		if m.Role != llm.System {
+			continue
+		}
+		if _, rest, ok := strings.Cut(m.Content, open); ok {
+			if said, _, _ := strings.Cut(rest, end); said == text {
+				return ""
+			}
+			break
+		}
+	}
+	return text
+}
+
+// who says who writes.
+func (l *loop) who() string {
+	if l.req.Route != nil {
+		return "A customer of the business writes (session " + toolcall.OneLine(l.chat.SessionID) + ")."
+	}
+	return ""
 }

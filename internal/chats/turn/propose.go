@@ -78,6 +78,8 @@ type provenance struct {
 	viewer   string              // who gets the answer; "": nobody waits for it
 	// refuses returns plan.ErrInvalid for a plan that a person refused; nil: it may be shown again.
 	refuses func(context.Context, plan.Plan) error
+	// transcript returns how the model came to the plan of a run; nil: no model did.
+	transcript func(runID string) *conversation.Transcript
 	// preceding returns the messages before the card; nil: none.
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
@@ -88,6 +90,7 @@ func (l *loop) provenance() provenance {
 		asked: l.req, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
 		readFrom: l.dataFrom(), notes: l.journal.cardNotes(), askers: l.askers(), data: modelData(l.calls.Use), viewer: l.terms.viewer,
 		refuses: l.refusals().check, preceding: l.textMessages,
+		transcript: func(runID string) *conversation.Transcript { return l.endedTranscript(waits(runID)) },
 	}
 }
 
@@ -133,6 +136,9 @@ func (p provenance) messages(ctx context.Context, create *ids.Source, r plan.Run
 	}
 	card := withAnswerID(p.asked, run.Message(create, r, conversation.KindPlan, at, p.asked.Locale, text))
 	card.By, card.Sources, card.Notes = p.by, p.sources, p.notes
+	if p.transcript != nil {
+		card.Transcript = p.transcript(r.ID)
+	}
 	return append(list, card), nil
 }
 

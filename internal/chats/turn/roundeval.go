@@ -70,5 +70,5 @@ func (w *work) endWith(ctx context.Context, r *job.Round) error {
 
 // correction returns the message that names the issues of the model's answer.
 func correction(tag locale.Tag, v verdict) llm.Message {
-	return llm.Message{Role: llm.System, Content: locale.Text(tag, "prompt.correct", "issues", strings.Join(v.Issues, "; "), "suggestion", v.Suggestion)}
+	return llm.Message{Role: llm.System, Content: locale.ModelText("prompt.correct", "issues", strings.Join(v.Issues, "; "), "suggestion", v.Suggestion)}
 }

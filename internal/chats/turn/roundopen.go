@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -32,7 +33,9 @@ func (w *work) open(ctx context.Context) error {
 		return
 	})
 	loads.Go(func() (err error) {
-		w.loop.past, err = s.history().Load(ctx, w.loop.req.history(chat, w.loop.incoming))
+		of := w.loop.req.history(chat, w.loop.incoming)
+		of.JobID = j.ID
+		w.loop.past, err = s.history().Load(ctx, of)
 		return
 	})
 	if err := loads.Wait(); err != nil {
@@ -48,6 +51,9 @@ func (w *work) open(ctx context.Context) error {
 		w.rows.addReadFrom(job.MachineZone)
 	}
 	w.loop.past.ReadFrom = append(w.loop.past.ReadFrom, w.job.ReadFrom...)
+	if len(w.rows.rounds) > 0 {
+		w.loop.transcript.Now = w.rows.rounds[0].Now
+	}
 	if err := w.loop.prepare(snapshot); err != nil {
 		return err
 	}
@@ -66,7 +72,11 @@ func (w *work) addRounds() {
 			since = i + 1
 		}
 	}
+	left := w.job.Loop.MaxSteps
 	for i, r := range w.rows.rounds {
+		if !r.Eval {
+			left--
+		}
 		if r.Handled.IsZero() {
 			continue
 		}
@@ -79,12 +89,12 @@ func (w *work) addRounds() {
 		switch {
 		case r.Doubted:
 			w.loop.doubted = r.Text
-			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: locale.Text(w.loop.req.Locale, "prompt.reconsider")})
+			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.reconsider")})
 		case r.RunID != "": // its text about that is checked anew
 			w.loop.doubted = ""
 		}
 		for k, call := range r.Calls {
-			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
+			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: resultOf(r, k, left)})
 			if w.loop.terms.clientSpec(call.Name) != nil { // it was done on the client's machine
 				w.addDone(r, k)
 			}
@@ -98,4 +108,12 @@ func (w *work) addRounds() {
 			w.loop.past.Reads = append(w.loop.past.Reads, l.Source)
 		}
 	}
+}
+
+// resultOf returns the result of a call of a round, as the prompt has it. left is how many steps the job has left after it.
+func resultOf(r job.Round, k, left int) string {
+	if k < len(r.Calls)-1 {
+		return r.Results[k]
+	}
+	return history.WithLeft(r.Results[k], left)
 }

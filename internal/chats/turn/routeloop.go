@@ -79,6 +79,6 @@ func (r Reply) ForCustomer(tag locale.Tag) string {
 // customerPersona says for whom an agent speaks that the router chose, and to whom.
 func (r Request) customerPersona() string {
 	p := r.Route.Persona
-	lines := []string{locale.Text(r.Locale, "prompt.customer"), p.Name, p.Goal, p.Personality, p.Modality}
+	lines := []string{locale.ModelText("prompt.customer"), p.Name, p.Goal, p.Personality, p.Modality}
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n")
 }

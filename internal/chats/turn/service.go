@@ -201,6 +201,8 @@ type answerMeta struct {
 	ending   ending
 	failed   failedAgent
 	question *inquiry
+
+	transcript *conversation.Transcript
 }
 
 // failedAgent is an agent that gave a customer no answer, and the code of its failure; the zero failedAgent is none.
@@ -228,7 +230,7 @@ func (s *Service) history() history.Reader {
 
 // history says which history the answer to a message needs.
 func (r Request) history(chat conversation.Chat, message conversation.Message) history.Of {
-	return history.Of{Account: r.Principal.Account, Chat: chat, Message: message, RequestID: r.MessageID, Again: r.Again, Locale: r.Locale}
+	return history.Of{Account: r.Principal.Account, Chat: chat, Message: message, RequestID: r.MessageID, Again: r.Again}
 }
 
 // firstServingTime bounds the age of a request that is usually served for the first time.

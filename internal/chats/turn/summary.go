@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"piloto/internal/chats/ask"
 	"piloto/internal/chats/claim"
@@ -16,36 +17,84 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
 	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/models/paid"
 )
 
-// The older messages of a long chat are summarised, so that a prompt does not grow with the chat. A turn makes the summary
-// for the turns after it, beside its own model call, with a hold and a record of its own. A turn that is done waits for it
-// only shortly. Without a summary the messages stay as they are, and a later turn tries again.
+// What of a chat or a job passes the window of its model is summarised, the oldest first. For a chat a turn makes the summary,
+// for the turns after it and beside its own model call; a turn that is done waits for it only shortly. For a job a round
+// makes it before its call. Each has a hold and a record of its own. Without a summary the messages stay as they are.
 
 // Bounds of a summary.
 const (
-	summaryWords  = 200
-	summaryBytes  = 4 << 10
-	summaryOutput = 500 // tokens
+	summaryWords  = 400
+	summaryBytes  = 6 << 10
+	summaryOutput = 1000 // tokens
 	summaryTime   = 15 * time.Second
 	summaryGrace  = time.Second // that a turn which is done waits for it
+	summaryText   = 4000        // characters of a text that is summarised
+
+	fullShare = 0.6 // of the window: what is more is summarised
+	keptShare = 0.3 // of the window: what stays as it is
 )
+
+// room returns the tokens of the window that a prompt of the chosen model has.
+func room(use *eligibility.Selection) int {
+	return min(use.Window, history.MostTokens) - use.Estimate.Output
+}
+
+// tokensOf returns about how many tokens messages have.
+func (l *loop) tokensOf(list []llm.Message) int {
+	size := 0
+	for _, m := range list {
+		size += utf8.RuneCountInString(m.Content)
+		for _, c := range m.Calls {
+			size += utf8.RuneCountInString(c.Arguments)
+		}
+	}
+	return int(float64(size) / l.calls.CharsPerToken())
+}
+
+// older returns the part of a transcript that has to be summarised: the messages, and the position of the last one. It is
+// empty while the transcript has room.
+func (l *loop) older() (messages []llm.Message, until string) {
+	texts, most := l.past.Texts, float64(room(l.calls.Use))
+	if float64(l.tokensOf(texts)) <= fullShare*most {
+		return nil, ""
+	}
+	for i, e := range l.past.Exchanges[:max(0, len(l.past.Exchanges)-1)] {
+		next := l.past.Exchanges[i+1].At
+		if messages, until = texts[:next], e.Until; float64(l.tokensOf(texts[next:])) <= keptShare*most {
+			break
+		}
+	}
+	return messages, until
+}
 
 // summarise begins to make the summary for later turns, when it is due. The function that it returns ends that.
 func (d *dialog) summarise(asking context.Context) (end func()) {
-	if len(d.loop.past.Older.Messages) == 0 {
+	l := d.loop
+	older, until := l.older()
+	if len(older) == 0 {
 		return func() {}
 	}
-	calls := d.loop.calls.Apart(d.service.record(d.loop.req, d.loop.chat, credit.SourceSummary))
-	sum := &summariser{service: d.service, req: d.loop.req, chat: d.loop.chat, calls: calls, before: d.loop.past.Summary, older: d.loop.past.Older}
-	sum.read = d.loop.dataFrom()
+	calls := l.calls.Apart(d.service.record(l.req, l.chat, credit.SourceSummary))
+	read := l.dataFrom()
 	working, cancel := context.WithTimeout(asking, summaryTime)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		sum.make(working)
+		text, err := summary(working, calls, l.past.Summary.Text, older)
+		d.service.settle(working, calls, nil, Reply{Kind: KindMessage}, err)
+		if err == nil && text != "" {
+			err = d.service.Chats.PutSummary(context.WithoutCancel(working), l.chat.Key(l.req.Principal.Account), conversation.Summary{
+				Until: until, Text: text, Read: read, At: d.service.Now(),
+			})
+		}
+		if err != nil || text == "" {
+			d.service.Log.WarnContext(working, "turn.not_summarised", "chat_id", l.chat.ID, "error", err)
+		}
 	}()
 	return func() {
 		select {
@@ -64,62 +113,42 @@ func union(a, b []string) []string {
 	return slices.Compact(list)
 }
 
-// summariser makes the summary of one chat.
-type summariser struct {
-	service *Service
-	req     Request
-	chat    conversation.Chat
-	calls   *paid.Calls
-	before  conversation.Summary
-	older   history.Older
-	read    []string // ids of the servers whose data may be in it
-}
-
-// make asks the model for the summary, and stores it. A failure leaves the messages as they are.
-func (s *summariser) make(ctx context.Context) {
-	account := s.req.Principal.Account
-	text, err := s.write(ctx)
-	s.service.settle(ctx, s.calls, nil, Reply{Kind: KindMessage}, err)
-	if text = usableSummary(text); err == nil && text != "" {
-		err = s.service.Chats.PutSummary(context.WithoutCancel(ctx), s.chat.Key(account), conversation.Summary{
-			Until: s.older.Until, Text: text, Read: s.read, At: s.service.Now(),
-		})
-	}
-	if err != nil || text == "" {
-		s.service.Log.WarnContext(ctx, "turn.not_summarised", "chat_id", s.chat.ID, "error", err)
-	}
-}
-
-// write makes the call, on the model of the turn and on no other.
-func (s *summariser) write(ctx context.Context) (string, error) {
+// summary asks for the summary of messages after an earlier one, on the model of the calls and on no other. It is "" when
+// what the model wrote is no summary.
+func summary(ctx context.Context, calls *paid.Calls, before string, messages []llm.Message) (string, error) {
 	type line struct {
-		Who  llm.Role `json:"who"`
-		Text string   `json:"text"`
+		Who   llm.Role `json:"who"`
+		Text  string   `json:"text,omitempty"`
+		Calls []string `json:"calls,omitempty"`
 	}
 	var lines strings.Builder
-	for _, m := range s.older.Messages {
-		text, err := json.Marshal(line{m.Role, m.Content}) // no character of it can end a tag
+	for _, m := range messages {
+		one := line{Who: m.Role, Text: clip.Runes(m.Content, summaryText)}
+		for _, c := range m.Calls {
+			one.Calls = append(one.Calls, c.Name+" "+clip.Runes(c.Arguments, summaryText))
+		}
+		text, err := json.Marshal(one) // no character of it can end a tag
 		if err != nil {
 			return "", err
 		}
 		lines.Write(append(text, '\n'))
 	}
-	prompt, err := locale.Prompt(s.req.Locale, "summary", map[string]any{
-		"Before": llm.Escape(s.before.Text), "Lines": strings.TrimSpace(lines.String()), "Words": summaryWords,
+	prompt, err := locale.ModelPrompt("summary", map[string]any{
+		"Before": llm.Escape(before), "Lines": strings.TrimSpace(lines.String()), "Words": summaryWords,
 	})
 	if err != nil {
 		return "", err
 	}
-	use := s.calls.Use
+	use := calls.Use
 	r := llm.Request{Model: use.Model, Messages: []llm.Message{{Role: llm.User, Content: prompt}}, MaxTokens: min(summaryOutput, use.Estimate.Output)}
 	if _, fits := window.Fit(r, use.Window, 0); !fits {
 		return "", ask.ErrContextFull
 	}
-	answer, err := s.calls.Once(ctx, r)
-	if err != nil && len(s.calls.Turn.Attempts) > 0 && answer.Usage == (llm.Usage{}) { // it may have been written, and nobody counted it
-		s.calls.Count(llm.Usage{Input: r.Estimate(), Output: r.MaxTokens, Estimated: true})
+	answer, err := calls.Once(ctx, r)
+	if err != nil && len(calls.Turn.Attempts) > 0 && answer.Usage == (llm.Usage{}) { // it may have been written, and nobody counted it
+		calls.Count(llm.Usage{Input: r.Estimate(), Output: r.MaxTokens, Estimated: true})
 	}
-	return answer.Text, err
+	return usableSummary(answer.Text), err
 }
 
 // usableSummary returns a summary as a prompt may have it, at most summaryWords words; "" of one that poses as a plan.

@@ -58,6 +58,7 @@ func (t thread) text(ctx context.Context, req Request, chat conversation.Chat, k
 	answer := t.message(req, conversation.RoleAssistant, kind, at, text)
 	answer.Notes, answer.Sources, answer.ReadFrom = beside.notes, beside.sources, beside.readFrom
 	answer.Status, answer.StopReason = beside.ending.status, beside.ending.reason
+	answer.Transcript = beside.transcript
 	beside.question.mark(&answer)
 	answer = withAnswerID(req, answer)
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: beside.by}

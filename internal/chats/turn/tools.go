@@ -30,7 +30,7 @@ type toolSpec struct {
 // offer decides which tools a turn has.
 type offer struct {
 	listed  []tool.Listed
-	pending bool // a draft waits that the model may change
+	revises bool // the model may change a draft that waits
 	decides bool // the turn answers a person who decides about the draft
 }
 
@@ -69,10 +69,16 @@ func specOf(name string) *toolSpec {
 }
 
 func needsReads(o offer) bool { return mayRead(o.listed) }
-func needsDraft(o offer) bool { return o.pending }
+func needsDraft(o offer) bool { return o.revises }
+
+// noDraft is the result of a call about the plan that waits, when none does.
+var noDraft = toolcall.Error("", "no plan waits that can be changed; propose one, or answer the person")
 
 // doPropose takes a proposal: it is answered with the plan that all proposals of the reply become.
-func doPropose(_ context.Context, _ *loop, c toolCall) (string, error) {
+func doPropose(_ context.Context, l *loop, c toolCall) (string, error) {
+	if c.name == toolset.Revise && l.pending == nil {
+		return noDraft, nil
+	}
 	if c.name == toolset.Request {
 		c.batch.proposals.AddRequest(c.raw)
 	} else {
@@ -115,9 +121,8 @@ func callable(s tool.Server) func(tool.Entry) bool {
 	}
 }
 
-// turnTools returns the tools of a turn: with tool names where a server has named tools, and
-// with revise_plan and withdraw_draft where a draft waits. They are the last ones, because tools are the beginning of a
-// prompt, too.
+// turnTools returns the tools of a turn: with tool names where a server has named tools. They follow from what the account has
+// set, and not from what is in the chat, because tools are the beginning of a prompt.
 func turnTools(o offer) []llm.Tool {
 	var list []llm.Tool
 	for _, t := range toolTable {
@@ -163,62 +168,56 @@ var toolTable = []toolSpec{
 	{
 		do: doPropose,
 		Tool: llm.Tool{
-			Name: toolset.Request,
-			Description: "Propose one call of a registered service. It runs nothing: the person sees it and confirms it first. " +
-				"Paso único: propone una llamada a un servicio registrado; la persona la confirma antes de que se ejecute.",
+			Name:        toolset.Request,
+			Description: "Propose one call of a service. Nothing is sent before the person saw and confirmed it.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
+    "title": {"type": "string", "description": "what the call does, in the person's language"},
+    "why": {"type": "string", "description": "what it is for, in one sentence"},
     "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
     "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
     "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
     "query": {"type": "object", "description": "query parameters by name"},
     "headers": {"type": "object", "description": "header parameters by name, only those of the catalogue's headers{…}"},
-    "body": {"type": ["object", "string", "null"], "description": "request body"}
+    "body": {"type": "object", "description": "request body"}
   },
-  "required": ["mcp_id", "method", "path"],
-  "additionalProperties": false
+  "required": ["mcp_id", "method", "path"]
 }`),
 		},
 	},
 	{
 		do: doPropose,
 		Tool: llm.Tool{
-			Name: toolset.Plan,
-			Description: "Propose several calls as one plan, in order, where later steps may use the results of earlier ones " +
-				"(${s1.body.id}). It runs nothing: the person sees it and confirms it first. " +
-				"Varios pasos: propone un plan; la persona lo confirma antes de que se ejecute.",
+			Name:        toolset.Plan,
+			Description: "Propose several calls as one plan, in order; later steps may use the answers of earlier ones. Nothing is sent before the person saw and confirmed it.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "goal": {"type": "string", "description": "what the plan achieves, in the person's language"},
     "steps": ` + steps + `
   },
-  "required": ["goal", "steps"],
-  "additionalProperties": false
+  "required": ["goal", "steps"]
 }`),
 		},
 	},
 	{
 		do: doSearch,
 		Tool: llm.Tool{
-			Name: toolset.Search,
-			Description: "Search the catalogue of registered services for operations, with their parameters. It calls nothing. " +
-				"Busca operaciones en el catálogo.",
+			Name:        toolset.Search,
+			Description: "Search the catalogue for operations, and get their parameters and the schema of their body. It calls nothing.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {"query": {"type": "string", "description": "a few words"}},
-  "required": ["query"],
-  "additionalProperties": false
+  "required": ["query"]
 }`),
 		},
 	},
 	{
 		needs: needsReads, do: doRead,
 		Tool: llm.Tool{
-			Name: toolset.Look,
-			Description: "Read from a service that the catalogue marks with (look): a GET or HEAD, or a named tool that only reads. It runs at once and changes nothing; " +
-				"several calls of one reply run together. Lee ahora, sin confirmación, de un servicio marcado con (look).",
+			Name:        toolset.Look,
+			Description: "Read at once what the catalogue marks with reads: a GET or HEAD, or a named tool. It changes nothing.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
@@ -228,10 +227,9 @@ var toolTable = []toolSpec{
     "query": {"type": "object", "description": "query parameters by name"},
     "headers": {"type": "object", "description": "header parameters by name"},
     "tool": {"type": "string", "description": "name of a tool, in the place of path and query"},
-    "arguments": {"type": "object", "description": "of the tool"}
+    "body": {"type": "object", "description": "arguments of the tool"}
   },
-  "required": ["mcp_id"],
-  "additionalProperties": false
+  "required": ["mcp_id"]
 }`),
 		},
 	},
@@ -246,61 +244,54 @@ var toolTable = []toolSpec{
     "id": {"type": "string", "description": "of the look: l1, l2, …"},
     "at": {"type": "string", "description": "the list, map or text, as cut names it; absent: the first one"},
     "from": {"type": "integer", "description": "first element or line, from 1"},
-    "lines": {"type": "integer", "description": "how many; absent: as many as fit"}
+    "lines": {"type": "integer", "description": "how many elements or lines; absent: as many as fit"}
   },
-  "required": ["id", "from"],
-  "additionalProperties": false
+  "required": ["id", "from"]
 }`),
 		},
 	},
 	{
 		do: doAsk,
 		Tool: llm.Tool{
-			Name: toolset.Ask,
-			Description: "Ask the person what you cannot find out, or which of some options they choose, one question at a time. Their answer confirms nothing: " +
-				"what writes is proposed and confirmed as ever. Pregunta a la persona lo que no puedas averiguar, o qué elige.",
+			Name:        toolset.Ask,
+			Description: "Ask the person what you cannot find out, or which of some options they choose: one question at a time. Their answer confirms nothing.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "question": {"type": "string", "description": "in the person's language"},
     "options": {"type": "array", "maxItems": 10, "items": {"type": "string"}, "description": "answers to choose from, when there are some: a few words each, without a number"}
   },
-  "required": ["question"],
-  "additionalProperties": false
+  "required": ["question"]
 }`),
 		},
 	},
 	{
 		needs: needsDraft, do: doPropose,
 		Tool: llm.Tool{
-			Name: toolset.Revise,
-			Description: "Change the plan that waits for its confirmation: give all of its steps, the unchanged ones too, with their ids. " +
-				"It runs nothing: the person sees what changed and confirms it. Cambia el plan pendiente.",
+			Name:        toolset.Revise,
+			Description: "Change the plan that waits: give all of its steps, as propose_plan takes them, with their ids. The person sees what changed and confirms it.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "goal": {"type": "string", "description": "absent: it stays"},
-    "steps": ` + steps + `
+    "steps": {"type": "array", "items": {"type": "object"}, "description": "as in propose_plan; the unchanged ones, too"}
   },
-  "required": ["steps"],
-  "additionalProperties": false
+  "required": ["steps"]
 }`),
 		},
 	},
 	{
 		needs: needsDecider, do: doWithdraw,
 		Tool: llm.Tool{
-			Name: toolset.Withdraw,
-			Description: "Take back the plan that waits, when the person does not want it and asks for nothing in its place. It runs nothing; the person reads " +
-				"that you did it and why, and can have it proposed again. Retira el plan pendiente que la persona no quiere.",
+			Name:        toolset.Withdraw,
+			Description: "Take back the plan that waits, when the person does not want it and asks for nothing in its place. They read that you did it and why.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
-    "run_id": {"type": "string", "description": "of the draft"},
+    "run_id": {"type": "string", "description": "of the plan"},
     "reason": {"type": "string", "maxLength": 500, "description": "why, in the person's language, in one sentence"}
   },
-  "required": ["run_id", "reason"],
-  "additionalProperties": false
+  "required": ["run_id", "reason"]
 }`),
 		},
 	},
@@ -316,17 +307,16 @@ const steps = `{
           "title": {"type": "string", "description": "what the step does, in the person's language"},
           "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
           "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
-          "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
-          "query": {"type": "object", "description": "query parameters by name"},
-          "headers": {"type": "object", "description": "header parameters by name, only those of the catalogue's headers{…}; ${s1.headers.ETag} is one of an answer"},
-          "body": {"type": ["object", "array", "string", "null"], "description": "request body"},
-          "needs": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps that must be done first; absent means the step before"},
+          "path": {"type": "string"},
+          "query": {"type": "object"},
+          "headers": {"type": "object", "description": "${s1.headers.ETag} is one of an answer"},
+          "body": {"type": "object"},
+          "needs": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps that must be done first; absent: the step before"},
           "when": {"type": "object", "description": "only if: {\"value\":\"${s1.status}\",\"is\":\"equal\",\"to\":200}; is: equal, not_equal, less, at_most, more, at_least, present, absent; or {\"all\":[…]}, {\"any\":[…]}, {\"not\":{…}}"},
           "for_each": {"type": "string", "description": "once for each element of a list: \"${s1.body.items}\"; the element is ${item}, ${item.id}"},
           "undo": {"type": "object", "description": "call that takes a change back: {method, path, query?, headers?, body?}; may use this step's ${ID.body.id}"},
           "verify": {"type": "object", "description": "GET that shows whether a change was made if its answer is lost: {path, query?, headers?, expect: a condition like when, over ${check.status}, ${check.body.x}}"}
         },
-        "required": ["id", "title", "mcp_id", "method", "path"],
-        "additionalProperties": false
+        "required": ["id", "title", "mcp_id", "method", "path"]
       }
     }`

@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"piloto/internal/chats/brief"
 	"piloto/internal/chats/toolcall"
-	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/fault"
-	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -30,13 +27,16 @@ type withdrawal struct {
 var withdrawKeys = []string{"run_id", "reason"}
 
 // needsDecider reports whether a turn answers a person who decides about the draft that waits.
-func needsDecider(o offer) bool { return o.pending && o.decides }
+func needsDecider(o offer) bool { return o.revises && o.decides }
 
 // doWithdraw takes the call: it is made after the other calls of the reply were read, and before their plan is proposed.
 func doWithdraw(_ context.Context, l *loop, c toolCall) (string, error) {
 	var in struct {
 		RunID  string `json:"run_id"`
 		Reason string `json:"reason"`
+	}
+	if l.pending == nil {
+		return noDraft, nil
 	}
 	wrong := toolcall.Decode(c.raw, &in, withdrawKeys)
 	if in.Reason = toolcall.Line(in.Reason, len(in.Reason)); in.Reason == "" || utf8.RuneCountInString(in.Reason) > plan.MaxWithdrawalReason {
@@ -139,5 +139,4 @@ func (l *loop) forgetDraft(now plan.Run) {
 		}
 	}
 	l.pending = nil
-	l.query.Tools = slices.DeleteFunc(slices.Clone(l.query.Tools), func(t llm.Tool) bool { return t.Name == toolset.Revise || t.Name == toolset.Withdraw })
 }

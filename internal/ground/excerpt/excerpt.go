@@ -41,8 +41,8 @@ type Value struct {
 
 // node is a value of JSON: a scalar in its shortest form, or a list or map with its elements.
 type node struct {
-	kind  byte   // '[', '{', '"' for a text, 0 for another scalar
-	text  string // of a scalar, as it is written
+	kind  byte     // '[', '{', '"' for a text, 0 for another scalar
+	text  string   // of a scalar, as it is written
 	names []string // of a map
 	marks []string // its names as they are written
 	kids  []*node

@@ -47,6 +47,7 @@ func Add(more embed.FS) { sources = append(sources, more) }
 var catalogue = map[Tag]func() map[string]string{
 	Spanish: sync.OnceValue(func() map[string]string { return load(Spanish) }),
 	English: sync.OnceValue(func() map[string]string { return load(English) }),
+	"":      sync.OnceValue(func() map[string]string { return load("") }), // those that only a model reads
 }
 
 var matcher = sync.OnceValue(func() language.Matcher {
@@ -104,6 +105,9 @@ func Text(tag Tag, key string, pairs ...string) string {
 	return Fill(tag, key, args)
 }
 
+// ModelText is Text for a sentence that only a model reads (text/model.json), in English.
+func ModelText(key string, pairs ...string) string { return Text("", key, pairs...) }
+
 // Fill does the same as Text, with the placeholders in a map.
 func Fill(tag Tag, key string, args map[string]string) string {
 	sentence, ok := Lookup(tag, key)
@@ -152,10 +156,10 @@ func Keys(prefix string) []string {
 	return keys
 }
 
-// prompts parses the prompts when the first one is needed: few functions call a model.
+// prompts parses the prompts when the first one is needed: few functions call a model. Those under "" have one language.
 var prompts = sync.OnceValue(func() map[Tag]*render.Set {
 	all := map[Tag]*render.Set{}
-	for _, tag := range Tags() {
+	for _, tag := range append(Tags(), "") {
 		sources := map[string]string{}
 		eachFile(files, path.Join("prompts", string(tag)), func(name string, raw []byte) {
 			sources[strings.TrimSuffix(name, ".tmpl")] = string(raw)
@@ -165,12 +169,22 @@ var prompts = sync.OnceValue(func() map[Tag]*render.Set {
 	return all
 })
 
-// Prompt renders the prompt called name (prompts/LANG/name.tmpl) for a model.
+// Prompt renders a prompt that has words of a person, or is shown to one (prompts/LANG/name.tmpl).
 func Prompt(tag Tag, name string, data map[string]any) (string, error) {
 	t, ok := prompts()[tag]
-	if !ok {
+	if !ok || tag == "" {
 		t = prompts()[Spanish]
 	}
+	return execute(t, name, data)
+}
+
+// ModelPrompt renders a prompt that only a model reads (prompts/name.tmpl). It is in English in every chat, because a
+// provider finds a prompt in its cache only if it begins as the one before.
+func ModelPrompt(name string, data map[string]any) (string, error) {
+	return execute(prompts()[""], name, data)
+}
+
+func execute(t *render.Set, name string, data map[string]any) (string, error) {
 	var b strings.Builder
 	err := t.Execute(&b, name, data, nil)
 	return strings.TrimSpace(b.String()), err
@@ -243,6 +257,9 @@ func eachFile(files embed.FS, dir string, do func(name string, raw []byte)) {
 		panic(fmt.Sprintf("locale: %v", err))
 	}
 	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
 		raw, err := files.ReadFile(path.Join(dir, e.Name()))
 		if err != nil {
 			panic(fmt.Sprintf("locale: %v", err))

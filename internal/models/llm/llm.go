@@ -72,6 +72,7 @@ type Request struct {
 	Model       string
 	Messages    []Message
 	Tools       []Tool
+	NoCalls     bool // no tool may be called
 	Format      *Format
 	Temperature float64
 	MaxTokens   int

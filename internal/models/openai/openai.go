@@ -182,6 +182,9 @@ func request(r llm.Request, h quirks) sdk.ChatCompletionRequest {
 			Name: t.Name, Description: t.Description, Parameters: t.Parameters,
 		}})
 	}
+	if r.NoCalls && len(r.Tools) > 0 {
+		out.ToolChoice = "none"
+	}
 	if r.Format != nil {
 		h.format.apply(&out, *r.Format)
 	}

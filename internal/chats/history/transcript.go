@@ -1,0 +1,236 @@
+package history
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/chats/brief"
+	"piloto/internal/chats/reads"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// A transcript is what happened in a chat, as its model met it: calls are calls, their results are results, and each stands
+// where it was. The prompt of the next answer begins as the one before, so that a provider finds it in its cache. What no
+// model did is an event: the end of a plan, and what an agent read for an answer of its own.
+
+// writer writes a transcript.
+type writer struct {
+	now       time.Time
+	jobID     string
+	runs      []plan.Run
+	list      []llm.Message
+	exchanges []Exchange
+	told      []string // ids of the runs whose end stands in it
+	seen      []string // ids of the runs that it has met
+	edited    []string // ids of the runs whose plan a person changed
+}
+
+// write writes messages, the oldest first, and the one to answer.
+func (w *writer) write(messages []conversation.Message, last conversation.Message) error {
+	for _, m := range inOrder(messages) {
+		if m.Role == conversation.RoleUser || len(w.exchanges) == 0 {
+			w.exchanges = append(w.exchanges, Exchange{At: len(w.list)})
+		}
+		w.exchanges[len(w.exchanges)-1].Until = max(w.exchanges[len(w.exchanges)-1].Until, m.Seq)
+		if err := w.message(m); err != nil {
+			return err
+		}
+	}
+	if last.ID == "" {
+		return nil
+	}
+	err := w.endedBy(last.At)
+	w.list = append(w.list, llm.Message{Role: llm.User, Content: last.Content})
+	return err
+}
+
+// inOrder returns messages as a model met them: the answer to a message follows it, although something else happened
+// while it was written.
+func inOrder(messages []conversation.Message) []conversation.Message {
+	var list, later []conversation.Message
+	answered := true
+	for i, m := range messages {
+		switch {
+		case m.Role == conversation.RoleUser:
+			list = append(append(list, later...), m)
+			later, answered = nil, !isAnswered(messages[i+1:])
+		case answered:
+			list = append(list, m)
+		case isAnswer(m):
+			list = append(list, m)
+			answered = m.Kind != conversation.KindText || m.RunID == "" // the card follows its text
+		default:
+			later = append(later, m)
+		}
+		if answered {
+			list, later = append(list, later...), nil
+		}
+	}
+	return append(list, later...)
+}
+
+// isAnswered reports whether an answer follows before the next message of a person.
+func isAnswered(messages []conversation.Message) bool {
+	for _, m := range messages {
+		if m.Role == conversation.RoleUser {
+			return false
+		}
+		if isAnswer(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAnswer reports whether a model wrote a message in its turn.
+func isAnswer(m conversation.Message) bool {
+	return m.JobID == "" && (m.Transcript != nil || m.Kind == conversation.KindText && m.Role == conversation.RoleAssistant)
+}
+
+// message writes one message.
+func (w *writer) message(m conversation.Message) error {
+	known := slices.Contains(w.seen, m.RunID)
+	if m.RunID != "" && !known {
+		w.seen = append(w.seen, m.RunID)
+	}
+	if !isAnswer(m) { // nobody ended a plan between a message and its answer
+		if err := w.endedBy(m.At); err != nil {
+			return err
+		}
+	}
+	switch {
+	case m.Role == conversation.RoleUser:
+		w.list = append(w.list, llm.Message{Role: llm.User, Content: m.Content})
+	case m.Transcript != nil:
+		w.answer(m)
+	case m.Kind == conversation.KindText && m.RunID == "" && m.FromRunID == "", m.Kind == conversation.KindConclusion:
+		w.read(m)
+		w.said(m, m.Content)
+	case m.Kind == conversation.KindPlan && known:
+		w.edited = append(w.edited, m.RunID)
+	case m.Kind == conversation.KindFinal:
+		return w.ended(m.RunID)
+	}
+	return nil
+}
+
+// answer writes an answer with the calls that led to it. Its text is what its last reply added to those before.
+func (w *writer) answer(m conversation.Message) {
+	t := m.Transcript
+	if t.Now != "" {
+		w.list = append(w.list, llm.Message{Role: llm.System, Content: t.Now})
+	}
+	rest := m.Content
+	for _, r := range t.Rounds {
+		w.list = append(w.list, Round(r, m.Sources)...)
+		rest = strings.TrimSpace(strings.TrimPrefix(rest, strings.TrimSpace(r.Text)))
+	}
+	switch {
+	case m.Kind == conversation.KindNotice:
+		w.event(map[string]any{"answer": "ended without a text of yours", "told_the_person": rest})
+	case m.Kind == conversation.KindText && !m.Asks && rest != "":
+		w.said(m, rest)
+	case m.FromRunID != "":
+		w.event(map[string]any{"plan": "it is of the conversation from which this one was copied: here it does not wait"})
+	case m.RunID != "" && !slices.ContainsFunc(w.runs, func(r plan.Run) bool { return r.ID == m.RunID }):
+		w.event(map[string]any{"plan": "it was deleted"})
+	}
+}
+
+// said writes a text of the model, and that it was only text, where it posed as more.
+func (w *writer) said(m conversation.Message, text string) {
+	w.list = append(w.list, llm.Message{Role: llm.Assistant, Content: text})
+	posed := func(n conversation.Note) bool {
+		return n.Code == conversation.NoteNothingPending || n.Code == conversation.NoteNothingDone
+	}
+	if slices.ContainsFunc(m.Notes, posed) {
+		w.list = append(w.list, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.only_text")})
+	}
+}
+
+// Round returns a reply of a model and the results of its calls, as its prompt had them. sources are the reads of its answer.
+func Round(r conversation.Round, sources []conversation.Source) []llm.Message {
+	reply := llm.Message{Role: llm.Assistant, Content: r.Text, Thought: r.Thought, Extra: r.Extra}
+	var results []llm.Message
+	for i, c := range r.Calls {
+		reply.Calls = append(reply.Calls, llm.Call{ID: c.ID, Name: c.Name, Arguments: c.Arguments, Extra: c.Extra})
+		result := c.Result
+		if at := slices.IndexFunc(sources, func(s conversation.Source) bool { return s.ID == c.Source }); c.Source != "" && at >= 0 {
+			result = reads.Text(sources[at])
+			if sources[at].MCPID == tool.FilesID {
+				result = sources[at].Answer
+			}
+		}
+		if i == len(r.Calls)-1 {
+			result = WithLeft(result, r.Left)
+		}
+		results = append(results, llm.Message{Role: llm.ToolRole, CallID: c.ID, Content: result})
+	}
+	return append([]llm.Message{reply}, results...)
+}
+
+// WithLeft adds to a result how many replies with calls the model has left; 0 adds nothing.
+func WithLeft(result string, left int) string {
+	n := strconv.Itoa(left)
+	switch object := strings.TrimSuffix(result, "}"); {
+	case left <= 0:
+		return result
+	case !strings.HasPrefix(result, "{") || object == result:
+		return result + "\n[calls_left: " + n + "]"
+	case object == "{":
+		return `{"calls_left":` + n + "}"
+	default:
+		return object + `,"calls_left":` + n + "}"
+	}
+}
+
+// read writes what was read for an answer whose calls are not here.
+func (w *writer) read(m conversation.Message) {
+	var list []reads.Told
+	for _, s := range m.Sources {
+		if s.Answer != "" && m.Kind != conversation.KindConclusion {
+			list = append(list, reads.TellOf(s))
+		}
+	}
+	if len(list) > 0 {
+		w.event(map[string]any{"an_agent_read": list})
+	}
+}
+
+// event writes what happened, as the system knows it.
+func (w *writer) event(what map[string]any) { w.list = append(w.list, brief.Event(what)) }
+
+// endedBy writes the ends of the plans that no message tells, and that ended before a time.
+func (w *writer) endedBy(at time.Time) error {
+	for _, r := range w.runs {
+		end := r.UpdatedAt
+		if r.Status == plan.Draft {
+			end = r.Plan.ExpiresAt
+		}
+		unrun := r.StatusAt(w.now).Terminal() && r.Confirmer == ""
+		if unrun && slices.Contains(w.seen, r.ID) && !end.After(at) {
+			if err := w.ended(r.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ended writes the end of a plan, once.
+func (w *writer) ended(runID string) error {
+	at := slices.IndexFunc(w.runs, func(r plan.Run) bool { return r.ID == runID })
+	if at < 0 || slices.Contains(w.told, runID) || !w.runs[at].StatusAt(w.now).Terminal() || w.jobID != "" && w.runs[at].JobID == w.jobID {
+		return nil
+	}
+	w.told = append(w.told, runID)
+	m, err := brief.End(w.runs[at], slices.Contains(w.edited, runID), w.now)
+	w.list = append(w.list, m)
+	return err
+}
