@@ -29,7 +29,7 @@ func Conclude(w World, e Environment) (gateway.Function, error) {
 	}
 	s := w.site(c.Config).withPush(c.Push)
 	concluder := &turn.Concluder{Store: s.stores.Runs, Service: &turn.Service{
-		Chats: s.stores.Chats, Plans: s.stores.Runs, Setups: s.stores.Setups, Paid: s.paid(c.AI), Tell: s.listeners, IDs: s.world.IDs, Now: s.world.Now, Log: s.log,
+		Chats: s.stores.Chats, Plans: s.stores.Runs, Servers: s.stores.Registry, Setups: s.stores.Setups, Paid: s.paid(c.AI), Tell: s.listeners, IDs: s.world.IDs, Now: s.world.Now, Log: s.log,
 	}}
 	return task(s, func(ctx context.Context, in statemachines.ConcludeInput) (Concluded, error) {
 		if in.RunID != "" {

@@ -128,10 +128,10 @@ func (l *loop) endedTranscript(result string) *conversation.Transcript {
 	t.Rounds = slices.Clone(t.Rounds)
 	if n := len(t.Rounds); n > 0 {
 		last := &t.Rounds[n-1]
-		last.Calls, last.Left = slices.Clone(last.Calls), 0
+		last.Calls = slices.Clone(last.Calls)
 		for i, c := range last.Calls {
 			if c.Result == "" && c.Source == "" {
-				last.Calls[i].Result = result
+				last.Calls[i].Result, last.Left = result, 0 // no reply follows
 			}
 		}
 	}

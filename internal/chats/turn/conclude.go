@@ -189,8 +189,8 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 // prepare reads the chat, and writes the prompt: the transcript as the next turn has it, and what to do at its end.
 func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot eligibility.Snapshot) error {
 	s := w.service
-	l := &loop{exchange: w.exchange, service: s, terms: terms{revises: true, asks: true}}
-	l.began = s.Now()
+	l := s.dialog(w.req, w.chat).loop
+	l.began, l.calls = s.Now(), w.calls
 	var loads errgroup.Group
 	loads.Go(func() error { return l.equip(ctx, set) })
 	loads.Go(func() (err error) {
@@ -201,6 +201,7 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 	if err != nil {
 		return err
 	}
+	l.files.Offered = l.hasFiles() // the prompt begins with the tools of a turn, and reads no file
 	w.read(l.past)
 	w.readWhole(ctx)
 	l.transcript.Now, err = locale.ModelPrompt("conclude", map[string]any{

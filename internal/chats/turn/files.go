@@ -7,7 +7,6 @@ import (
 
 	"piloto/internal/chats/changes"
 	"piloto/internal/chats/toolcall"
-	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
 	"piloto/internal/workspace/files"
@@ -24,12 +23,16 @@ func (l *loop) scope() files.Place {
 	return files.PlaceOf(l.req.Principal.Account, l.chat.ProjectID, l.chat.ID)
 }
 
-// openFiles begins the work on files. One whose client has tools works on the files of that machine.
-func (l *loop) openFiles(ctx context.Context, project conversation.Project) {
-	there := l.chat.Files
+// hasFiles reports whether the chat, or its project, has files.
+func (l *loop) hasFiles() bool {
 	if l.chat.ProjectID != "" {
-		there = project.Files
+		return l.project.Files
 	}
+	return l.chat.Files
+}
+
+// openFiles begins the work on files. One whose client has tools works on the files of that machine.
+func (l *loop) openFiles(ctx context.Context) {
 	l.files = changes.Work{
 		Of: changes.Of{
 			Files: l.service.Files, Place: l.scope(), ChatID: l.chat.ID, Locale: l.req.Locale,
@@ -38,7 +41,7 @@ func (l *loop) openFiles(ctx context.Context, project conversation.Project) {
 		Set: l.terms.changes.Set, Proposed: l.terms.changes.Proposed,
 	}
 	if len(l.terms.client) == 0 {
-		l.files.Open(ctx, there)
+		l.files.Open(ctx, l.hasFiles())
 	}
 }
 

@@ -140,7 +140,7 @@ func (l *loop) equip(ctx context.Context, set setup.Setup) (err error) {
 	}
 	l.project, l.rules, set.Servers = set.Project, set.Rules, l.agent.servers(set.Servers)
 	l.concludes = set.AI.Concludes(l.chat.ProjectID, eligibility.Conclusion(l.chat.Conclude))
-	l.openFiles(ctx, set.Project)
+	l.openFiles(ctx)
 	l.listed, err = l.service.loadCatalogue(ctx, l.req.Principal.Account, set)
 	return err
 }
