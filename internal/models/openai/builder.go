@@ -1,14 +1,13 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
-
-	sdk "github.com/sashabaranov/go-openai"
 
 	"piloto/internal/ground/jcs"
 	"piloto/internal/models/llm"
@@ -23,6 +22,12 @@ const mostCalls = 256
 // mostName is the longest name of a tool, in bytes. A stream may send it in parts.
 const mostName = 1 << 10
 
+// The finish reasons of an answer that is not whole.
+const (
+	contentFilter = "content_filter"
+	outOfTokens   = "length"
+)
+
 // errFiltered means that a retry would give the same result.
 var errFiltered = errors.New("the answer was ended with nothing said")
 
@@ -36,7 +41,7 @@ type replyBuilder struct {
 	calls   []*partialCall
 	at      map[int]*partialCall // by the provider's index: its newest call
 	earlier int                  // the number of calls that earlier chunks of a stream began
-	finish  sdk.FinishReason
+	finish  string
 	model   string
 	usage   llm.Usage
 }
@@ -73,7 +78,38 @@ func (c *partialCall) addArguments(part string) {
 	}
 }
 
+// add adds a whole answer, or one chunk of a stream.
+func (s *replyBuilder) add(a answer) error {
+	s.model = cmp.Or(a.Model, s.model)
+	s.setUsage(a.Usage)
+	s.earlier = len(s.calls)
+	for _, choice := range a.Choices {
+		part := cmp.Or(choice.Message, choice.Delta)
+		if choice.Index != 0 {
+			continue
+		}
+		if part != nil {
+			s.addText(textIn(part.Text) + part.Refusal)
+			for _, call := range part.Calls {
+				if err := s.addCall(call); err != nil {
+					return err
+				}
+			}
+		}
+		s.finish = cmp.Or(choice.Finish, s.finish)
+	}
+	return nil
+}
+
 func (s *replyBuilder) empty() bool { return s.text.Len() == 0 && len(s.calls) == 0 }
+
+// isWhole reports whether an answer whose server gave no reason for its end can be all of it: a text, or calls of which each
+// has a name and all of its arguments.
+func (s *replyBuilder) isWhole() bool {
+	return !s.empty() && !slices.ContainsFunc(s.calls, func(c *partialCall) bool {
+		return c.name == "" || !c.whole || c.depth != 0 || c.quoted
+	})
+}
 
 func (s *replyBuilder) addText(delta string) {
 	if s.text.Len() == 0 {
@@ -92,7 +128,7 @@ func (s *replyBuilder) addText(delta string) {
 }
 
 // addCall adds a tool call, or a part of one.
-func (s *replyBuilder) addCall(part sdk.ToolCall) error {
+func (s *replyBuilder) addCall(part call) error {
 	if s.repeats(part) {
 		return nil
 	}
@@ -111,7 +147,7 @@ func (s *replyBuilder) addCall(part sdk.ToolCall) error {
 		}
 	}
 	if c.id == "" {
-		c.id = part.ID
+		c.id = string(part.ID)
 	}
 	if c.name != part.Function.Name { // some servers repeat it in every part
 		if len(c.name)+len(part.Function.Name) > mostName {
@@ -119,24 +155,24 @@ func (s *replyBuilder) addCall(part sdk.ToolCall) error {
 		}
 		c.name += part.Function.Name
 	}
-	c.addArguments(part.Function.Arguments)
+	c.addArguments(textIn(part.Function.Arguments))
 	return nil
 }
 
 // repeats reports whether a part is a call that an earlier chunk has, said once more with all of its arguments. Some servers
 // end a stream so.
-func (s *replyBuilder) repeats(part sdk.ToolCall) bool {
+func (s *replyBuilder) repeats(part call) bool {
 	return slices.ContainsFunc(s.calls[:s.earlier], func(c *partialCall) bool {
-		return c.whole && s.names(part, c) && sameJSON(part.Function.Arguments, c.arguments.String())
+		return c.whole && s.names(part, c) && sameJSON(textIn(part.Function.Arguments), c.arguments.String())
 	})
 }
 
 // names reports whether a part has the name, the index and the id of a call, as far as it has any. A call without ids is
 // known by its index, if the server counts its calls: others send 0 for all.
-func (s *replyBuilder) names(part sdk.ToolCall, c *partialCall) bool {
+func (s *replyBuilder) names(part call, c *partialCall) bool {
 	sameIndex := part.Index != nil && c.index != nil && *part.Index == *c.index
 	switch {
-	case part.Function.Name != "" && part.Function.Name != c.name, part.Index != nil && c.index != nil && !sameIndex, part.ID != "" && part.ID != c.id:
+	case part.Function.Name != "" && part.Function.Name != c.name, part.Index != nil && c.index != nil && !sameIndex, part.ID != "" && string(part.ID) != c.id:
 		return false
 	case part.ID != "":
 		return true
@@ -161,7 +197,7 @@ func sameJSON(a, b string) bool {
 }
 
 // continued returns the call that a part continues; nil when the part begins one.
-func (s *replyBuilder) continued(part sdk.ToolCall) *partialCall {
+func (s *replyBuilder) continued(part call) *partialCall {
 	c := s.find(part)
 	if c == nil || part.Function.Name != "" && s.beginsAfter(c, part) {
 		return nil
@@ -171,11 +207,11 @@ func (s *replyBuilder) continued(part sdk.ToolCall) *partialCall {
 
 // find returns the call to which the index or the id of a part belongs. When servers send no index, or the same index for
 // all, a new id with a name begins a new call. A part without any of these belongs to the last call.
-func (s *replyBuilder) find(part sdk.ToolCall) *partialCall {
+func (s *replyBuilder) find(part call) *partialCall {
 	begins := part.Function.Name != ""
 	if part.Index != nil {
 		c := s.at[*part.Index]
-		if c != nil && begins && part.ID != "" && c.id != "" && part.ID != c.id {
+		if c != nil && begins && part.ID != "" && c.id != "" && string(part.ID) != c.id {
 			return nil
 		}
 		return c
@@ -185,7 +221,7 @@ func (s *replyBuilder) find(part sdk.ToolCall) *partialCall {
 	}
 	if part.ID != "" {
 		for _, c := range slices.Backward(s.calls) {
-			if c.id == part.ID {
+			if c.id == string(part.ID) {
 				return c
 			}
 		}
@@ -198,9 +234,9 @@ func (s *replyBuilder) find(part sdk.ToolCall) *partialCall {
 
 // beginsAfter reports whether a part with a name begins a call of its own, although it has the index or the id of c. Servers
 // repeat these for several calls, and others repeat the name in every part of one call.
-func (s *replyBuilder) beginsAfter(c *partialCall, part sdk.ToolCall) bool {
+func (s *replyBuilder) beginsAfter(c *partialCall, part call) bool {
 	if part.Function.Name == c.name {
-		return c.whole && strings.TrimSpace(part.Function.Arguments) != ""
+		return c.whole && strings.TrimSpace(textIn(part.Function.Arguments)) != ""
 	}
 	return c.arguments.Len() > 0 || s.isTool(c.name) && s.isTool(part.Function.Name)
 }
@@ -210,14 +246,14 @@ func (s *replyBuilder) isTool(name string) bool {
 }
 
 // setUsage keeps the newest counts of the provider, unless they are 0 or impossible.
-func (s *replyBuilder) setUsage(u *sdk.Usage) {
-	if u == nil || u.PromptTokens > mostCounted || u.CompletionTokens > mostCounted {
+func (s *replyBuilder) setUsage(u *tokens) {
+	if u == nil || u.Input > mostCounted || u.Output > mostCounted {
 		return // impossible counts: the tokens are estimated instead
 	}
-	if u.PromptTokens > 0 || u.CompletionTokens > 0 {
-		s.usage = llm.Usage{Input: u.PromptTokens, Output: u.CompletionTokens}
-		if d := u.PromptTokensDetails; d != nil {
-			s.usage.Cached = min(max(d.CachedTokens, 0), max(u.PromptTokens, 0))
+	if u.Input > 0 || u.Output > 0 {
+		s.usage = llm.Usage{Input: u.Input, Output: u.Output}
+		if d := u.Prompt; d != nil {
+			s.usage.Cached = min(max(d.Cached, 0), max(u.Input, 0))
 		}
 	}
 }
@@ -227,9 +263,9 @@ func (s *replyBuilder) check() error {
 	switch {
 	case s.finish == "error":
 		return errors.New("the provider ended the answer with an error")
-	case s.empty() && (s.finish == sdk.FinishReasonContentFilter || s.finish == sdk.FinishReasonLength):
+	case s.empty() && (s.finish == contentFilter || s.finish == outOfTokens):
 		return fmt.Errorf("%w: %s", errFiltered, s.finish)
-	case s.finish == "" || s.finish == sdk.FinishReasonNull:
+	case s.finish == "" || s.finish == "null":
 		return errors.New("an answer without a finish reason")
 	} // an answer without text and with the reason stop is complete
 	return nil
@@ -247,8 +283,8 @@ func (c *partialCall) isOld() bool { return c.index != nil && *c.index == oldInd
 // fill writes the answer into a reply to r.
 func (s *replyBuilder) fill(reply *llm.Reply, r llm.Request) {
 	reply.Text = s.text.String()
-	reply.Length = s.finish == sdk.FinishReasonLength
-	reply.Cut = reply.Length || s.finish == sdk.FinishReasonContentFilter
+	reply.Length = s.finish == outOfTokens
+	reply.Cut = reply.Length || s.finish == contentFilter
 	for _, c := range s.calls {
 		if s.isSaidAsOld(c) {
 			continue

@@ -2,11 +2,11 @@ package openai
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 
 	"piloto/internal/ground/meaning"
 )
@@ -19,48 +19,34 @@ const (
 
 var errTooLong = errors.New("the answer is longer than 8 MiB")
 
-// exchange is one HTTP request of the SDK and its response. It reads and normalizes the response before the SDK
-// sees it, because the SDK drops the headers and bodies of error responses, and the end of streams.
-type exchange struct {
-	client   *Client
-	streamed bool
-	sent     bool
-}
-
-// Do implements the SDK's HTTPDoer. Its error is a *refusal when the provider answered with an error.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	if err := zeroTemperature(req); err != nil {
-		return nil, err
-	}
-	x.sent = true
-	res, err := x.client.http.Do(req)
+// post sends a request, and returns the answer that the provider accepted it with; the caller must close its body. sent
+// says that it was sent. The error is a *refusal when the provider answered with an error.
+func (c *Client) post(ctx context.Context, b body) (res *http.Response, sent bool, err error) {
+	raw, err := json.Marshal(b)
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/chat/completions", bytes.NewReader(raw))
+	if err != nil {
+		return nil, false, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if b.Stream {
+		req.Header.Set("Accept", "text/event-stream")
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	if res, err = c.http.Do(req); err != nil {
+		return nil, true, err
 	}
 	if meaning.Of(res.StatusCode, false) != meaning.Done {
-		defer func() { _ = res.Body.Close() }()
-		return nil, x.client.readRefusal(res)
+		no := c.readRefusal(res)
+		_ = res.Body.Close()
+		return nil, true, no
 	}
-	if x.streamed {
-		res.Body = newEvents(res.Body, x.client.key)
-		return res, nil
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := readWhole(res.Body)
-	if err != nil {
-		return nil, err
-	}
-	a, err := normalize(body, x.client.key)
-	if err != nil {
-		return nil, err
-	}
-	a.finish()
-	if body, err = json.Marshal(a); err != nil {
-		return nil, err
-	}
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	res.ContentLength = int64(len(body))
-	return res, nil
+	return res, true, nil
 }
 
 // readWhole reads a response to its end, up to maxAnswer bytes.
@@ -70,34 +56,4 @@ func readWhole(r io.Reader) ([]byte, error) {
 		err = errTooLong
 	}
 	return body, err
-}
-
-// tiny is the smallest temperature that the SDK does not omit, in the SDK's notation.
-const tiny = "1e-45"
-
-// zeroTemperature writes a temperature of 0 where the SDK could only write a tiny one, because some servers raise
-// the tiny one to 0.01.
-func zeroTemperature(req *http.Request) error {
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return err
-	}
-	_ = req.Body.Close()
-	if bytes.Contains(body, []byte(tiny)) {
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(body, &members); err != nil {
-			return err
-		}
-		if string(members["temperature"]) == tiny {
-			members["temperature"] = json.RawMessage("0")
-			if body, err = json.Marshal(members); err != nil {
-				return err
-			}
-		}
-	}
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.Body, _ = req.GetBody()
-	req.ContentLength = int64(len(body))
-	req.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	return nil
 }

@@ -157,7 +157,7 @@ func TestStreamFailuresMapToFaults(t *testing.T) {
 		"cut after a chunk":           {events(delta("ho")), llm.ErrUnreachable},
 		"cut inside of a chunk":       {raw("data: " + delta("ho") + "\n\ndata: {\"choi"), llm.ErrUnreachable},
 		"cut by the connection":       {func(w http.ResponseWriter, r *http.Request) { events(delta("ho"))(w, r); panic(http.ErrAbortHandler) }, llm.ErrUnreachable},
-		"done without a reason":       {events(delta("ho"), done), llm.ErrUnreachable},
+		"done inside of a call":       {events(named("ab"), part(`"index":0,"function":{"arguments":"{\"a\":{"}`), done), llm.ErrUnreachable},
 		"done without a word":         {events(done), llm.ErrUnreachable},
 		"comments only":               {raw(strings.Repeat(": OPENROUTER PROCESSING\n\n", 10)), llm.ErrUnreachable},
 		"not JSON":                    {events(delta("ho"), "{oops}", stop, done), llm.ErrUnreachable},

@@ -7,39 +7,48 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/sashabaranov/go-openai"
-
 	"piloto/internal/models/llm"
 )
 
-// strategy is a way to request an answer in a Format. When a model refuses one strategy, the client tries the next.
-type strategy int
+// Strategy is a way to request an answer in a Format. When a model refuses one strategy, the client tries the next.
+type Strategy string
 
+// The strategies, in the order in which they are tried.
 const (
-	bySchema  strategy = iota // response_format holds the schema
-	byTool                    // the schema is that of the only tool, and the model must call it
-	byAnyTool                 // the model must call some tool, and there is only this one
-	byOffer                   // the tool is only offered: reasoning models accept no tool_choice
-	byWords                   // only the prompt describes the format
+	BySchema  Strategy = ""         // response_format holds the schema
+	ByTool    Strategy = "tool"     // the schema is that of the only tool, and the model must call it
+	ByAnyTool Strategy = "any_tool" // the model must call some tool, and there is only this one
+	ByOffer   Strategy = "offer"    // the tool is only offered: reasoning models accept no tool_choice
+	ByWords   Strategy = "words"    // only the prompt describes the format
 )
 
-// apply adds the Format to a request.
-func (w strategy) apply(out *sdk.ChatCompletionRequest, f llm.Format) {
+// after returns the strategy that is tried after w.
+func (w Strategy) after() Strategy {
 	switch w {
-	case bySchema:
-		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{
-			Type:       sdk.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &sdk.ChatCompletionResponseFormatJSONSchema{Name: f.Name, Schema: f.Schema, Strict: true},
-		}
+	case BySchema:
+		return ByTool
+	case ByTool:
+		return ByAnyTool
+	case ByAnyTool:
+		return ByOffer
+	}
+	return ByWords
+}
+
+// apply adds the Format to a request.
+func (w Strategy) apply(out *body, f llm.Format) {
+	switch w {
+	case BySchema:
+		out.ResponseFormat = &responseFormat{"json_schema", namedSchema{f.Name, true, f.Schema}}
 		return
-	case byWords:
+	case ByWords:
 		return
-	case byTool:
-		out.ToolChoice = sdk.ToolChoice{Type: sdk.ToolTypeFunction, Function: sdk.ToolFunction{Name: f.Name}}
-	case byAnyTool:
+	case ByTool:
+		out.ToolChoice = map[string]any{"type": "function", "function": map[string]string{"name": f.Name}}
+	case ByAnyTool:
 		out.ToolChoice = "required"
 	}
-	out.Tools = []sdk.Tool{{Type: sdk.ToolTypeFunction, Function: &sdk.FunctionDefinition{Name: f.Name, Parameters: f.Schema}}}
+	out.Tools = []tool{{"function", toolSpec{Name: f.Name, Parameters: f.Schema}}}
 }
 
 // Marks by which a provider's error text shows which member it refuses: OpenAI, Groq, DeepSeek, Mistral, xAI,
@@ -54,21 +63,18 @@ var (
 )
 
 // next returns the strategy to try after the refusal no. It returns w when the refusal is not about w.
-func (w strategy) next(no *refusal) strategy {
+func (w Strategy) next(no *refusal) Strategy {
 	switch no.effectiveStatus() {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
 	default:
 		return w
 	}
-	words := strings.ToLower(no.about + " " + no.code + " " + no.kind + " " + no.message)
-	speaks := func(marks []string) bool {
-		return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(words, m) })
-	}
+	words, byTool := no.words(), w != BySchema && w != ByWords
 	switch {
-	case w == bySchema && speaks(schemaMarks), w != bySchema && w != byWords && speaks(choiceMarks):
-		return w + 1
-	case w != bySchema && w != byWords && speaks(toolMarks):
-		return byWords
+	case w == BySchema && speaks(words, schemaMarks...), byTool && speaks(words, choiceMarks...):
+		return w.after()
+	case byTool && speaks(words, toolMarks...):
+		return ByWords
 	}
 	return w
 }

@@ -272,7 +272,7 @@ func TestAnInvalidSchemaIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-func TestModelsThatTheSDKKnowsGetTheFormatTheyNeed(t *testing.T) {
+func TestModelsThatAreKnownByNameGetTheFormatTheyNeed(t *testing.T) {
 	openAI := refuses{400, `{"error":{"message":"'response_format' of type 'json_schema' is not supported with this model"}}`}
 	for _, model := range []string{"gpt-4o", "o3-mini", "gpt-5-nano", "gpt-6-sol"} {
 		f := &formProvider{refuse: map[string]refuses{"schema": openAI}, answer: decided}

@@ -10,7 +10,7 @@ import (
 )
 
 // answer is the used part of a response, or of one chunk of a stream. It is decoded loosely, because compatible
-// servers differ in their extra members and types, and encoded as the protocol defines it.
+// servers differ in their extra members and types, and normalized to what the protocol defines.
 type answer struct {
 	Model   string          `json:"model,omitempty"`
 	Choices []choice        `json:"choices"`
@@ -119,9 +119,7 @@ func (a *answer) finish() {
 }
 
 func (c *content) hasContent() bool {
-	var text string
-	_ = json.Unmarshal(c.Text, &text) // a content that is not a text is empty
-	return strings.TrimSpace(text+c.Refusal) != "" || len(c.Calls) > 0
+	return strings.TrimSpace(textIn(c.Text)+c.Refusal) != "" || len(c.Calls) > 0
 }
 
 // embeddedError returns the refusal in a response with status 200.
@@ -163,6 +161,13 @@ func (c *content) normalize() {
 			f.Arguments, _ = json.Marshal(string(raw))
 		}
 	}
+}
+
+// textIn returns the text of a JSON string; "" of anything else.
+func textIn(raw json.RawMessage) string {
+	var text string
+	_ = json.Unmarshal(raw, &text) // what is not a text is empty
+	return text
 }
 
 // text returns a content as a JSON string. Some servers send a list of parts instead.

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	sdk "github.com/sashabaranov/go-openai"
-
 	"piloto/internal/models/llm"
 )
 
@@ -16,86 +14,91 @@ import (
 // models.
 const mostModels = 256
 
-// quirks are the members of a request that a model refuses.
-type quirks struct {
-	noOptions        bool     // it refuses stream_options: then the usage is estimated
-	noTemperature    bool     // it refuses any temperature but its default
-	completionTokens bool     // it refuses max_tokens, and needs max_completion_tokens
-	noReasoning      bool     // it refuses tools unless reasoning is switched off
-	systemFirst      bool     // it refuses a system message after the first message
-	format           strategy // strategies before this one are refused
+// Quirks say how a model differs from the protocol. The zero value is a model that takes everything. They can be stored as
+// JSON, and compared.
+type Quirks struct {
+	NoStreamOptions  bool     `json:"no_stream_options,omitempty"` // it refuses stream_options: then the usage is estimated
+	NoTemperature    bool     `json:"no_temperature,omitempty"`    // it refuses any temperature but its default
+	CompletionTokens bool     `json:"completion_tokens,omitempty"` // it refuses max_tokens, and needs max_completion_tokens
+	NoReasoning      bool     `json:"no_reasoning,omitempty"`      // it refuses tools unless reasoning is switched off
+	SystemFirst      bool     `json:"system_first,omitempty"`      // it refuses a system message after the first message
+	Format           Strategy `json:"format,omitempty"`            // how it is asked for JSON: strategies before this one are refused
+}
+
+// usual returns the quirks of the models of OpenAI that are known by their names, which saves a refused request.
+func usual(model string) Quirks {
+	begins := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(model, name) })
+	}
+	switch {
+	case begins("o1", "o3", "o4", "gpt-5"):
+		return Quirks{CompletionTokens: true, NoTemperature: true}
+	case begins("gpt-6-sol", "gpt-6-luna"):
+		return Quirks{CompletionTokens: true, NoReasoning: true}
+	}
+	return Quirks{}
 }
 
 // quirkCache holds the known quirks of a client's models.
 type quirkCache struct {
 	mu    sync.Mutex
-	known map[string]quirks
+	known map[string]Quirks
 }
 
-func (h *quirkCache) of(model string) quirks {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.known[model]
-}
-
-func (h *quirkCache) learn(model string, now quirks) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.known == nil || len(h.known) >= mostModels {
-		h.known = map[string]quirks{}
+func (c *quirkCache) of(model string) Quirks {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.known[model]; ok {
+		return known
 	}
-	h.known[model] = now
+	return usual(model)
+}
+
+func (c *quirkCache) learn(model string, now Quirks) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= mostModels {
+		c.known = map[string]Quirks{}
+	}
+	c.known[model] = now
 }
 
 // after returns the quirks that a failure shows, and whether they are new. Each quirk is found at most once, so the
 // retries end.
-func (h quirks) after(err error, r llm.Request) (quirks, bool) {
-	was := h
-	switch {
-	case err == nil:
-	case errors.Is(err, sdk.ErrReasoningModelMaxTokensDeprecated): // the SDK knows some models by name
-		h.completionTokens = true
-	case errors.Is(err, sdk.ErrReasoningModelLimitationsOther), errors.Is(err, sdk.ErrReasoningSamplingUnsupported):
-		h.noTemperature = true
-	case errors.Is(err, sdk.ErrReasoningToolsRequireResponses):
-		h.noReasoning = true
-	default:
-		h.read(err, r)
+func (q Quirks) after(err error, r llm.Request) (Quirks, bool) {
+	was := q
+	if no, ok := errors.AsType[*refusal](err); ok {
+		q.read(no, r)
 	}
-	return h, h != was
+	return q, q != was
 }
 
-// read finds a quirk in a provider's error text.
-func (h *quirks) read(err error, r llm.Request) {
-	var no *refusal
-	if !errors.As(err, &no) {
-		return
-	}
+// read finds a quirk in a refusal.
+func (q *Quirks) read(no *refusal, r llm.Request) {
 	if r.Format != nil {
-		if next := h.format.next(no); next != h.format {
-			h.format = next
+		if next := q.Format.next(no); next != q.Format {
+			q.Format = next
 			return
 		}
 	}
 	if refusesSystem(no) && systemLater(r.Messages) { // some servers answer 500
-		h.systemFirst = true
+		q.SystemFirst = true
 		return
 	}
 	if no.status != http.StatusBadRequest && no.status != http.StatusUnprocessableEntity {
 		return
 	}
-	words := strings.ToLower(no.code + " " + no.kind + " " + no.about + " " + no.message)
-	unsupported := false
-	for _, mark := range unsupportedMarks {
-		unsupported = unsupported || strings.Contains(words, mark)
-	}
+	words := no.words()
+	unsupported := speaks(words, unsupportedMarks...)
 	switch {
-	case r.Sink != nil && (strings.Contains(words, "stream_options") || strings.Contains(words, "include_usage")):
-		h.noOptions = true
-	case r.MaxTokens > 0 && strings.Contains(words, "max_tokens") && (unsupported || strings.Contains(words, "max_completion_tokens")):
-		h.completionTokens = true
-	case strings.Contains(words, "temperature") && unsupported:
-		h.noTemperature = true
+	case r.Sink != nil && speaks(words, "stream_options", "include_usage"):
+		q.NoStreamOptions = true
+	case r.MaxTokens > 0 && speaks(words, "max_tokens") && (unsupported || speaks(words, "max_completion_tokens")):
+		q.CompletionTokens = true
+	case speaks(words, "reasoning_effort") && speaks(words, "tool") && !q.NoReasoning:
+		q.NoReasoning = true
+	case speaks(words, "temperature") && unsupported:
+		q.NoTemperature = true
 	}
 }
 
@@ -103,31 +106,16 @@ func (h *quirks) read(err error, r llm.Request) {
 // chat templates (llama.cpp, vLLM) and of Mistral.
 func refusesSystem(no *refusal) bool {
 	words := strings.ToLower(no.message)
-	return strings.Contains(words, "system message must be") || strings.Contains(words, "roles must alternate") ||
-		strings.Contains(words, "role") && strings.Contains(words, "'system'")
-}
-
-// systemLater reports whether a system message stands after the first message.
-func systemLater(list []llm.Message) bool {
-	return len(list) > 0 && slices.ContainsFunc(list[1:], func(m llm.Message) bool { return m.Role == llm.System })
-}
-
-// systemJoined returns the messages with the text of all system messages in the first one.
-func systemJoined(list []llm.Message) []llm.Message {
-	var texts []string
-	var others []llm.Message
-	for _, m := range list {
-		if m.Role == llm.System {
-			texts = append(texts, m.Content)
-		} else {
-			others = append(others, m)
-		}
-	}
-	return append([]llm.Message{{Role: llm.System, Content: strings.Join(texts, "\n\n")}}, others...)
+	return speaks(words, "system message must be", "roles must alternate") || speaks(words, "role") && speaks(words, "'system'")
 }
 
 // unsupportedMarks are the words with which providers refuse a parameter, and not only its value.
 var unsupportedMarks = []string{
 	"unsupported", "not support", "n't support", "only the default", "not permitted", "not allowed", "not accepted",
 	"unrecognized", "unknown", "unexpected", "extra_forbidden", "deprecated",
+}
+
+// speaks reports whether a text has one of the marks.
+func speaks(words string, marks ...string) bool {
+	return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(words, m) })
 }

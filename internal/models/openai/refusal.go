@@ -38,6 +38,11 @@ func (e *refusal) Error() string {
 	return clip.Bytes(strings.Join(parts, ": "), maxCause)
 }
 
+// words returns the words of the refusal, in lower case.
+func (e *refusal) words() string {
+	return strings.ToLower(e.code + " " + e.kind + " " + e.about + " " + e.message)
+}
+
 // readRefusal reads a response with an error status.
 func (c *Client) readRefusal(res *http.Response) *refusal {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // a truncated explanation is useful, too

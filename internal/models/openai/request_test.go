@@ -247,9 +247,8 @@ func TestTheQuirkCacheIsBounded(t *testing.T) {
 	}
 }
 
-// TestModelsThatTheSDKKnowsGetTheirParameters: the SDK refuses some requests by the model's name before they are
-// sent. That is not a failure of a provider.
-func TestModelsThatTheSDKKnowsGetTheirParameters(t *testing.T) {
+// TestModelsThatAreKnownByNameGetTheirParameters with the first request.
+func TestModelsThatAreKnownByNameGetTheirParameters(t *testing.T) {
 	tools := []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":"object"}`)}}
 	for model, want := range map[string]string{
 		"gpt-4o": "max_tokens temperature", "o3-mini": "max_completion_tokens", "gpt-5-nano": "max_completion_tokens",
@@ -427,4 +426,25 @@ type silentTransport struct{}
 func (silentTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
+}
+
+// TestWhatIsKnownOfAModelIsUsed from the first request, and survives being stored.
+func TestWhatIsKnownOfAModelIsUsed(t *testing.T) {
+	s := &pickyProvider{refuse: map[string]string{"temperature": `{"error":"temperature is not supported"}`}}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	var known map[string]openai.Quirks
+	for range 2 {
+		client := openai.New(openai.Endpoint{Provider: "test", BaseURL: server.URL, Quirks: known}, server.Client(), time.Now)
+		if _, err := client.Complete(context.Background(), ask("m", nil)); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := json.Marshal(map[string]openai.Quirks{"m": client.Quirks("m")})
+		if err != nil || json.Unmarshal(stored, &known) != nil || string(stored) != `{"m":{"no_temperature":true}}` {
+			t.Fatal(string(stored), err)
+		}
+	}
+	if d := cmp.Diff([]string{"max_tokens temperature", "max_tokens", "max_tokens"}, s.members()); d != "" {
+		t.Error(d)
+	}
 }

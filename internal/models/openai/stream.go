@@ -3,14 +3,11 @@ package openai
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
-
-	sdk "github.com/sashabaranov/go-openai"
 )
 
 const (
@@ -25,19 +22,18 @@ const (
 
 // stream reads a streamed answer until the server ends it, or until linger has passed after the finish reason. An
 // error after the finish reason is ignored.
-func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest, b *replyBuilder) error {
-	in, err := api.CreateChatCompletionStream(ctx, body)
-	if err != nil {
-		return err
-	}
-	leave := func() { _ = in.Close() }
+func stream(in *events, b *replyBuilder) error {
+	leave := func() { _ = in.body.Close() }
 	defer leave()
 	over := time.AfterFunc(longest, leave)
 	defer over.Stop()
 	for {
-		chunk, err := in.Recv()
+		chunk, err := in.next()
 		switch {
 		case err != nil && b.finish != "":
+			return nil
+		case errors.Is(err, io.EOF) && in.done && b.isWhole():
+			b.finish = "stop"
 			return nil
 		case errors.Is(err, io.EOF):
 			return io.ErrUnexpectedEOF
@@ -45,7 +41,7 @@ func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest
 			return err
 		}
 		finished := b.finish != ""
-		if err := b.addChunk(chunk); err != nil {
+		if err := b.add(chunk); err != nil {
 			return err
 		}
 		if b.finish != "" && !finished {
@@ -54,32 +50,8 @@ func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest
 	}
 }
 
-// addChunk adds one chunk.
-func (s *replyBuilder) addChunk(chunk sdk.ChatCompletionStreamResponse) error {
-	if chunk.Model != "" {
-		s.model = chunk.Model
-	}
-	s.setUsage(chunk.Usage)
-	s.earlier = len(s.calls)
-	for _, choice := range chunk.Choices {
-		if choice.Index != 0 {
-			continue
-		}
-		s.addText(choice.Delta.Content + choice.Delta.Refusal)
-		for _, call := range choice.Delta.ToolCalls {
-			if err := s.addCall(call); err != nil {
-				return err
-			}
-		}
-		if choice.FinishReason != "" {
-			s.finish = choice.FinishReason
-		}
-	}
-	return nil
-}
-
-// events reads a stream of server-sent events and passes only the chunks to the SDK, each complete, normalized and
-// on one line. It drops comments, names, ids and blank lines. An error event, or too much data, ends the stream.
+// events reads a stream of server-sent events. It returns the chunks, each complete and normalized, and drops comments,
+// names, ids and blank lines. An error event, or too much data, ends the stream.
 type events struct {
 	body  io.Closer
 	limit *io.LimitedReader
@@ -88,10 +60,11 @@ type events struct {
 	carry carry
 
 	began bool
+	done  bool   // the server said that the stream is whole
 	name  string // name of the current event
 	data  []byte
 	lines int
-	out   bytes.Buffer
+	out   []answer // chunks that were read and not returned
 	err   error
 }
 
@@ -100,12 +73,9 @@ func newEvents(body io.ReadCloser, key string) *events {
 	return &events{body: body, limit: limit, in: bufio.NewReader(limit), key: key, carry: carry{}}
 }
 
-// Close implements io.Closer. It may be called during Read.
-func (e *events) Close() error { return e.body.Close() }
-
-// Read implements io.Reader.
-func (e *events) Read(p []byte) (int, error) {
-	for e.out.Len() == 0 && e.err == nil {
+// next returns the next chunk. At the end of the stream its error is io.EOF.
+func (e *events) next() (answer, error) {
+	for len(e.out) == 0 && e.err == nil {
 		if !e.began {
 			e.began = true
 			e.err = e.begin()
@@ -113,10 +83,12 @@ func (e *events) Read(p []byte) (int, error) {
 		}
 		e.err = e.line()
 	}
-	if e.out.Len() > 0 {
-		return e.out.Read(p)
+	if len(e.out) > 0 {
+		a := e.out[0]
+		e.out = e.out[1:]
+		return a, nil
 	}
-	return 0, e.err
+	return answer{}, e.err
 }
 
 // begin skips the bytes before the first event. A server that does not stream sends one JSON value, which is read
@@ -157,9 +129,7 @@ func (e *events) whole() error {
 			c.Delta, c.Message = c.Message, nil
 		}
 	}
-	if err := e.write(a); err != nil {
-		return err
-	}
+	e.out = append(e.out, a)
 	return io.EOF
 }
 
@@ -230,7 +200,7 @@ func (e *events) dispatch(data []byte) error {
 	e.name, e.data, e.lines = "", nil, 0
 	switch {
 	case string(data) == "[DONE]":
-		e.out.WriteString("data: [DONE]\n\n")
+		e.done = true
 		return io.EOF
 	case name == "error":
 		return embeddedError(data, e.key)
@@ -244,16 +214,6 @@ func (e *events) dispatch(data []byte) error {
 			e.carry.complete(b)
 		}
 	}
-	return e.write(a)
-}
-
-func (e *events) write(a answer) error {
-	line, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	e.out.WriteString("data: ")
-	e.out.Write(line)
-	e.out.WriteString("\n\n")
+	e.out = append(e.out, a)
 	return nil
 }

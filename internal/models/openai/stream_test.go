@@ -71,6 +71,7 @@ func TestAStreamIsReadInEveryDialect(t *testing.T) {
 	const ends = `{"choices":[{"index":0,"delta":{"content":"la"},"finish_reason":"stop"}]}`
 	for name, text := range map[string]string{
 		"as the protocol has it":       "data: " + hola + "\n\ndata: " + ends + "\n\ndata: [DONE]\n\n",
+		"without a reason":             "data: " + hola + "\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"la\"}}]}\n\ndata: [DONE]\n\n",
 		"without DONE":                 "data: " + hola + "\n\ndata: " + ends + "\n\n",
 		"without a last line end":      "data: " + hola + "\n\ndata: " + ends,
 		"without blanks":               "data:" + hola + "\n\ndata:" + ends + "\n\ndata:[DONE]\n\n",
