@@ -125,6 +125,7 @@ type clientKey struct {
 	provider string
 	base     string
 	version  time.Time
+	keyless  bool
 }
 
 type cachedClient struct {
@@ -173,9 +174,10 @@ func (m *clientCache) Model(ctx context.Context, account ids.Account, c eligibil
 	secret, name := m.secrets.ProviderID(account, c.Provider), ownKey
 	switch {
 	case c.Keyless && platform: // no account has set its key and nothing is billed; only the demonstration model has a key
-		return openai.New(openai.Endpoint{Provider: c.Provider, BaseURL: c.BaseURL, Key: m.demoKey}, doer, m.now), nil
+		id.account = ""
+		return m.keyless(id, doer, m.demoKey), nil
 	case c.Keyless:
-		return openai.New(openai.Endpoint{Provider: c.Provider, BaseURL: c.BaseURL}, doer, m.now), nil
+		return m.keyless(id, doer, ""), nil
 	case !c.OwnKey && !platform:
 		return nil, llm.ErrNoKey // the deployment's key must not be sent to another address
 	case !c.OwnKey:
@@ -213,11 +215,30 @@ func (m *clientCache) client(ctx context.Context, id clientKey, doer *http.Clien
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.keep(id, fresh)
+	return fresh.client, nil
+}
+
+// keyless returns the cached or a new client of a provider that needs no key of an account. It has learned the quirks of its
+// provider.
+func (m *clientCache) keyless(id clientKey, doer *http.Client, key string) *openai.Client {
+	id.keyless = true
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k := m.cache[id]; k != nil {
+		return k.client
+	}
+	client := openai.New(openai.Endpoint{Provider: id.provider, BaseURL: id.base, Key: key}, doer, m.now)
+	m.keep(id, &cachedClient{client: client})
+	return client
+}
+
+// keep adds a client to the cache. The caller holds the lock.
+func (m *clientCache) keep(id clientKey, k *cachedClient) {
 	if len(m.cache) >= maxClients { // a full cache is emptied
 		m.cache = map[clientKey]*cachedClient{}
 	}
-	m.cache[id] = fresh
-	return fresh.client, nil
+	m.cache[id] = k
 }
 
 // maxClients is the largest number of cached clients.
