@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/thought"
 	"piloto/internal/models/llm"
 )
 
@@ -31,15 +32,20 @@ const (
 // errFiltered means that a retry would give the same result.
 var errFiltered = errors.New("the answer was ended with nothing said")
 
-// replyBuilder collects an answer while it arrives. It trims the white space around the text: trailing white space
-// waits until more text follows.
+// replyBuilder collects an answer while it arrives. Thoughts and calls are taken out of the text, and the white space around
+// it is trimmed: what may be of them waits until more follows.
 type replyBuilder struct {
 	sink    llm.Sink
 	tools   []llm.Tool
+	reader  thought.Reader
+	json    strings.Builder // the text so far, of one that may be a call as a whole
+	plain   bool            // it is not
 	text    strings.Builder
 	pending []byte
+	thought thoughts
 	calls   []*partialCall
 	at      map[int]*partialCall // by the provider's index: its newest call
+	whole   bool                 // each part is a call of its own
 	earlier int                  // the number of calls that earlier chunks of a stream began
 	finish  string
 	model   string
@@ -55,6 +61,17 @@ type partialCall struct {
 	quoted    bool // the arguments so far end inside of a string
 	escaped   bool // and after a backslash there
 	whole     bool // an object of the arguments has closed
+	inText    bool // the model wrote it into its text
+	extra     members
+}
+
+func newBuilder(r llm.Request) *replyBuilder {
+	s := &replyBuilder{sink: r.Sink, tools: r.Tools, at: map[int]*partialCall{}}
+	s.reader = thought.Reader{Text: s.addVisible, Drop: s.drop, Thought: s.thought.unseen}
+	if len(r.Tools) > 0 {
+		s.reader.Blocks, s.reader.Block = callBlocks, s.addBlock
+	}
+	return s
 }
 
 // addArguments adds a part of the arguments. It reads each byte once, because a stream may have very many parts.
@@ -81,6 +98,7 @@ func (c *partialCall) addArguments(part string) {
 // add adds a whole answer, or one chunk of a stream.
 func (s *replyBuilder) add(a answer) error {
 	s.model = cmp.Or(a.Model, s.model)
+	s.whole = a.whole
 	s.setUsage(a.Usage)
 	s.earlier = len(s.calls)
 	for _, choice := range a.Choices {
@@ -89,7 +107,8 @@ func (s *replyBuilder) add(a answer) error {
 			continue
 		}
 		if part != nil {
-			s.addText(textIn(part.Text) + part.Refusal)
+			s.thought.add(part)
+			s.reader.Write(textIn(part.Text) + part.Refusal)
 			for _, call := range part.Calls {
 				if err := s.addCall(call); err != nil {
 					return err
@@ -106,9 +125,69 @@ func (s *replyBuilder) empty() bool { return s.text.Len() == 0 && len(s.calls) =
 // isWhole reports whether an answer whose server gave no reason for its end can be all of it: a text, or calls of which each
 // has a name and all of its arguments.
 func (s *replyBuilder) isWhole() bool {
+	s.end()
 	return !s.empty() && !slices.ContainsFunc(s.calls, func(c *partialCall) bool {
 		return c.name == "" || !c.whole || c.depth != 0 || c.quoted
 	})
+}
+
+// end ends the text.
+func (s *replyBuilder) end() {
+	s.reader.End()
+	if s.json.Len() == 0 {
+		return
+	}
+	text := s.json.String()
+	s.json.Reset()
+	s.plain = true
+	if calls, ok := offered(listed(strings.TrimSpace(text)), s.tools); ok {
+		s.takeCalls(calls)
+	} else {
+		s.addText(text)
+	}
+}
+
+// addBlock takes the calls of a block out of the text.
+func (s *replyBuilder) addBlock(b thought.Block, inner string) bool {
+	calls, ok := callsIn(b, inner, s.tools)
+	s.takeCalls(calls)
+	return ok
+}
+
+func (s *replyBuilder) takeCalls(calls []llm.Call) {
+	for _, c := range calls {
+		one := &partialCall{name: c.Name, inText: true}
+		one.addArguments(c.Arguments)
+		s.calls = append(s.calls, one)
+	}
+}
+
+// drop takes back all of the text so far.
+func (s *replyBuilder) drop() {
+	s.thought.unseen(s.text.String() + s.json.String())
+	s.json.Reset()
+	s.plain, s.pending = false, nil
+	if s.text.Len() > 0 && s.sink != nil {
+		s.sink.Reset()
+	}
+	s.text.Reset()
+}
+
+// addVisible adds a text without thoughts and calls. One that begins as JSON does waits for its end, because it may be a call.
+func (s *replyBuilder) addVisible(delta string) {
+	if s.plain || len(s.tools) == 0 {
+		s.addText(delta)
+		return
+	}
+	s.json.WriteString(delta)
+	text := s.json.String()
+	switch begin := strings.Join(strings.Fields(text[:min(len(text), 64)]), ""); {
+	case begin == "", begin == "[", strings.HasPrefix(begin, "{"), strings.HasPrefix(begin, "[{"):
+	default:
+		s.json.Reset()
+		s.plain = true
+		s.addText(text)
+	}
 }
 
 func (s *replyBuilder) addText(delta string) {
@@ -140,9 +219,6 @@ func (s *replyBuilder) addCall(part call) error {
 		c = &partialCall{index: part.Index}
 		s.calls = append(s.calls, c)
 		if part.Index != nil {
-			if s.at == nil {
-				s.at = map[int]*partialCall{}
-			}
 			s.at[*part.Index] = c
 		}
 	}
@@ -156,6 +232,12 @@ func (s *replyBuilder) addCall(part call) error {
 		c.name += part.Function.Name
 	}
 	c.addArguments(textIn(part.Function.Arguments))
+	for name, value := range part.members() {
+		if c.extra == nil {
+			c.extra = members{}
+		}
+		c.extra[name] = value
+	}
 	return nil
 }
 
@@ -214,22 +296,66 @@ func (s *replyBuilder) find(part call) *partialCall {
 		if c != nil && begins && part.ID != "" && c.id != "" && string(part.ID) != c.id {
 			return nil
 		}
-		return c
+		if begins || s.whole {
+			return c
+		}
+		return cmp.Or(s.headOf(part, c), c)
 	}
 	if len(s.calls) == 0 || begins && part.ID == "" {
 		return nil
 	}
 	if part.ID != "" {
-		for _, c := range slices.Backward(s.calls) {
-			if c.id == string(part.ID) {
-				return c
-			}
-		}
-		if begins {
-			return nil
+		if c := s.withID(part.ID); c != nil || begins {
+			return c
 		}
 	}
 	return s.calls[len(s.calls)-1] // some servers send a new id with every part
+}
+
+func (s *replyBuilder) withID(id label) *partialCall {
+	for _, c := range slices.Backward(s.calls) {
+		if c.id == string(id) {
+			return c
+		}
+	}
+	return nil
+}
+
+// headOf returns the call to which a part without a name belongs, when that is not c, the newest call of its index, because the
+// head came under another index: an earlier one of that index whose arguments are not whole, and where c is none or whole, the
+// one with its id, at its place, or the last one that lacks arguments. nil: there is no other.
+func (s *replyBuilder) headOf(part call, c *partialCall) *partialCall {
+	if c != nil && c.arguments.Len() == 0 {
+		for _, other := range s.calls {
+			if other.index != nil && *other.index == *part.Index && other.arguments.Len() > 0 && !other.whole {
+				return other
+			}
+		}
+	}
+	if c != nil && (!c.whole || strings.TrimSpace(textIn(part.Function.Arguments)) == "") {
+		return nil
+	}
+	head := s.lacking(*part.Index)
+	if c == nil && part.ID != "" {
+		head = cmp.Or(s.withID(part.ID), head)
+	}
+	if head != nil {
+		s.at[*part.Index] = head
+	}
+	return head
+}
+
+// lacking returns the call at a place, or else the last one, whose arguments are not whole; nil when there is none.
+func (s *replyBuilder) lacking(place int) *partialCall {
+	if place >= 0 && place < len(s.calls) && !s.calls[place].whole {
+		return s.calls[place]
+	}
+	for _, c := range slices.Backward(s.calls) {
+		if !c.whole {
+			return c
+		}
+	}
+	return nil
 }
 
 // beginsAfter reports whether a part with a name begins a call of its own, although it has the index or the id of c. Servers
@@ -242,7 +368,7 @@ func (s *replyBuilder) beginsAfter(c *partialCall, part call) bool {
 }
 
 func (s *replyBuilder) isTool(name string) bool {
-	return slices.ContainsFunc(s.tools, func(t llm.Tool) bool { return t.Name == name })
+	return toolNamed(name, s.tools) != ""
 }
 
 // setUsage keeps the newest counts of the provider, unless they are 0 or impossible.
@@ -271,31 +397,43 @@ func (s *replyBuilder) check() error {
 	return nil
 }
 
-// isSaidAsOld reports whether a call is the old form of another one: some servers send both.
-func (s *replyBuilder) isSaidAsOld(c *partialCall) bool {
-	return c.isOld() && slices.ContainsFunc(s.calls, func(other *partialCall) bool {
-		return !other.isOld() && other.name == c.name && sameJSON(other.arguments.String(), c.arguments.String())
+// isSaidTwice reports whether a call is the old form of another one, or is in the text beside it: some servers send both.
+func (s *replyBuilder) isSaidTwice(c *partialCall) bool {
+	return c.rank() > 0 && slices.ContainsFunc(s.calls, func(other *partialCall) bool {
+		return other.rank() < c.rank() && other.name == c.name && sameJSON(other.arguments.String(), c.arguments.String())
 	})
 }
 
-func (c *partialCall) isOld() bool { return c.index != nil && *c.index == oldIndex }
+// rank is higher for a form that other servers send beside the usual one.
+func (c *partialCall) rank() int {
+	switch {
+	case c.inText:
+		return 2
+	case c.index != nil && *c.index == oldIndex:
+		return 1
+	}
+	return 0
+}
 
 // fill writes the answer into a reply to r.
 func (s *replyBuilder) fill(reply *llm.Reply, r llm.Request) {
 	reply.Text = s.text.String()
 	reply.Length = s.finish == outOfTokens
 	reply.Cut = reply.Length || s.finish == contentFilter
+	reply.Thought, reply.Extra = s.thought.text.String(), s.thought.extra()
 	for _, c := range s.calls {
-		if s.isSaidAsOld(c) {
-			continue
+		c.name = cmp.Or(toolNamed(c.name, s.tools), c.name)
+	}
+	for _, c := range s.calls {
+		if !s.isSaidTwice(c) {
+			reply.Calls = append(reply.Calls, llm.Call{ID: c.id, Name: c.name, Arguments: c.arguments.String(), Extra: c.extra.object()})
 		}
-		reply.Calls = append(reply.Calls, llm.Call{ID: c.id, Name: c.name, Arguments: c.arguments.String()})
 	}
 	reply.Usage = s.usage
 	if reply.Usage.Input <= 0 {
 		reply.Usage.Input, reply.Usage.Estimated = r.Estimate(), true
 	}
 	if reply.Usage.Output <= 0 {
-		reply.Usage.Output, reply.Usage.Estimated = reply.Estimate(), true
+		reply.Usage.Output, reply.Usage.Estimated = reply.Estimate()+llm.EstimateText(s.thought.inText.String()), true
 	}
 }

@@ -13,13 +13,16 @@ import (
 type carry map[int][]byte
 
 const (
-	ofText  = -1
-	ofCalls = -2 // calls without an index
+	ofText             = -1
+	ofCalls            = -2 // calls without an index
+	ofReasoningContent = -3
+	ofReasoning        = -4
 )
 
 // complete moves the incomplete character at the end of each text of a delta to the next delta.
 func (s carry) complete(c *content) {
 	c.Text = s.join(ofText, c.Text)
+	c.ReasoningContent, c.Reasoning = s.join(ofReasoningContent, c.ReasoningContent), s.join(ofReasoning, c.Reasoning)
 	for i := range c.Calls {
 		key := ofCalls
 		if at := c.Calls[i].Index; at != nil && *at >= 0 {

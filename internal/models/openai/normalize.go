@@ -16,6 +16,8 @@ type answer struct {
 	Choices []choice        `json:"choices"`
 	Usage   *tokens         `json:"usage,omitempty"`
 	Error   json.RawMessage `json:"error,omitempty"`
+
+	whole bool // it is not a chunk of a stream
 }
 
 type tokens struct {
@@ -39,21 +41,41 @@ type choice struct {
 type content struct {
 	Text    json.RawMessage `json:"content,omitempty"`
 	Refusal string          `json:"refusal,omitempty"`
-	Calls   []call          `json:"tool_calls,omitempty"`
-	Old     *function       `json:"function_call,omitempty"` // a call, in the form that tool_calls replaced
+
+	ReasoningContent json.RawMessage `json:"reasoning_content,omitempty"`
+	Reasoning        json.RawMessage `json:"reasoning,omitempty"`
+	Details          json.RawMessage `json:"reasoning_details,omitempty"`
+	Extra            json.RawMessage `json:"extra_content,omitempty"`
+
+	Calls []call          `json:"tool_calls,omitempty"`
+	Old   *calledFunction `json:"function_call,omitempty"` // a call, in the form that tool_calls replaced
 }
 
 // oldIndex is the index of a call in the old form, of which an answer has one.
 const oldIndex = math.MaxInt32
 
 type call struct {
-	Index    *int     `json:"index,omitempty"`
-	ID       label    `json:"id,omitempty"`
-	Type     string   `json:"type"`
-	Function function `json:"function"`
+	Index    *int           `json:"index,omitempty"`
+	ID       label          `json:"id,omitempty"`
+	Type     string         `json:"type"`
+	Function calledFunction `json:"function"`
+
+	Extra    json.RawMessage `json:"extra_content,omitempty"`            // Google
+	Specific json.RawMessage `json:"provider_specific_fields,omitempty"` // LiteLLM
 }
 
-type function struct {
+// members returns the further members that go back with the call.
+func (c call) members() members {
+	all := members{}
+	for name, value := range map[string]json.RawMessage{"extra_content": c.Extra, "provider_specific_fields": c.Specific} {
+		if !isBlank(value) && len(value) <= mostExtra {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+type calledFunction struct {
 	Name      string          `json:"name,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
@@ -102,6 +124,7 @@ func normalize(body []byte, key string) (answer, error) {
 // finish completes a whole answer. It sets the finish reason of the choices that have content and no reason, because they
 // are complete when their JSON is. It numbers the calls, because each element of a list is a call, under any id and index.
 func (a *answer) finish() {
+	a.whole = true
 	for i := range a.Choices {
 		c := &a.Choices[i]
 		if c.Message == nil {

@@ -78,7 +78,8 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 	}
 	known := c.quirks.of(r.Model)
 	for now := known; ; {
-		reply, err := c.ask(ctx, r, now)
+		reply, named, err := c.ask(ctx, r, now)
+		now.Thought = cmp.Or(named, now.Thought)
 		next, mended := now.after(err, r)
 		if mended && ctx.Err() == nil {
 			now = next
@@ -91,9 +92,9 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 	}
 }
 
-// ask sends one request and returns its reply, or the fault of its failure.
-func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks) (llm.Reply, error) {
-	b := &replyBuilder{sink: r.Sink, tools: r.Tools}
+// ask sends one request. It returns its reply, or the fault of its failure, and the name under which thoughts came.
+func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks) (llm.Reply, string, error) {
+	b := newBuilder(r)
 	res, sent, err := c.post(ctx, request(r, q))
 	switch {
 	case err != nil:
@@ -104,6 +105,7 @@ func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks) (llm.Reply, e
 	}
 	reply := llm.Reply{Provider: c.Provider, Model: cmp.Or(b.model, r.Model)}
 	if err == nil {
+		b.end()
 		err = b.check()
 	}
 	if err == nil {
@@ -111,21 +113,21 @@ func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks) (llm.Reply, e
 		if r.Format != nil {
 			reply.Text, reply.Calls = formText(reply, r.Format.Name), nil
 		}
-		return reply, nil
+		return reply, b.thought.name, nil
 	}
 	if text, wrote := rejectedText(err); wrote && r.Format != nil {
 		reply.Text = text
 		reply.Usage = llm.Usage{Input: r.Estimate(), Output: reply.Estimate(), Estimated: true}
-		return reply, nil
+		return reply, "", nil
 	}
 	if ended := llm.Stopped(ctx); ended != nil {
 		reply.Text, reply.Cut = b.text.String(), true
 		if reply.Text != "" {
 			reply.Usage = llm.Usage{Input: r.Estimate(), Output: reply.Estimate(), Estimated: true}
 		}
-		return reply, ended
+		return reply, "", ended
 	}
-	return reply, faultOf(err, sent)
+	return reply, "", faultOf(err, sent)
 }
 
 // plain reads an answer that is not streamed.

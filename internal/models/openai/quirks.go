@@ -2,7 +2,6 @@ package openai
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,11 @@ type Quirks struct {
 	CompletionTokens bool     `json:"completion_tokens,omitempty"` // it refuses max_tokens, and needs max_completion_tokens
 	NoReasoning      bool     `json:"no_reasoning,omitempty"`      // it refuses tools unless reasoning is switched off
 	SystemFirst      bool     `json:"system_first,omitempty"`      // it refuses a system message after the first message
+	Thought          string   `json:"thought,omitempty"`           // the name under which its thoughts come, and go back
+	AllThoughts      bool     `json:"all_thoughts,omitempty"`      // it wants each message of its back with a thought
+	NoThoughts       bool     `json:"no_thoughts,omitempty"`       // it refuses them
+	NoExtra          bool     `json:"no_extra,omitempty"`          // it refuses the further members of its messages and calls
+	Signed           bool     `json:"signed,omitempty"`            // it wants a signature with the first call of a message
 	Format           Strategy `json:"format,omitempty"`            // how it is asked for JSON: strategies before this one are refused
 }
 
@@ -75,6 +79,11 @@ func (q Quirks) after(err error, r llm.Request) (Quirks, bool) {
 
 // read finds a quirk in a refusal.
 func (q *Quirks) read(no *refusal, r llm.Request) {
+	if was := *q; no.isMalformed() {
+		if q.readThoughts(no.words()); *q != was {
+			return
+		}
+	}
 	if r.Format != nil {
 		if next := q.Format.next(no); next != q.Format {
 			q.Format = next
@@ -85,7 +94,7 @@ func (q *Quirks) read(no *refusal, r llm.Request) {
 		q.SystemFirst = true
 		return
 	}
-	if no.status != http.StatusBadRequest && no.status != http.StatusUnprocessableEntity {
+	if !no.isMalformed() {
 		return
 	}
 	words := no.words()

@@ -38,6 +38,11 @@ func (e *refusal) Error() string {
 	return clip.Bytes(strings.Join(parts, ": "), maxCause)
 }
 
+// isMalformed reports whether the provider refuses the form of the request.
+func (e *refusal) isMalformed() bool {
+	return e.status == http.StatusBadRequest || e.status == http.StatusUnprocessableEntity
+}
+
 // words returns the words of the refusal, in lower case.
 func (e *refusal) words() string {
 	return strings.ToLower(e.code + " " + e.kind + " " + e.about + " " + e.message)

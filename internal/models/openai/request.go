@@ -86,13 +86,6 @@ func (c sentCall) MarshalJSON() ([]byte, error) {
 // members are further members of a JSON object, by their names.
 type members map[string]json.RawMessage
 
-// membersOf reads the members of an object, as llm.Reply and llm.Call have them.
-func membersOf(raw json.RawMessage) members {
-	var m members
-	_ = json.Unmarshal(raw, &m) // of anything else there is none
-	return m
-}
-
 // object returns the members as an object; nil when there is none.
 func (m members) object() json.RawMessage {
 	if len(m) == 0 {
@@ -140,7 +133,7 @@ func request(r llm.Request, q Quirks) body {
 		messages = systemJoined(messages)
 	}
 	for _, m := range messages {
-		out.Messages = append(out.Messages, messageOf(m))
+		out.Messages = append(out.Messages, q.messageOf(m))
 	}
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{"function", toolSpec{t.Name, t.Description, t.Parameters}})
@@ -154,7 +147,7 @@ func request(r llm.Request, q Quirks) body {
 	return out
 }
 
-func messageOf(m llm.Message) message {
+func (q Quirks) messageOf(m llm.Message) message {
 	out := message{Role: m.Role, Content: &m.Content, CallID: m.CallID}
 	switch {
 	case m.Content == "" && len(m.Calls) > 0:
@@ -165,6 +158,7 @@ func messageOf(m llm.Message) message {
 	for _, c := range m.Calls {
 		out.Calls = append(out.Calls, sentCall{ID: c.ID, Type: "function", Function: sentFunction{c.Name, arguments(c.Arguments)}})
 	}
+	q.sendThoughts(&out, m)
 	return out
 }
 

@@ -217,6 +217,32 @@ func TestToolCallPartsOfAStreamAreJoined(t *testing.T) {
 			part(`"index":1,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
 			part(`"index":5,"id":"b","function":{"name":"two","arguments":"{}"}`),
 		}, both},
+		"with the arguments of the second under its own index": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"index":0,"function":{"arguments":":1}"}`),
+			part(`"index":0,"id":"b","function":{"name":"two","arguments":""}`),
+			part(`"index":1,"function":{"arguments":"{"}`),
+			part(`"index":1,"function":{"arguments":"}"}`),
+		}, both},
+		"with arguments that are numbered from 0 and heads from 1": {[]string{
+			part(`"index":1,"id":"a","function":{"name":"one"}`),
+			part(`"index":0,"function":{"arguments":"{\"x\":1}"}`),
+			part(`"index":2,"id":"b","function":{"name":"two"}`),
+			part(`"index":1,"function":{"arguments":"{}"}`),
+		}, both},
+		"with both heads first": {[]string{
+			part(`"index":1,"id":"a","function":{"name":"one"}`),
+			part(`"index":2,"id":"b","function":{"name":"two"}`),
+			part(`"index":0,"function":{"arguments":"{\"x\""}`),
+			part(`"index":0,"function":{"arguments":":1}"}`),
+			part(`"index":3,"id":"b","function":{"arguments":"{}"}`),
+		}, both},
+		"with a second head inside of the first call": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"index":0,"id":"b","function":{"name":"two"}`),
+			part(`"index":0,"function":{"arguments":":1}"}`),
+			part(`"index":1,"function":{"arguments":"{}"}`),
+		}, both},
 		"with objects for arguments": {[]string{
 			part(`"index":0,"id":"a","function":{"name":"one","arguments":{"x":1}}`),
 			part(`"index":1,"id":"b","function":{"name":"two","arguments":{}}`),
