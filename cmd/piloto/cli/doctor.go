@@ -26,6 +26,7 @@ import (
 	"piloto/internal/ground/neterr"
 	"piloto/internal/ground/version"
 	"piloto/internal/ground/visible"
+	"piloto/internal/models/credit"
 )
 
 // The limits of good findings.
@@ -143,7 +144,11 @@ func (g *doctor) examineStatus(ctx context.Context, c *client.Client) finding {
 	case got.Outcome != "" && !got.Connected:
 		return finding{What: "provider", Text: g.con.Text("cli.doctor.last_call", "provider", got.Provider, "model", got.Model, "outcome", got.Outcome)}
 	}
-	return finding{What: "provider", OK: true, Text: g.con.Text("cli.doctor.model", "provider", got.Provider, "model", got.Model)}
+	f := finding{What: "provider", OK: true, Text: g.con.Text("cli.doctor.model", "provider", got.Provider, "model", got.Model)}
+	if got.Priced == credit.PricedByList || got.Priced == credit.PricedByRule {
+		f.Text += "; " + g.con.Text("cli.doctor.priced."+got.Priced)
+	}
+	return f
 }
 
 // examineFolder checks the data folder: its owner, its mode, and whether it can be written.

@@ -30,8 +30,15 @@ func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 	for status, want := range map[string]finding{
 		`{"configured":true,"connected":true,"provider":"openai","model":"m\u001b[2J","outcome":"ok"}`: {OK: true, Text: "openai, model m⟦U+001B⟧[2J"},
 		`{"configured":true,"provider":"openai","model":"m"}`:                                          {OK: true, Text: "openai, model m"},
-		`{"configured":true,"connected":false,"provider":"openai","model":"m","outcome":"no_api_key"}`: {Text: "openai, model m: the last call came to no_api_key"},
-		`{"configured":false,"provider":"openai"}`:                                                     {Text: "openai: no assistant with a key", Do: "set the key on the page, under Assistants"},
+		`{"configured":true,"connected":true,"provider":"x","model":"m","outcome":"ok","priced":"list"}`: {
+			OK: true, Text: "x, model m; its costs are an estimate, by the list price of the model; set its own on the page, under Assistants",
+		},
+		`{"configured":true,"connected":true,"provider":"x","model":"m","outcome":"ok","priced":"rule"}`: {
+			OK: true, Text: "x, model m; no price of the model is known, so the highest known one counts; set its own on the page, under Assistants",
+		},
+		`{"configured":true,"connected":true,"provider":"x","model":"m","outcome":"ok","priced":"table"}`: {OK: true, Text: "x, model m"},
+		`{"configured":true,"connected":false,"provider":"openai","model":"m","outcome":"no_api_key"}`:    {Text: "openai, model m: the last call came to no_api_key"},
+		`{"configured":false,"provider":"openai"}`:                                                        {Text: "openai: no assistant with a key", Do: "set the key on the page, under Assistants"},
 	} {
 		a, _, _ := newApp(map[string]string{"PILOTO_LANG": "en"}, "")
 		a.con.Tag = a.con.Language()

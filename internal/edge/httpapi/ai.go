@@ -61,6 +61,7 @@ type AIStatus struct {
 	Attempts   []AIAttempt `json:"attempts" nullable:"false" doc:"the newest calls of providers, the newest first"`
 	Provider   string      `json:"provider" doc:"of the assistant; empty when there is none"`
 	Model      string      `json:"model"`
+	Priced     string      `json:"priced,omitempty" enum:"table,override,list,rule,free" doc:"where the price of the model comes from, as in estimate of the eligibility"`
 	CheckedAt  *time.Time  `json:"checked_at,omitempty" doc:"when the provider was last known to answer, or not to"`
 	Outcome    string      `json:"outcome,omitempty" doc:"what that came to: ok, or the reason"`
 }
@@ -92,7 +93,7 @@ func (s aiHandler) status(ctx context.Context, in *struct {
 	v := AIStatus{
 		Entitled: got.Entitled, Enabled: got.Enabled, Configured: got.Configured, Connected: got.Connected,
 		Providers: list(got.Providers), Attempts: make([]AIAttempt, 0, len(got.Attempts)),
-		Provider: got.Provider, Model: got.Model, CheckedAt: optionalTime(got.CheckedAt), Outcome: got.Outcome,
+		Provider: got.Provider, Model: got.Model, Priced: string(got.Priced), CheckedAt: optionalTime(got.CheckedAt), Outcome: got.Outcome,
 	}
 	for _, one := range got.Attempts {
 		v.Attempts = append(v.Attempts, showAttempt(one))

@@ -244,7 +244,7 @@ func showProvider(v eligibility.ProviderView, now time.Time) Provider {
 		Prices: map[string]credit.Price{}, Models: map[string]credit.Price{},
 	}
 	maps.Copy(out.Prices, v.Prices)
-	maps.Copy(out.Models, eligibility.TablePrices(v.Name))
+	maps.Copy(out.Models, eligibility.TablePrices(v.Provider))
 	if now.Before(v.Health.Waiting) {
 		out.WaitingUntil = optionalTime(v.Health.Waiting)
 	}

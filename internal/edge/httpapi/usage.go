@@ -55,6 +55,7 @@ type UsageTotal struct {
 	Output  int   `json:"output_tokens"`
 	Micros  int64 `json:"cost_micros"`
 	Guessed int   `json:"estimated" doc:"turns whose tokens were estimated"`
+	Listed  int   `json:"list_priced" doc:"turns whose cost is an estimate: by the list price of the model, or by the highest known one"`
 }
 
 // UsageInput are the parameters of a usage report.
@@ -186,13 +187,13 @@ func (s aiHandler) sumUsage(ctx context.Context, by credit.By, from, to time.Tim
 	})
 	out.Usage = rows.Sums()
 	for _, sum := range all.Sums() {
-		out.Total = UsageTotal{sum.Turns, sum.Blocked, sum.Input, sum.Cached, sum.Output, sum.Micros, sum.Guessed}
+		out.Total = UsageTotal{sum.Turns, sum.Blocked, sum.Input, sum.Cached, sum.Output, sum.Micros, sum.Guessed, sum.Listed}
 	}
 	return out, err
 }
 
 var usageColumns = []string{
-	"by", "key", "turns", "blocked", "input_tokens", "output_tokens", "estimated", "cost_micros", "cost_usd", "first_at", "last_at", "cached_tokens",
+	"by", "key", "turns", "blocked", "input_tokens", "output_tokens", "estimated", "cost_micros", "cost_usd", "first_at", "last_at", "cached_tokens", "list_priced",
 }
 
 // csv writes the rows in the format of RFC 4180.
@@ -206,7 +207,7 @@ func (u Usage) csv() ([]byte, error) {
 			string(u.By), escapeFormula(r.Key), strconv.Itoa(r.Turns), strconv.Itoa(r.Blocked), strconv.Itoa(r.Input), strconv.Itoa(r.Output),
 			strconv.Itoa(r.Guessed), strconv.FormatInt(r.Micros, 10), dollars(r.Micros),
 			r.First.UTC().Format(time.RFC3339), r.Last.UTC().Format(time.RFC3339),
-			strconv.Itoa(r.Cached),
+			strconv.Itoa(r.Cached), strconv.Itoa(r.Listed),
 		})
 	}
 	w.Flush()

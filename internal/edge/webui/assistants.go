@@ -82,6 +82,7 @@ type modelRow struct {
 	Name  string
 	Price credit.Price
 	Own   bool
+	Key   string // of the sentence that tells the price
 }
 
 // projectRow is a project with the assistant in force for it.
@@ -118,7 +119,7 @@ func (r assistantReader) all(ctx context.Context, v visit) (*assistantsView, err
 		return nil, err
 	}
 	view.Facts = who.Facts
-	view.Providers = rowsOf(providers, view.Entitlement, a.Provider, v.now)
+	view.Providers = rowsOf(providers, view.Entitlement, a, v.now)
 	view.Form = formOf(a, ok, "", view.Providers, view.Admin)
 	return view, nil
 }
@@ -144,7 +145,7 @@ func (r assistantReader) one(ctx context.Context, v visit, projectID string) (*a
 		return nil, err
 	}
 	view := &assistantView{Facts: who.Facts, Project: p, Admin: v.who.Allows(auth.ScopeAdmin)}
-	view.Providers = rowsOf(providers, eligibility.Entitlement{}, a.Provider, v.now)
+	view.Providers = rowsOf(providers, eligibility.Entitlement{}, a, v.now)
 	view.Form = formOf(a, ok, projectID, view.Providers, view.Admin)
 	return view, nil
 }
@@ -203,12 +204,12 @@ func standInOf(c eligibility.Choice, names []string) standIn {
 
 // rowsOf returns the rows of providers. The page does not know whether the deployment has a key: the script asks
 // the API.
-func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, used string, now time.Time) []providerRow {
+func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, a eligibility.Assistant, now time.Time) []providerRow {
 	var rows []providerRow
 	for _, p := range providers {
 		row := providerRow{
-			Name: p.Name, Target: targetOf(p.BaseURL), Own: p.Own, Costs: p.CostsCredits, Used: p.Name == used,
-			Allowed: slices.Contains(e.Providers, p.Name), State: stateOf(p), Models: modelsOf(p),
+			Name: p.Name, Target: targetOf(p.BaseURL), Own: p.Own, Costs: p.CostsCredits, Used: p.Name == a.Provider,
+			Allowed: slices.Contains(e.Providers, p.Name), State: stateOf(p), Models: modelsOf(p, a),
 		}
 		if p.Own != nil {
 			row.BaseURL = p.Own.BaseURL
@@ -239,17 +240,20 @@ func stateOf(p eligibility.ProviderView) string {
 	return "deployment"
 }
 
-// modelsOf lists the models of a provider that have a price, by name.
-func modelsOf(p eligibility.ProviderView) []modelRow {
-	prices := maps.Clone(eligibility.TablePrices(p.Name))
-	if prices == nil {
-		prices = map[string]credit.Price{}
-	}
+// modelsOf lists the models of a provider that have a price of their own, and those that the assistant uses and that have a
+// list price, by name.
+func modelsOf(p eligibility.ProviderView, a eligibility.Assistant) []modelRow {
+	prices := eligibility.TablePrices(p.Provider)
 	maps.Copy(prices, p.Prices)
 	var rows []modelRow
 	for name, price := range prices {
 		_, own := p.Prices[name]
-		rows = append(rows, modelRow{Name: name, Price: price, Own: own})
+		rows = append(rows, modelRow{Name: name, Price: price, Own: own, Key: "page.price"})
+	}
+	for _, c := range append([]eligibility.Choice{{Provider: a.Provider, Model: a.Model}}, a.Fallback...) {
+		if price, how := eligibility.PriceOf(p.Provider, c.Model); c.Provider == p.Name && how == eligibility.PricedByList {
+			rows = append(rows, modelRow{Name: c.Model, Price: price, Key: "page.price.list"})
+		}
 	}
 	slices.SortFunc(rows, func(a, b modelRow) int { return strings.Compare(a.Name, b.Name) })
 	return rows

@@ -101,3 +101,14 @@ func TestAnAccountHasAtMostSoManyHolds(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestCostsByTheListAreCounted, because they are an estimate.
+func TestCostsByTheListAreCounted(t *testing.T) {
+	var a credit.Adder
+	for _, priced := range []string{"table", credit.PricedByList, "override", credit.PricedByRule, "free", "", credit.PricedByList} {
+		a.Add(credit.Turn{Priced: priced})
+	}
+	if got := a.Sums(); len(got) != 1 || got[0].Turns != 7 || got[0].Listed != 3 {
+		t.Errorf("%+v", got)
+	}
+}

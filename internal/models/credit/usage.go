@@ -137,6 +137,12 @@ const (
 	SourceReason   = "reason"   // another command for a step that failed
 )
 
+// Sources of a price that is not the provider's own, so that a cost is an estimate.
+const (
+	PricedByList = "list" // the list price of the model, at another provider
+	PricedByRule = "rule" // no table has the model: the highest known price
+)
+
 // Turn is the record of one turn for billing and audit: its usage, or the reason why it used nothing.
 type Turn struct {
 	ID        string        `json:"turn_id"`
@@ -157,7 +163,7 @@ type Turn struct {
 	Output    int           `json:"output_tokens"`
 	Estimated bool          `json:"estimated"`
 	Micros    int64         `json:"cost_micros"`
-	Priced    string        `json:"priced,omitempty"` // source of the price: table, override, rule or free
+	Priced    string        `json:"priced,omitempty"` // source of the price: table, override, list, rule or free
 	Charged   int           `json:"charged_tokens"`   // tokens charged to its sessions
 	Attempts  []llm.Attempt `json:"attempts,omitempty"`
 }
@@ -187,6 +193,7 @@ type Sum struct {
 	Output  int       `json:"output_tokens"`
 	Micros  int64     `json:"cost_micros"`
 	Guessed int       `json:"estimated" doc:"turns whose tokens were estimated"`
+	Listed  int       `json:"list_priced" doc:"turns whose cost is an estimate: by the list price of the model, or by the highest known one"`
 	First   time.Time `json:"first_at"`
 	Last    time.Time `json:"last_at"`
 }
@@ -215,6 +222,9 @@ func (a *Adder) Add(t Turn) {
 	}
 	if t.Estimated {
 		s.Guessed++
+	}
+	if t.Priced == PricedByList || t.Priced == PricedByRule {
+		s.Listed++
 	}
 	s.Input, s.Cached, s.Output, s.Micros = s.Input+t.Input, s.Cached+t.Cached, s.Output+t.Output, s.Micros+t.Micros
 	if t.At.Before(s.First) {

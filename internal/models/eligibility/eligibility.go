@@ -161,6 +161,7 @@ func (e Entitlement) Allows(provider string) bool {
 type Provider struct {
 	Name         string
 	BaseURL      string
+	Moved        bool      // the account gave it this address
 	HasKey       bool      // true also if it needs no key
 	Keyless      bool      // it needs no key, so nothing is billed
 	OwnKey       bool      // the key is the account's, not the deployment's
@@ -199,7 +200,7 @@ type Estimate struct {
 	Input  int    `json:"input_tokens"`
 	Output int    `json:"output_tokens"`
 	Micros int64  `json:"cost_micros"`
-	Priced Priced `json:"priced" enum:"table,override,rule,free" doc:"where the price comes from; rule: the model is in no table, and the dearest known price is taken"`
+	Priced Priced `json:"priced" enum:"table,override,list,rule,free" doc:"where the price comes from; list: the model's list price stands for that of this address; rule: the model is in no table, and the dearest known price is taken"`
 }
 
 // Candidate is a provider and a model that a turn may use.

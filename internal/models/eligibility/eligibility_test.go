@@ -290,12 +290,13 @@ func TestAModelWithoutAPriceHasTheHighestKnownPrice(t *testing.T) {
 	if how != eligibility.PricedByRule {
 		t.Errorf("priced by %s", how)
 	}
-	for _, provider := range []string{"openai", "groq"} {
-		if len(eligibility.TablePrices(provider)) == 0 {
+	for _, provider := range []string{"openai", "groq", "google", "anthropic"} {
+		p := eligibility.Provider{Name: provider}
+		if len(eligibility.TablePrices(p)) == 0 {
 			t.Errorf("%s has no prices", provider)
 		}
-		for model, price := range eligibility.TablePrices(provider) {
-			if window := eligibility.WindowOf(provider, model); window < 16_000 {
+		for model, price := range eligibility.TablePrices(p) {
+			if window := eligibility.WindowOf(p, model); window < 16_000 {
 				t.Errorf("%s has a window of %d", model, window)
 			}
 			if price.Cached < 0 || price.Cached >= price.Input {
@@ -315,7 +316,7 @@ func TestAModelWithoutAPriceHasTheHighestKnownPrice(t *testing.T) {
 		}
 	}
 	for model, want := range map[string]int{"gpt-4o-mini": 128_000, "gpt-4o-mini-2024-07-18": 128_000, "gpt-4o-mini-tts": 80_000, "": 80_000} {
-		if got := eligibility.WindowOf("openai", model); got != want {
+		if got := eligibility.WindowOf(openai, model); got != want {
 			t.Errorf("the window of %q is %d", model, got)
 		}
 	}
@@ -323,7 +324,67 @@ func TestAModelWithoutAPriceHasTheHighestKnownPrice(t *testing.T) {
 	if mini != (credit.Price{Input: 150_000, Cached: 75_000, Output: 600_000}) {
 		t.Errorf("%+v", mini)
 	}
-	if price, how := eligibility.PriceOf(eligibility.Provider{Name: "mine", Keyless: true}, "x"); how != eligibility.PricedFree || price != (credit.Price{}) {
+	if price, how := eligibility.PriceOf(eligibility.Provider{Name: "mine", Keyless: true}, "gpt-4o"); how != eligibility.PricedFree || price != (credit.Price{}) {
 		t.Errorf("a provider without a key costs %+v (%s)", price, how)
+	}
+}
+
+// TestAnotherAddressHasTheListPrice: a gateway has the price and the window of the model that it offers, however it writes
+// the name, and they are marked. A name that only looks like one has the highest known price.
+func TestAnotherAddressHasTheListPrice(t *testing.T) {
+	gateway := eligibility.Provider{Name: "llm.example.org", BaseURL: "https://llm.example.org/v1", HasKey: true}
+	usd := func(input, cached, output int64) credit.Price {
+		return credit.Price{Input: input * 1000, Cached: cached * 1000, Output: output * 1000}
+	}
+	mini, sonnet, flash := usd(400, 100, 1600), usd(3000, 300, 15000), usd(300, 75, 2500)
+	for model, want := range map[string]credit.Price{
+		"gpt-4.1-mini": mini, "openai/gpt-4.1-mini": mini, "openrouter/openai/gpt-4.1-mini": mini, "GPT-4.1-Mini": mini, "gpt-4.1-mini-2025-04-14": mini,
+		"openai/gpt-4.1-mini:nitro": mini, "azure/gpt-4-1-mini": mini, "gpt-4.1-mini-latest": mini,
+		"claude-sonnet-4-5": sonnet, "anthropic/claude-sonnet-4.5": sonnet, "anthropic/claude-sonnet-4-5-20250929": sonnet, "claude-sonnet-4-5@20250929": sonnet,
+		"bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0": sonnet, "anthropic.claude-3-5-sonnet-20241022-v2:0": sonnet, "claude-sonnet-4-20250514": sonnet,
+		"gemini-2.5-flash": flash, "models/gemini-2.5-flash": flash, "google/gemini-2.5-flash": flash, "publishers/google/models/gemini-2.5-flash": flash,
+		"gemini-2.5-flash-preview-09-2025": flash, "gemini-2.5-flash-001": flash, "vertex_ai/gemini-2.5-flash-exp": flash,
+		"gpt-oss-120b": usd(150, 75, 600), "groq/openai/gpt-oss-120b": usd(150, 75, 600), "qwen3-32b": usd(290, 0, 590),
+	} {
+		price, how := eligibility.PriceOf(gateway, model)
+		if how != eligibility.PricedByList || price != want {
+			t.Errorf("%s: %+v by %s, not %+v", model, price, how, want)
+		}
+		if window := eligibility.WindowOf(gateway, model); window == eligibility.DefaultWindow {
+			t.Errorf("%s has no window", model)
+		}
+	}
+	for _, model := range []string{
+		"", "m", "gpt", "mini", "1-mini", "gpt-4", "gpt-4.1-micro", "ft:gpt-4.1-mini:mine", "openai/", "gpt-4.1-mini/", "gemini-2.5-flash-image", "gemini-2.5-flash-preview-tts",
+		"gpt-4o-audio-preview", "claude-sonnet", "claude-4", "my-gpt-4.1-mini", "gpt-4.1-mini-", "..", "-v1", "/", ":", "@",
+	} {
+		if _, how := eligibility.PriceOf(gateway, model); how != eligibility.PricedByRule {
+			t.Errorf("%q is priced by %s", model, how)
+		}
+		if window := eligibility.WindowOf(gateway, model); window != eligibility.DefaultWindow {
+			t.Errorf("%q has a window of %d", model, window)
+		}
+	}
+}
+
+// TestTheAddressSaysWhoseTableItIs: the provider's own under any name, the list under its name at another address.
+func TestTheAddressSaysWhoseTableItIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		provider eligibility.Provider
+		model    string
+		want     eligibility.Priced
+	}{
+		"by its name":                 {eligibility.Provider{Name: "openai"}, "gpt-4o", eligibility.PricedByTable},
+		"by its address":              {eligibility.Provider{Name: "mine", BaseURL: "https://api.openai.com/v1", Moved: true}, "gpt-4o", eligibility.PricedByTable},
+		"as Google writes its models": {eligibility.Provider{Name: "g", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", Moved: true}, "models/gemini-2.5-pro", eligibility.PricedByTable},
+		"at another address":          {eligibility.Provider{Name: "openai", BaseURL: "https://llm.example.org/v1", Moved: true}, "gpt-4o", eligibility.PricedByList},
+		"a model of another":          {eligibility.Provider{Name: "openai"}, "claude-sonnet-4-5", eligibility.PricedByList},
+		"an address in another":       {eligibility.Provider{Name: "x", BaseURL: "https://api.openai.com.example.org/v1"}, "gpt-4o", eligibility.PricedByList},
+		"the account's own price":     {eligibility.Provider{Name: "x", Prices: map[string]credit.Price{"gpt-4o": {Input: 1}}}, "gpt-4o", eligibility.PricedByOverride},
+		"a machine of one's own":      {eligibility.Provider{Name: "ollama", Keyless: true}, "gpt-oss-120b", eligibility.PricedFree},
+	} {
+		if _, how := eligibility.PriceOf(c.provider, c.model); how != c.want {
+			t.Errorf("%s: priced by %s, not %s", name, how, c.want)
+		}
 	}
 }

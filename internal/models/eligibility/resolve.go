@@ -76,7 +76,7 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 		return Candidate{}, NoAPIKey // the provider is unknown, so there is no key of it
 	}
 	p := s.Providers[at]
-	window := WindowOf(p.Name, c.Model)
+	window := WindowOf(p, c.Model)
 	output := min(cmp.Or(s.Need.Output, s.Assistant.MaxTokens, DefaultMaxTokens), window/2)
 	input := min(s.Need.Input, window-output) // a longer input is made to fit
 	price, priced := PriceOf(p, c.Model)

@@ -224,7 +224,7 @@ func (d Deployment) providers(settings Settings, keys map[string]bool) []Provide
 			list, at = append(list, Provider{Name: c.Name, Health: settings.Health[c.Name]}), len(list)
 		}
 		p := &list[at]
-		p.Prices = c.Prices
+		p.Prices, p.Moved = c.Prices, c.BaseURL != ""
 		if c.BaseURL != "" || c.KeySet || c.Keyless {
 			p.BaseURL, p.HasKey, p.Keyless, p.Demo, p.CostsCredits = cmp.Or(c.BaseURL, p.BaseURL), c.KeySet || c.Keyless, c.Keyless && !c.KeySet, false, false
 			p.OwnKey, p.KeyAt = c.KeySet, c.UpdatedAt

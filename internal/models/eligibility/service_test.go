@@ -178,8 +178,12 @@ func TestAKeyStaysWithItsAddress(t *testing.T) {
 		t.Errorf("it moved along: %+v, %v", v, o.keyStore.keys)
 	}
 	// The deployment's key is not for the account's address.
-	if v := o.put(t, eligibility.Config{Name: "openai", BaseURL: "https://b.test/v1"}); v.HasKey {
+	v := o.put(t, eligibility.Config{Name: "openai", BaseURL: "https://b.test/v1"})
+	if v.HasKey {
 		t.Errorf("%+v", v)
+	}
+	if _, how := eligibility.PriceOf(v.Provider, "gpt-4o"); how != eligibility.PricedByList || len(eligibility.TablePrices(v.Provider)) != 0 {
+		t.Errorf("another address has the prices of OpenAI: %s", how)
 	}
 }
 

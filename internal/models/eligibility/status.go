@@ -32,6 +32,7 @@ type Status struct {
 	Providers  []string // providers that it may use
 	Provider   string   // provider of its assistant
 	Model      string
+	Priced     Priced    // source of the price of its model; "" without an assistant
 	CheckedAt  time.Time // time of the last result; zero: never
 	Outcome    string    // "ok", or the reason of the failure
 	Attempts   []llm.Attempt
@@ -67,6 +68,7 @@ func (s *Service) Status(ctx context.Context, account ids.Account, history credi
 	}
 	out.Provider, out.Model = snapshot.Assistant.Provider, snapshot.Assistant.Model
 	c, why := snapshot.candidate(Choice{Provider: out.Provider, Model: out.Model})
+	out.Priced = c.Estimate.Priced
 	out.Configured = why != NoAPIKey && why != NotEntitled
 	if !out.Configured {
 		return out, nil
