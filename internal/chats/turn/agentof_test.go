@@ -173,7 +173,7 @@ func TestAnAgentHasItsModelAndItsBudget(t *testing.T) {
 	}
 	w.choose(t, "resume", `{"assistant":{"provider":"openai","model":"gpt-4o-mini"},"budget_micros":1}`)
 	asked := len(w.model.asked)
-	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.AgentBudget || len(w.model.asked) != asked || !strings.Contains(reply.Message.Content, "presupuesto del agente") {
+	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.AgentBudget || len(w.model.asked) != asked || !strings.Contains(reply.Message.Content, "presupuesto del agente no alcanza para responder. El presupuesto es de 0,000001 USD: van 0,00 USD gastados, y esta llamada puede costar hasta 0,") {
 		t.Errorf("%+v", reply)
 	}
 	w.choose(t, "plan", `{"assistant":{"provider":"nadie","model":"x"}}`)

@@ -215,8 +215,12 @@ func TestWithoutPolicyNoProviderFallsBack(t *testing.T) {
 func TestBudgetBlocksBeforeAndDuringTurn(t *testing.T) {
 	w := newWorld(t) // gpt has the highest price here, which is the default
 	w.setTerms(t, credit.DefaultPolicy(), credit.Limits{Day: 10})
-	if reply := w.send(t, "hola"); reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.BudgetExceeded || len(w.model.asked) != 0 {
+	reply := w.send(t, "hola")
+	if reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.BudgetExceeded || len(w.model.asked) != 0 {
 		t.Errorf("%+v", reply)
+	}
+	if !strings.Contains(reply.Message.Content, "El límite de gasto al día es de 0,00001 USD: van 0,00 USD gastados o reservados, y esta llamada puede costar hasta 0,") {
+		t.Errorf("it does not say what is missing: %s", reply.Message.Content)
 	}
 	// The limit of a run holds for all of its calls together.
 	w = newWorldWith(t, paidDeployment())
@@ -224,11 +228,14 @@ func TestBudgetBlocksBeforeAndDuringTurn(t *testing.T) {
 	search := llm.Reply{Calls: calls("search_tools", `{"query":"salas"}`).Calls, Usage: llm.Usage{Input: 9_000, Output: 100}}
 	w.model.answers = []any{search, search, search, search}
 	w.setTerms(t, credit.DefaultPolicy(), credit.Limits{Run: 3_500})
-	reply := w.send(t, "busca")
+	reply = w.send(t, "busca")
 	if reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.BudgetExceeded {
 		t.Fatalf("%+v", reply)
 	}
 	record := w.turns(t)[0]
+	if p := reply.Block.Passed; p.Of != eligibility.BoundRun || p.Limit != 3_500 || p.Spent != record.Micros || p.Spent+p.Needed <= p.Limit {
+		t.Errorf("%+v after %d", p, record.Micros)
+	}
 	if n := len(w.model.asked); n == 0 || n == 4 || record.Micros == 0 || record.Micros > 3_500 || record.Outcome != credit.OutcomeBlocked {
 		t.Errorf("after %d calls: %+v", n, record)
 	}

@@ -101,7 +101,11 @@ func (d *dialog) closedBy(stop conversation.StopReason) locale.Phrase {
 	if bound, cause := d.time(); stop == conversation.StopTime && cause != nil {
 		return locale.Say("turn.closed.agent_time", "agent", d.loop.agent.Name, "seconds", strconv.Itoa(int(bound/time.Second)))
 	}
-	return locale.Say("turn.closed." + string(stop))
+	said := locale.Say("turn.closed." + string(stop))
+	if b := d.unpaid.Block; b != nil && b.Detail() != nil {
+		return locale.Joined{Phrases: []locale.Phrase{said, b.Detail()}, Between: " "}
+	}
+	return said
 }
 
 // lastWords makes the closing call of a turn, with the credit that was held for it.

@@ -167,8 +167,10 @@ func TestTheClosingCallIsInTheBudget(t *testing.T) {
 		w.letLook(t)
 		w.grant(t, 10)
 		w.setTerms(t, credit.DefaultPolicy(), credit.Limits{Run: limit})
+		why := ""
 		w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 			reply := text("Leí algo.")
+			why = r.Messages[len(r.Messages)-1].Content
 			if len(r.Tools) > 0 {
 				reply = w.looksAt(len(r.Messages))
 			}
@@ -185,6 +187,9 @@ func TestTheClosingCallIsInTheBudget(t *testing.T) {
 		case reply.Kind == turn.KindBlocked && record.Micros == 0: // the first call was too dear
 		case reply.Kind == turn.KindMessage && status == conversation.Partial && reason == conversation.StopBudget:
 			closed++
+			if !strings.Contains(why, "El límite por respuesta o ejecución es de 0,") {
+				t.Errorf("the model is not told how much is missing: %s", why)
+			}
 		case reply.Kind == turn.KindMessage && reason == conversation.StopSteps:
 			answered++
 		case reply.Kind == turn.KindNotice && status == conversation.Partial && reason == conversation.StopBudget: // the first call alone was affordable

@@ -253,7 +253,8 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 func (w *conclusion) refuse(b *eligibility.Block) string {
 	w.calls.Block(b)
 	if b.Reason == eligibility.InsufficientCredits || b.Reason == eligibility.BudgetExceeded {
-		m := w.newMessage(conversation.KindNotice, locale.Say("conclude."+string(b.Reason)))
+		said := locale.Joined{Phrases: []locale.Phrase{locale.Say("conclude." + string(b.Reason)), b.Detail()}, Between: " "}
+		m := w.newMessage(conversation.KindNotice, said)
 		m.Role, m.Code = conversation.RoleSystem, string(b.Reason)
 		w.messages = []conversation.Message{m}
 	}

@@ -355,7 +355,8 @@ func TestConclusionWithoutCreditIsQuietLine(t *testing.T) {
 	w.Pass(48 * time.Hour) // the session is over
 	w.conclude(t, r)
 	got := w.conclusions()
-	if len(got) != 1 || got[0].Kind != conversation.KindNotice || got[0].Code != string(eligibility.InsufficientCredits) || len(w.model.asked) != 0 {
+	if len(got) != 1 || got[0].Kind != conversation.KindNotice || got[0].Code != string(eligibility.InsufficientCredits) || len(w.model.asked) != 0 ||
+		!strings.HasSuffix(got[0].Content, "Hay 0 créditos, y esta llamada necesita 1.") {
 		t.Errorf("%d requests: %+v", len(w.model.asked), got)
 	}
 }

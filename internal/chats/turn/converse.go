@@ -16,6 +16,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 )
 
@@ -35,8 +36,9 @@ type dialog struct {
 
 	question  *inquiry // with which the turn ends; nil: none
 	verdict   verdict
-	corrected int    // answers that were written anew because of a verdict
-	ending    ending // how the answer ends, when it is no success
+	corrected int          // answers that were written anew because of a verdict
+	ending    ending       // how the answer ends, when it is no success
+	unpaid    paid.Blocked // a call that could not be paid; zero: none
 
 	mu    sync.Mutex
 	notes []conversation.Note // of rule denials, and of data removed to make room for changes of files
@@ -157,6 +159,7 @@ func (d *dialog) deny(plan.Step) {}
 // ends early, it is blocked, or an internal error occurred.
 func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, failed *unanswered) (Reply, error) {
 	ctx, stop, err := context.WithoutCancel(ctx), failed.stop, failed.err
+	d.unpaid, _ = errors.AsType[paid.Blocked](err)
 	if errors.Is(context.Cause(asking), ask.ErrStopped) {
 		return d.stopped(ctx, answer.Text)
 	}

@@ -27,6 +27,7 @@ type jobJournal struct {
 	job     *job.Job // of the rows
 	loop    *loop
 	block   *eligibility.Block // the reason why no model can be asked now
+	unpaid  *eligibility.Block // the reason why the next round does not fit into the budget, although a last text may
 
 	mu     sync.Mutex
 	denied bool // a call of this round that would have changed something is on record
@@ -144,12 +145,20 @@ func (jj *jobJournal) limitSpending(held int64, request llm.Request) bool {
 	if budget == 0 {
 		return true
 	}
-	left := budget - jj.job.Micros - jj.loop.calls.Use.Price.MostOf(llm.Usage{Input: request.Estimate() + request.MaxTokens, Output: closingTokens})
+	last := jj.loop.calls.Use.Price.MostOf(llm.Usage{Input: request.Estimate() + request.MaxTokens, Output: closingTokens})
+	left := budget - jj.job.Micros - last
 	if held > left {
+		jj.unpaid = eligibility.Refuse(eligibility.AgentBudget, jj.loop.calls.Use.Provider)
+		jj.unpaid.Passed = jj.passed(held + last)
 		return held == 0
 	}
 	jj.loop.calls.Use.Budget = max(1, left)
 	return true
+}
+
+// passed returns the budget of the job as a limit that a call passes.
+func (jj *jobJournal) passed(needed int64) eligibility.Passed {
+	return eligibility.Passed{Of: eligibility.BoundAgent, Limit: jj.job.Loop.BudgetMicros, Spent: jj.job.Micros, Needed: needed}
 }
 
 // sourceOf returns the source of the cost of a round.
@@ -315,7 +324,9 @@ func (jj *jobJournal) failedReason(ctx context.Context, cause, err error) conver
 
 // blockedReason returns the reason to end a job that may not call a model.
 func (jj *jobJournal) blockedReason(b *eligibility.Block) conversation.StopReason {
-	jj.block = b
+	if jj.block = b; b.Reason == eligibility.AgentBudget {
+		b.Passed = jj.passed(b.Passed.Needed)
+	}
 	switch b.Reason {
 	case eligibility.BudgetExceeded, eligibility.AgentBudget:
 		return conversation.StopBudget

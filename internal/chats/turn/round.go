@@ -160,8 +160,8 @@ func (w *work) stop(ctx context.Context, reason conversation.StopReason) error {
 		return nil
 	}
 	w.job.StopReason = reason
-	if w.journal.block != nil {
-		w.job.Why = w.journal.block.Message().In(w.loop.req.Locale) + " " + w.journal.block.Action().In(w.loop.req.Locale)
+	if b := cmp.Or(w.journal.block, w.journal.unpaid); b != nil {
+		w.job.Why = b.Message().In(w.loop.req.Locale) + " " + b.Action().In(w.loop.req.Locale)
 	}
 	return w.rows.save(ctx, nil)
 }

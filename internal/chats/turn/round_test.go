@@ -319,7 +319,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 	}{
 		"looks for ever":        {job.Order{MaxSteps: 4}, forever, job.Partial, conversation.StopSteps, 5, "search"},
 		"no time":               {job.Order{TimeoutS: 5}, func(w *jobWorld) { forever(w); w.model.each = func() { w.Pass(3 * time.Second) } }, job.Partial, conversation.StopTime, 3, ""},
-		"a budget of one token": {job.Order{BudgetMicros: 1}, forever, job.Partial, conversation.StopBudget, 0, "presupuesto del agente"},
+		"a budget of one token": {job.Order{BudgetMicros: 1}, forever, job.Partial, conversation.StopBudget, 0, "El presupuesto es de 0,000001 USD: van 0,00 USD gastados, y esta llamada puede costar hasta 0,"},
 		"a model that is down":  {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"a prompt without room": {job.Order{Prompt: strings.Repeat("áéíóú", 3200)}, func(w *jobWorld) {
 			d := smallWindow("gpt-3.5-turbo", "llama-3.1-8b-instant")

@@ -69,6 +69,9 @@ func TestTheLastTextOfAJobIsInItsBudget(t *testing.T) {
 				if j.Micros > budget || w.charged(t) != j.Micros {
 					t.Errorf("a budget of %d: %d were spent, %d are recorded", budget, j.Micros, w.charged(t))
 				}
+				if said := strings.Contains(j.Why, "El presupuesto es de ") && strings.Contains(j.Why, "esta llamada puede costar hasta "); said != (j.StopReason == conversation.StopBudget) {
+					t.Errorf("a budget of %d: it ends by %s, and says why: %q", budget, j.StopReason, j.Why)
+				}
 				switch {
 				case j.StopReason == conversation.StopSteps:
 					done++

@@ -154,6 +154,7 @@ type EligibilityBlock struct {
 	Message  string             `json:"message"`
 	Balance  *int64             `json:"creditBalance" doc:"null unless credits are the reason"`
 	Missing  int64              `json:"creditsMissing,omitempty" doc:"credits to add before it can be paid"`
+	Passed   *PassedLimit       `json:"passed,omitempty" doc:"the limit that the call would pass, when limits are the reason"`
 	Provider string             `json:"provider,omitempty" doc:"that the block is about"`
 	Action   string             `json:"action" doc:"what to do next"`
 	Remedy   eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
@@ -243,7 +244,7 @@ func (s aiHandler) project(ctx context.Context, id string) error {
 func showEligibility(plan *eligibility.Selection, block *eligibility.Block, lang locale.Tag) Eligibility {
 	if plan == nil {
 		return Eligibility{Block: &EligibilityBlock{
-			Reason: block.Reason, Message: block.Message().In(lang), Balance: block.CreditBalance, Missing: block.Missing, Provider: block.Provider, Action: block.Action().In(lang), Remedy: block.Remedy,
+			Reason: block.Reason, Message: block.Message().In(lang), Balance: block.CreditBalance, Missing: block.Missing, Passed: showPassed(block.Passed), Provider: block.Provider, Action: block.Action().In(lang), Remedy: block.Remedy,
 		}}
 	}
 	var fallback *Swap

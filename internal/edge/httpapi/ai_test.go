@@ -451,9 +451,9 @@ func TestTermsUnderWhichNothingCanBePaidSaySo(t *testing.T) {
 		{policy(5, 100_000), "", "", 0},
 		{policy(30, 100_000), "insufficient_credits", "Añade al menos 21 créditos", 21},
 		{policy(5, 1_000), "insufficient_credits", "Añade al menos 36 créditos", 36},
-		{limits(0, 0, 1), "budget_exceeded", "puede costar hasta 0.003058 USD", 0},
-		{limits(1, 0, 0), "budget_exceeded", "puede costar hasta 0.003058 USD", 0},
-		{limits(0, 3_057, 0), "budget_exceeded", "puede costar hasta 0.003058 USD", 0},
+		{limits(0, 0, 1), "budget_exceeded", "puede costar hasta 0,0031 USD", 0},
+		{limits(1, 0, 0), "budget_exceeded", "puede costar hasta 0,0031 USD", 0},
+		{limits(0, 3_057, 0), "budget_exceeded", "puede costar hasta 0,0031 USD", 0},
 		{limits(5_000_000, 5_000_000, 3_058), "", "", 0},
 	} {
 		s := newSite()
@@ -464,6 +464,9 @@ func TestTermsUnderWhichNothingCanBePaidSaySo(t *testing.T) {
 			if w.Code != 200 || (block != nil) != (c.reason != "") {
 				t.Errorf("%s, %d: %d %s", c.body, i, w.Code, w.Body)
 				continue
+			}
+			if passed, _ := block["passed"].(map[string]any); c.reason == "budget_exceeded" && passed["needed_micros"] != 3_058. {
+				t.Errorf("%s, %d: %v", c.body, i, block)
 			}
 			if missing, _ := block["creditsMissing"].(float64); block != nil && (block["reason"] != c.reason || missing != c.missing || !strings.Contains(fmt.Sprint(block["action"]), c.told)) {
 				t.Errorf("%s, %d: %v", c.body, i, block)

@@ -130,15 +130,32 @@ type Block struct {
 	Balance *int64             `json:"creditBalance,omitempty" doc:"when credits are the reason"`
 	Missing int64              `json:"creditsMissing,omitempty" doc:"credits to add before it can be paid"`
 	Costs   int64              `json:"answerMicros,omitempty" doc:"micro-USD that an answer may cost, when a limit is below it"`
+	Passed  *PassedLimit       `json:"passed,omitempty" doc:"the limit that the call would pass, when limits are the reason"`
 	Action  string             `json:"action" doc:"what to do next"`
 	Remedy  eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
+}
+
+// PassedLimit is a limit of what may be spent, in micro-USD, that a call would pass.
+type PassedLimit struct {
+	Of     eligibility.Bound `json:"of" enum:"day,month,run,agent" doc:"run: of one answer or run; agent: the budget of an agent or of its job"`
+	Limit  int64             `json:"limit_micros"`
+	Spent  int64             `json:"spent_micros" doc:"also what other answers hold"`
+	Needed int64             `json:"needed_micros" doc:"what the call may cost at most"`
+}
+
+func showPassed(p eligibility.Passed) *PassedLimit {
+	if p.Of == "" {
+		return nil
+	}
+	shown := PassedLimit(p)
+	return &shown
 }
 
 func showBlock(b *eligibility.Block, lang locale.Tag) *Block {
 	if b == nil {
 		return nil
 	}
-	return &Block{Reason: string(b.Reason), Message: b.Message().In(lang), Balance: b.CreditBalance, Missing: b.Missing, Costs: b.Costs, Action: b.Action().In(lang), Remedy: b.Remedy}
+	return &Block{Reason: string(b.Reason), Message: b.Message().In(lang), Balance: b.CreditBalance, Missing: b.Missing, Costs: b.Costs(), Passed: showPassed(b.Passed), Action: b.Action().In(lang), Remedy: b.Remedy}
 }
 
 // host returns the host and port of a base URL.

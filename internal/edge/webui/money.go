@@ -19,55 +19,10 @@ func (w words) count(n any) string {
 	return ""
 }
 
-func (w words) group(digits string) string {
-	sign, digits := splitSign(digits)
-	mark, least := ",", 4
-	if w.tag == locale.Spanish {
-		mark, least = ".", 5 // four digits are not grouped
-	}
-	if len(digits) < least {
-		return sign + digits
-	}
-	var parts []string
-	for len(digits) > 3 {
-		parts = append([]string{digits[len(digits)-3:]}, parts...)
-		digits = digits[:len(digits)-3]
-	}
-	return sign + strings.Join(append([]string{digits}, parts...), mark)
-}
+func (w words) group(digits string) string { return locale.Grouped(w.tag, digits) }
 
-// splitSign splits a number into its sign and digits. The sign is a minus and not a hyphen.
-func splitSign(number string) (sign, digits string) {
-	if digits, below := strings.CutPrefix(number, "-"); below {
-		return "−", digits
-	}
-	return "", number
-}
-
-// usd formats micro-USD as dollars: to the cent, and a small amount with as many digits as it needs.
-func (w words) usd(micros int64) string {
-	sign := ""
-	if micros < 0 {
-		sign, micros = "−", -micros
-	}
-	least := int64(10_000) // a cent
-	switch {
-	case micros < 1_000:
-		least = 1
-	case micros < 100_000:
-		least = 100
-	}
-	micros = (micros + least/2) / least * least
-	part := strings.TrimRight(strconv.FormatInt(1_000_000+micros%1_000_000, 10)[1:], "0")
-	if len(part) < 2 {
-		part = (part + "00")[:2]
-	}
-	point := "."
-	if w.tag == locale.Spanish {
-		point = ","
-	}
-	return sign + w.group(strconv.FormatInt(micros/1_000_000, 10)) + point + part + " USD"
-}
+// usd formats micro-USD as dollars.
+func (w words) usd(micros int64) string { return locale.USD(micros).In(w.tag) }
 
 // amount formats a number with its sign.
 func (w words) amount(n int64) string {

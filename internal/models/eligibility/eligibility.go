@@ -263,8 +263,50 @@ type Block struct {
 	Remedy        Remedy // the page for it
 	CreditBalance *int64 // nil unless credits are the reason
 	Missing       int64  // credits to add, so that the call can be paid; 0: credits are not the reason
-	Costs         int64  // micro-USD that an answer may cost, if a limit is below it; 0: none is, or the limits are not the reason
+	Passed        Passed // the limit that the call would pass; zero: unknown, or limits are not the reason
 	Provider      string // the provider that the block is about; "" for none
 
 	byProvider bool // the provider itself refused
+}
+
+// Bound names a limit of what may be spent.
+type Bound string
+
+// The bounds. The names are those of the limits of an account, and of the budget of an agent or of its job.
+const (
+	BoundDay   Bound = "day"
+	BoundMonth Bound = "month"
+	BoundRun   Bound = "run"
+	BoundAgent Bound = "agent"
+)
+
+// Passed is a limit that a call would pass, in micro-USD: Spent + Needed > Limit.
+type Passed struct {
+	Of     Bound
+	Limit  int64
+	Spent  int64 // also what other answers hold
+	Needed int64 // that the call may cost at most
+}
+
+// by reports whether a call passes the limit. A call that costs nothing passes none.
+func (p Passed) by() bool { return p.Limit > 0 && p.Needed > 0 && p.Spent+p.Needed > p.Limit }
+
+// Exceeded returns the limit that a call of that cost would pass: one that no call of it fits into, or else the first one.
+// What the account spent is in standing, and what the turn did in spent.
+func Exceeded(l credit.Limits, standing credit.Standing, spent, needed int64) (Passed, bool) {
+	var first Passed
+	for _, p := range []Passed{
+		{BoundDay, l.Day, standing.Day, needed}, {BoundMonth, l.Month, standing.Month, needed}, {BoundRun, l.Run, spent, needed},
+	} {
+		if !p.by() {
+			continue
+		}
+		if needed > p.Limit {
+			return p, true
+		}
+		if first == (Passed{}) {
+			first = p
+		}
+	}
+	return first, first != Passed{}
 }

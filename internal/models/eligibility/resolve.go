@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"piloto/internal/ground/fault"
@@ -113,8 +112,8 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 
 // affords reports whether the limits leave room for a turn's worst case. A turn that costs nothing always has room.
 func (s Snapshot) affords(micros int64) bool {
-	room := func(limit, spent int64) bool { return limit == 0 || micros == 0 || spent+micros <= limit }
-	return room(s.Limits.Day, s.Standing.Day) && room(s.Limits.Month, s.Standing.Month) && (s.Limits.Run == 0 || micros <= s.Limits.Run)
+	_, exceeded := Exceeded(s.Limits, s.Standing, 0, micros)
+	return !exceeded
 }
 
 // Unpaid returns why an answer of the assistant cannot be paid, also where it could not be given for another reason (its
@@ -134,22 +133,20 @@ func (s Snapshot) Unpaid() *Block {
 	return s.refuse(why, s.Assistant.Provider)
 }
 
-// allows reports whether the limits themselves, with nothing spent, leave room for a turn's worst case.
-func (s Snapshot) allows(micros int64) bool {
-	s.Standing = credit.Standing{}
-	return s.affords(micros)
-}
-
 func (s Snapshot) refuse(why Reason, provider string) *Block {
 	b := Refuse(why, provider)
+	var e Estimate
+	if why.Unpaid() {
+		c, _ := s.candidate(Choice{Provider: provider, Model: s.Assistant.Model})
+		e = c.Estimate
+	}
 	switch at := slices.IndexFunc(s.Providers, func(p Provider) bool { return p.Name == provider }); {
 	case why == InsufficientCredits:
-		c, _ := s.candidate(Choice{Provider: provider, Model: s.Assistant.Model})
-		b.CreditBalance, b.Missing = &s.Standing.Balance, s.Policy.Missing(s.Standing.Balance, c.Estimate.Input+c.Estimate.Output)
+		b.CreditBalance, b.Missing = &s.Standing.Balance, s.Policy.Missing(s.Standing.Balance, e.Input+e.Output)
 	case why == BudgetExceeded:
-		if c, _ := s.candidate(Choice{Provider: provider, Model: s.Assistant.Model}); !s.allows(c.Estimate.Micros) {
-			b.Costs = c.Estimate.Micros
-		}
+		b.Passed, _ = Exceeded(s.Limits, s.Standing, 0, e.Micros)
+	case why == AgentBudget:
+		b.Passed = Passed{BoundAgent, s.Budget, 0, e.Micros}
 	case why == NoAPIKey && at >= 0:
 		b.byProvider = s.Providers[at].HasKey
 	}
@@ -169,7 +166,26 @@ func RefusedBy(why Reason, provider string) *Block {
 	return b
 }
 
-// Message returns the sentence of the block.
+// Costs returns the micro-USD that an answer may cost, if a limit of the account is below it; else 0.
+func (b Block) Costs() int64 {
+	if b.Reason != BudgetExceeded || b.Passed.Needed <= b.Passed.Limit {
+		return 0
+	}
+	return b.Passed.Needed
+}
+
+// Detail returns the sentence with the limit, what was spent, and what the call needed; nil when they are not known.
+func (b Block) Detail() locale.Phrase {
+	switch p := b.Passed; {
+	case p.Of != "":
+		return locale.Say("blocked.passed."+string(p.Of), "limit", locale.USD(p.Limit), "spent", locale.USD(p.Spent), "needed", locale.USD(p.Needed).Up())
+	case b.Missing > 0 && b.CreditBalance != nil:
+		return locale.Say("blocked.credits", "balance", *b.CreditBalance, "needed", *b.CreditBalance+b.Missing)
+	}
+	return nil
+}
+
+// Message returns the sentence of the block, and its detail where limits are the reason.
 func (b Block) Message() locale.Phrase {
 	key := "blocked." + string(b.Reason)
 	switch {
@@ -178,16 +194,21 @@ func (b Block) Message() locale.Phrase {
 	case b.Provider == "" && locale.Exists(key+".account"):
 		key += ".account"
 	}
-	return locale.Say(key, "provider", b.provider())
+	message := locale.Say(key, "provider", b.provider())
+	if b.Passed.Of != "" {
+		return locale.Joined{Phrases: []locale.Phrase{message, b.Detail()}, Between: " "}
+	}
+	return message
 }
 
-// Action returns the sentence that says how a person can remove the cause.
+// Action returns the sentence that says how a person can remove the cause, with the detail where credits are missing.
 func (b Block) Action() locale.Phrase {
 	if b.Missing > 0 {
-		return locale.Say("blocked."+string(b.Reason)+".do.missing", "n", b.Missing)
+		add := locale.Say("blocked."+string(b.Reason)+".do.missing", "n", b.Missing)
+		return locale.Joined{Phrases: []locale.Phrase{b.Detail(), add}, Between: " "}
 	}
-	if b.Costs > 0 {
-		return locale.Say("blocked."+string(b.Reason)+".do.costs", "usd", strconv.FormatFloat(float64(b.Costs)/1e6, 'f', -1, 64))
+	if usd := b.Costs(); usd > 0 {
+		return locale.Say("blocked."+string(b.Reason)+".do.costs", "usd", locale.USD(usd).Up())
 	}
 	return locale.Say("blocked."+string(b.Reason)+".do", "provider", b.provider())
 }

@@ -329,7 +329,7 @@ func TestABlockSaysHowManyCreditsAreMissing(t *testing.T) {
 	}
 	_, block := o.service.Eligibility(context.Background(), eligibility.Question{Account: account})
 	want := 3 * int64((4000+fixture.Assistant("openai", "gpt-4o-mini").MaxTokens+999)/1000)
-	if block == nil || block.Missing != want || *block.CreditBalance != 0 || block.Action().In("es") != fmt.Sprintf("Añade al menos %d créditos y reinténtalo.", want) {
+	if block == nil || block.Missing != want || *block.CreditBalance != 0 || block.Action().In("es") != fmt.Sprintf("Hay 0 créditos, y esta llamada necesita %d. Añade al menos %[1]d créditos y reinténtalo.", want) {
 		t.Errorf("%+v, and not %d", block, want)
 	}
 	terms := eligibility.Terms{Policy: credit.Policy{SessionCost: 1_000_000, SessionTokens: 1, SessionMinutes: 5}}

@@ -31,10 +31,12 @@ func (c *Calls) extend(ctx context.Context, r llm.Request, reserve Reserve) (eli
 	}
 	input, output := r.Estimate()+reserve.Input, r.MaxTokens+reserve.Output
 	cost := p.Price.MostOf(llm.Usage{Input: input, Output: output})
-	switch total := c.Turn.Micros + c.Beside + cost; {
-	case p.Limits.Run > 0 && total > p.Limits.Run:
+	spent := c.Turn.Micros + c.Beside
+	c.needed = cost
+	switch {
+	case p.Limits.Run > 0 && spent+cost > p.Limits.Run:
 		return eligibility.BudgetExceeded, nil
-	case p.Budget > 0 && total > p.Budget:
+	case p.Budget > 0 && spent+cost > p.Budget:
 		return eligibility.AgentBudget, nil
 	}
 	need := credit.Need{Policy: p.Policy, Limits: p.Limits, Worst: p.Estimate.Micros, Actor: c.Turn.User, Reason: c.Session}
@@ -63,11 +65,22 @@ func (c *Calls) extend(ctx context.Context, r llm.Request, reserve Reserve) (eli
 
 // refuse returns the block of a call that cannot be paid.
 func (c *Calls) refuse(ctx context.Context, why eligibility.Reason) *eligibility.Block {
-	block := eligibility.Refuse(why, c.Use.Provider)
-	if why == eligibility.InsufficientCredits {
-		if standing, err := c.service.Credit.Standing(ctx, c.account, c.service.Retry.Now()); err == nil {
-			block.CreditBalance, block.Missing = &standing.Balance, c.Use.Policy.Missing(standing.Balance, c.short)
-		}
+	block, spent := eligibility.Refuse(why, c.Use.Provider), c.Turn.Micros+c.Beside
+	if why == eligibility.AgentBudget {
+		block.Passed = eligibility.Passed{Of: eligibility.BoundAgent, Limit: c.Use.Budget, Spent: spent, Needed: c.needed}
+	}
+	if why != eligibility.InsufficientCredits && why != eligibility.BudgetExceeded {
+		return block
+	}
+	standing, err := c.service.Credit.Standing(ctx, c.account, c.service.Retry.Now())
+	switch {
+	case err != nil:
+	case why == eligibility.InsufficientCredits:
+		block.CreditBalance, block.Missing = &standing.Balance, c.Use.Policy.Missing(standing.Balance, c.short)
+	default:
+		unused := c.Hold.Micros - c.Turn.Micros // the hold of this turn is no spending beside the call
+		standing.Day, standing.Month = standing.Day-unused, standing.Month-unused
+		block.Passed, _ = eligibility.Exceeded(c.Use.Limits, standing, spent, c.needed)
 	}
 	return block
 }

@@ -58,8 +58,9 @@ type Calls struct {
 
 	service *Service
 	account ids.Account
-	short   int  // tokens for which no credits were found last
-	open    bool // a record was begun, and is not settled
+	short   int   // tokens for which no credits were found last
+	needed  int64 // micro-USD that the last call may have cost
+	open    bool  // a record was begun, and is not settled
 }
 
 // Reserve is the size of a further call that is held together with another one, so that it can be made when nothing else

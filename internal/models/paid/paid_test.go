@@ -352,3 +352,36 @@ func TestABlockKeepsTheProviderOfTheUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusedCallSaysWhatItNeeded: the hold of the turn itself is no spending beside its call.
+func TestARefusedCallSaysWhatItNeeded(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*eligibility.Selection)
+		want eligibility.Bound
+	}{
+		"the day":   {func(u *eligibility.Selection) { u.Limits.Day = 300 }, eligibility.BoundDay},
+		"the month": {func(u *eligibility.Selection) { u.Limits.Month = 300 }, eligibility.BoundMonth},
+		"the turn":  {func(u *eligibility.Selection) { u.Limits.Run = 300 }, eligibility.BoundRun},
+		"an agent":  {func(u *eligibility.Selection) { u.Budget = 300 }, eligibility.BoundAgent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(context.Context, string, llm.Request) (llm.Reply, error) {
+				return llm.Reply{Text: "hola", Usage: llm.Usage{Input: 200, Output: 50}}, nil
+			})
+			w.move(t, credit.KindGrant, 10)
+			calls := w.begin(t, w.IDs.New(w.Clock()))
+			calls.Use.Price = credit.Price{Input: 1_000_000, Output: 1_000_000}
+			c.set(calls.Use)
+			if _, err := calls.Once(t.Context(), request(calls)); err != nil {
+				t.Fatal(err)
+			}
+			r := request(calls)
+			_, err := calls.Once(t.Context(), r)
+			blocked, _ := errors.AsType[paid.Blocked](err)
+			want := eligibility.Passed{Of: c.want, Limit: 300, Spent: 250, Needed: int64(r.Estimate() + r.MaxTokens)}
+			if blocked.Block == nil || blocked.Block.Passed != want {
+				t.Errorf("%+v, %v, not %+v", blocked.Block, err, want)
+			}
+		})
+	}
+}
