@@ -33,11 +33,15 @@ type writer struct {
 
 // write writes messages, the oldest first, and the one to answer.
 func (w *writer) write(messages []conversation.Message, last conversation.Message) error {
-	for _, m := range inOrder(messages) {
+	list := inOrder(messages)
+	for i, m := range list {
 		if m.Role == conversation.RoleUser || len(w.exchanges) == 0 {
 			w.exchanges = append(w.exchanges, Exchange{At: len(w.list)})
 		}
 		w.exchanges[len(w.exchanges)-1].Until = max(w.exchanges[len(w.exchanges)-1].Until, m.Seq)
+		if m.Role == conversation.RoleUser {
+			w.state(list[i+1:])
+		}
 		if err := w.message(m); err != nil {
 			return err
 		}
@@ -120,14 +124,23 @@ func (w *writer) message(m conversation.Message) error {
 	return nil
 }
 
+// state writes the state with which a message of a person was answered. It stands before that message, as in its prompt.
+func (w *writer) state(after []conversation.Message) {
+	for _, m := range after {
+		switch {
+		case m.Role == conversation.RoleUser:
+			return
+		case m.Transcript != nil && m.Transcript.Now != "":
+			w.list = append(w.list, llm.Message{Role: llm.System, Content: m.Transcript.Now})
+			return
+		}
+	}
+}
+
 // answer writes an answer with the calls that led to it. Its text is what its last reply added to those before.
 func (w *writer) answer(m conversation.Message) {
-	t := m.Transcript
-	if t.Now != "" {
-		w.list = append(w.list, llm.Message{Role: llm.System, Content: t.Now})
-	}
 	rest := m.Content
-	for _, r := range t.Rounds {
+	for _, r := range m.Transcript.Rounds {
 		w.list = append(w.list, Round(r, m.Sources)...)
 		rest = strings.TrimSpace(strings.TrimPrefix(rest, strings.TrimSpace(r.Text)))
 	}

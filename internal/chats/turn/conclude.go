@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/access/auth"
-	"piloto/internal/chats/brief"
 	"piloto/internal/chats/evidence"
 	"piloto/internal/chats/history"
 	"piloto/internal/chats/setup"
@@ -23,6 +22,7 @@ import (
 	"piloto/internal/ground/visible"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
 	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -204,12 +204,11 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 	l.files.Offered = l.hasFiles() // the prompt begins with the tools of a turn, and reads no file
 	w.read(l.past)
 	w.readWhole(ctx)
-	l.transcript.Now, err = locale.ModelPrompt("conclude", map[string]any{
-		"Today": brief.Now(s.Now()), "Who": l.who(), "Goal": toolcall.OneLine(w.run.Plan.Goal), "RunID": w.run.ID,
-	})
+	task, err := locale.ModelPrompt("conclude", map[string]any{"Goal": toolcall.OneLine(w.run.Plan.Goal), "RunID": w.run.ID})
 	if err != nil {
 		return err
 	}
+	l.past.Texts = append(l.past.Texts, llm.Message{Role: llm.User, Content: task})
 	if err := l.prepare(snapshot); err != nil {
 		return err
 	}

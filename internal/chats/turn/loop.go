@@ -171,9 +171,9 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 		text := locale.ModelText("prompt.summary") + "\n<summary>\n" + llm.Escape(l.past.Summary.Text) + "\n</summary>"
 		begin = append(begin, llm.Message{Role: llm.System, Content: text})
 	}
-	l.query.Messages = slices.Concat(begin, l.past.Texts)
+	before, message := l.past.Texts[:len(l.past.Texts)-1], l.past.Texts[len(l.past.Texts)-1]
+	l.query.Messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: l.transcript.Now}, message})
 	l.query.Answered = len(l.query.Messages) - 1
-	l.query.Messages = append(l.query.Messages, llm.Message{Role: llm.System, Content: l.transcript.Now})
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (l *loop) prompt() (string, error) {
 }
 
 // now writes the state of this turn: the time, who writes, the draft that waits, the plans that go on, the files, and the best
-// matches of a large catalogue. It stands after the person's message, and stays there in later prompts. What an earlier
+// matches of a large catalogue. It stands before the person's message, and stays there in later prompts. What an earlier
 // one has in the same words is not said again.
 func (l *loop) now() (string, error) {
 	active := slices.DeleteFunc(slices.Clone(l.past.Runs), func(r plan.Run) bool { return !r.Status.Active() })

@@ -2,7 +2,7 @@
 // even the mandatory parts are too large. It knows nothing of chats, so a turn and a longer loop use it alike.
 //
 // Invariants: Fit never drops the system messages that begin a request, the first message of the person, the message
-// that is answered (with the system messages directly after it), or a call without all of its results. A call and its
+// that is answered (with the system message directly before it), or a call without all of its results. A call and its
 // results stay or go together. Kept messages keep their order.
 package window
 
@@ -50,25 +50,25 @@ func partsOf(all []llm.Message, answered int) []part {
 	}
 	answered = min(max(answered, begin), len(all)-1)
 	first := slices.IndexFunc(all, func(m llm.Message) bool { return m.Role == llm.User })
-	after := answered + 1 // the system messages directly after the message belong to it
-	for after < len(all) && all[after].Role == llm.System {
-		after++
+	now := answered // the system message directly before the message belongs to it
+	if now > begin && all[now-1].Role == llm.System {
+		now--
 	}
 	list := []part{{all[:begin], true}}
 	for i := begin; i < len(all); {
 		end := i + 1
 		switch {
-		case i == first && i < answered:
-		case i == answered:
-			end = after
+		case i == first && i < now:
+		case i >= now && i <= answered:
+			end = answered + 1
 		default:
 			limit := len(all)
-			if i < answered {
-				limit = answered
+			if i < now {
+				limit = now
 			}
 			end = endOf(all, i, limit)
 		}
-		list = append(list, part{all[i:end], i == first || i == answered || waits(all[i:end])})
+		list = append(list, part{all[i:end], i == first || i >= now && i <= answered || waits(all[i:end])})
 		i = end
 	}
 	return list

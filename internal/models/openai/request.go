@@ -130,13 +130,16 @@ func request(r llm.Request, q Quirks) body {
 	}
 	messages := r.Messages
 	if q.SystemFirst && systemLater(messages) {
-		messages = systemJoined(messages)
+		messages = systemInPlace(messages)
 	}
 	for _, m := range messages {
 		out.Messages = append(out.Messages, q.messageOf(m))
 	}
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{"function", toolSpec{t.Name, t.Description, t.Parameters}})
+	}
+	if r.NoCalls && len(out.Tools) > 0 {
+		out.ToolChoice = "none"
 	}
 	if r.Format != nil {
 		q.Format.apply(&out, *r.Format)
@@ -184,16 +187,24 @@ func systemLater(list []llm.Message) bool {
 	return len(list) > 0 && slices.ContainsFunc(list[1:], func(m llm.Message) bool { return m.Role == llm.System })
 }
 
-// systemJoined returns the messages with the text of all system messages in the first one.
-func systemJoined(list []llm.Message) []llm.Message {
-	var texts []string
-	var others []llm.Message
+// systemInPlace returns the messages for a model that takes a system message only as the first one: what the later ones say
+// stands where it was, in a message of the user. Messages of the user that follow one another are one.
+func systemInPlace(list []llm.Message) []llm.Message {
+	var out []llm.Message
 	for _, m := range list {
-		if m.Role == llm.System {
-			texts = append(texts, m.Content)
-		} else {
-			others = append(others, m)
+		last := len(out) - 1
+		switch {
+		case m.Role == llm.System && last == 0 && out[0].Role == llm.System:
+			out[0].Content += "\n\n" + m.Content
+			continue
+		case m.Role == llm.System && last >= 0:
+			m.Role = llm.User
 		}
+		if last >= 0 && m.Role == llm.User && out[last].Role == llm.User {
+			out[last].Content += "\n\n" + m.Content
+			continue
+		}
+		out = append(out, m)
 	}
-	return append([]llm.Message{{Role: llm.System, Content: strings.Join(texts, "\n\n")}}, others...)
+	return out
 }
