@@ -6,24 +6,43 @@ import (
 	"testing"
 
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
 )
 
 func TestRequestsAreNormalizedAndReportEveryError(t *testing.T) {
-	step, wrong := Request(json.RawMessage(`{"mcp_id":"m","method":"post","path":" /x ","query":"{\"a\":1}","body":"{\"b\": 2}"}`))
+	request := func(raw string) (plan.ProposedStep, []fault.Field) {
+		p, wrong := Request(json.RawMessage(raw))
+		return p.Steps[0], wrong
+	}
+	step, wrong := request(`{"mcp_id":"m","method":"post","path":" /x ","query":"{\"a\":1}","body":"{\"b\": 2}"}`)
 	if len(wrong) > 0 || step.Method != "POST" || step.Path != "/x" || string(step.Query) != `{"a":1}` || string(step.Body) != `{"b":2}` {
 		t.Errorf("%+v %v", step, wrong)
 	}
-	step, wrong = Request(json.RawMessage(`{"mcp_id":"m","method":"GET","path":"/x","query":{},"body":null}`))
+	step, wrong = request(`{"mcp_id":"m","method":"GET","path":"/x","query":{},"body":null}`)
 	if len(wrong) > 0 || step.Query != nil || step.Body != nil {
 		t.Errorf("%+v %v", step, wrong)
 	}
-	if step, _ = Request(json.RawMessage(`{"mcp_id":"m","method":"GET","path":"/x","body":"just text"}`)); string(step.Body) != `"just text"` {
+	if step, _ = request(`{"mcp_id":"m","method":"GET","path":"/x","body":"just text"}`); string(step.Body) != `"just text"` {
 		t.Errorf("body %s", step.Body)
 	}
 	_, wrong = Request(json.RawMessage(`{"method":"FETCH","url":"http://x","cookies":{},"query":[1],"headers":[1]}`))
 	var said []string
 	for _, f := range wrong {
 		said = append(said, toolcall.Location(f.Loc)+":"+f.Type)
+	}
+	for _, c := range []struct{ more, goal, title string }{
+		{`,"title":"Reserva la sala","why":" Ana la necesita\n"`, "Ana la necesita", "Reserva la sala"},
+		{`,"why":""`, "", ""},
+		{``, "", ""},
+	} {
+		p, wrong := Request(json.RawMessage(`{"mcp_id":"m","method":"POST","path":"/x"` + c.more + `}`))
+		if len(wrong) > 0 || p.Goal != c.goal || p.Steps[0].Title != c.title {
+			t.Errorf("%s: %+v %v", c.more, p, wrong)
+		}
+	}
+	if _, wrong := Request(json.RawMessage(`{"mcp_id":"m","method":"POST","path":"/x","why":{"a":1}}`)); len(wrong) != 1 || wrong[0].Loc[0] != "why" {
+		t.Errorf("%v", wrong)
 	}
 	if got, want := strings.Join(said, " "), "cookies:extra_forbidden url:extra_forbidden mcp_id:missing path:missing method:enum query:type_error headers:type_error"; got != want {
 		t.Errorf("said %s\nwant %s", got, want)
