@@ -123,6 +123,9 @@ type Job struct {
 	Options []conversation.Option `json:"options,omitempty"` // of the question
 	Denied  []conversation.Note   `json:"denied,omitempty"`  // the rule denials of its agent, and the data removed to make room for its changes, for its last message
 
+	Summary string `json:"summary,omitempty"` // of its rounds up to the number Summed, which its prompt has no more
+	Summed  int    `json:"summed,omitempty"`
+
 	Changes Changes  `json:"changes,omitzero"`       // of files
 	Next    *Changes `json:"next_changes,omitempty"` // its changes when the plan is there that the round proposes
 

@@ -66,7 +66,7 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 	d.corrected++
 	d.loop.query.Messages = append(d.loop.query.Messages,
 		llm.Message{Role: llm.Assistant, Content: text},
-		correction(d.loop.req.Locale, v))
+		correction(v))
 	return true
 }
 

@@ -69,6 +69,6 @@ func (w *work) endWith(ctx context.Context, r *job.Round) error {
 }
 
 // correction returns the message that names the issues of the model's answer.
-func correction(tag locale.Tag, v verdict) llm.Message {
+func correction(v verdict) llm.Message {
 	return llm.Message{Role: llm.System, Content: locale.ModelText("prompt.correct", "issues", strings.Join(v.Issues, "; "), "suggestion", v.Suggestion)}
 }

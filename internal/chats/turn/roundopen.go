@@ -60,10 +60,10 @@ func (w *work) open(ctx context.Context) error {
 	w.addRounds()
 	w.rows.addReadFrom(w.loop.dataFrom()...)
 	w.journal.block = w.loop.query.Resolve(w.loop.calls, snapshot)
-	return nil
+	return w.summarise(ctx)
 }
 
-// addRounds adds the rounds to the prompt, and their reads to the loop's.
+// addRounds adds the rounds to the prompt, and their reads and deeds to the loop's.
 func (w *work) addRounds() {
 	w.loop.reading.Most = mostJobReads
 	since := 0 // reads before a plan ended may be made again
@@ -72,29 +72,17 @@ func (w *work) addRounds() {
 			since = i + 1
 		}
 	}
-	left := w.job.Loop.MaxSteps
 	for i, r := range w.rows.rounds {
-		if !r.Eval {
-			left--
-		}
-		if r.Handled.IsZero() {
+		if r.Handled.IsZero() || r.Eval {
 			continue
 		}
-		if r.Eval {
-			v, _ := readVerdict(r.Text) // it can be read, because the job went on after it
-			w.loop.query.Messages = append(w.loop.query.Messages, correction(w.loop.req.Locale, v))
-			continue
-		}
-		w.loop.query.Messages = append(w.loop.query.Messages, answerOf(r).Message())
 		switch {
 		case r.Doubted:
 			w.loop.doubted = r.Text
-			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.reconsider")})
 		case r.RunID != "": // its text about that is checked anew
 			w.loop.doubted = ""
 		}
 		for k, call := range r.Calls {
-			w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: resultOf(r, k, left)})
 			if w.loop.terms.clientSpec(call.Name) != nil { // it was done on the client's machine
 				w.addDone(r, k)
 			}
@@ -108,6 +96,42 @@ func (w *work) addRounds() {
 			w.loop.past.Reads = append(w.loop.past.Reads, l.Source)
 		}
 	}
+	w.sayRounds()
+}
+
+// sayRounds adds the rounds to the prompt: the summary of the oldest, and the others as they were.
+func (w *work) sayRounds() {
+	if w.job.Summary != "" {
+		text := locale.ModelText("prompt.summary_rounds") + "\n<summary>\n" + llm.Escape(w.job.Summary) + "\n</summary>"
+		w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: text})
+	}
+	w.loop.query.Messages = append(w.loop.query.Messages, w.roundMessages(w.job.Summed)...)
+}
+
+// roundMessages returns the rounds after one, by its number, as the prompt has them.
+func (w *work) roundMessages(after int) (list []llm.Message) {
+	left := w.job.Loop.MaxSteps
+	for _, r := range w.rows.rounds {
+		if !r.Eval {
+			left--
+		}
+		if r.Handled.IsZero() || r.N <= after {
+			continue
+		}
+		if r.Eval {
+			v, _ := readVerdict(r.Text) // it can be read, because the job went on after it
+			list = append(list, correction(v))
+			continue
+		}
+		list = append(list, answerOf(r).Message())
+		if r.Doubted {
+			list = append(list, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.reconsider")})
+		}
+		for k, call := range r.Calls {
+			list = append(list, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: resultOf(r, k, left)})
+		}
+	}
+	return list
 }
 
 // resultOf returns the result of a call of a round, as the prompt has it. left is how many steps the job has left after it.
