@@ -29,6 +29,7 @@ type writer struct {
 	told      []string // ids of the runs whose end stands in it
 	seen      []string // ids of the runs that it has met
 	edited    []string // ids of the runs whose plan a person changed
+	posed     bool     // the text beside the card that follows posed as more than a text
 }
 
 // write writes messages, the oldest first, and the one to answer.
@@ -116,6 +117,8 @@ func (w *writer) message(m conversation.Message) error {
 	case m.Kind == conversation.KindText && m.RunID == "" && m.FromRunID == "", m.Kind == conversation.KindConclusion:
 		w.read(m)
 		w.said(m, m.Content)
+	case m.Kind == conversation.KindText:
+		w.posed = posed(m)
 	case m.Kind == conversation.KindPlan && known:
 		w.edited = append(w.edited, m.RunID)
 	case m.Kind == conversation.KindFinal:
@@ -144,6 +147,10 @@ func (w *writer) answer(m conversation.Message) {
 		w.list = append(w.list, Round(r, m.Sources)...)
 		rest = strings.TrimSpace(strings.TrimPrefix(rest, strings.TrimSpace(r.Text)))
 	}
+	if w.posed {
+		w.onlyText()
+		w.posed = false
+	}
 	switch {
 	case m.Kind == conversation.KindNotice:
 		w.event(map[string]any{"answer": "ended without a text of yours", "told_the_person": rest})
@@ -159,12 +166,21 @@ func (w *writer) answer(m conversation.Message) {
 // said writes a text of the model, and that it was only text, where it posed as more.
 func (w *writer) said(m conversation.Message, text string) {
 	w.list = append(w.list, llm.Message{Role: llm.Assistant, Content: text})
-	posed := func(n conversation.Note) bool {
+	if posed(m) {
+		w.onlyText()
+	}
+}
+
+// posed reports whether a text claimed an act or a plan that was not there.
+func posed(m conversation.Message) bool {
+	return slices.ContainsFunc(m.Notes, func(n conversation.Note) bool {
 		return n.Code == conversation.NoteNothingPending || n.Code == conversation.NoteNothingDone
-	}
-	if slices.ContainsFunc(m.Notes, posed) {
-		w.list = append(w.list, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.only_text")})
-	}
+	})
+}
+
+// onlyText says that a text of the model was only text.
+func (w *writer) onlyText() {
+	w.list = append(w.list, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.only_text")})
 }
 
 // Round returns a reply of a model and the results of its calls, as its prompt had them. sources are the reads of its answer.

@@ -167,6 +167,14 @@ func (s *Set) shorten(r *read) {
 			break
 		}
 	}
+	more := func(c excerpt.Cut) bool { return c.More }
+	if r.source.Cut && !slices.ContainsFunc(r.source.Cuts, more) { // the service's answer was longer than what was read of it
+		if len(r.source.Cuts) == 0 {
+			n := len(linesOf(r.source.Answer))
+			r.source.Cuts = []excerpt.Cut{{Shown: n, Of: n}}
+		}
+		r.source.Cuts[0].More = true
+	}
 	r.source.Cut = r.source.Cut || len(r.source.Cuts) > 0
 }
 

@@ -117,7 +117,7 @@ func (d *dialog) lastWords(asking context.Context, why locale.Phrase) (llm.Reply
 	if d.loop.calls.Reserved {
 		prompt = d.loop.query.CloseFor
 	}
-	r, err := d.loop.query.Closing(d.loop.calls.Use, why.In(d.loop.req.Locale), ask.Room{Answer: ask.CloseOutput, Prompt: prompt})
+	r, err := d.loop.query.Closing(d.loop.calls.Use, why.In(locale.English), ask.Room{Answer: ask.CloseOutput, Prompt: prompt})
 	if err != nil {
 		return llm.Reply{}, err
 	}

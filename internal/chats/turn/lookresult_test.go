@@ -57,7 +57,7 @@ func TestAnAnswerIsReadWholeOrInWholeParts(t *testing.T) {
 	}{
 		"rows":                {"[" + repeated(700, `{"id":"r-%d","name":"Sala Este"}`) + "]", false, true, "Este"},
 		"short texts":         {"[" + repeated(4200, `"a%d"`) + "]", false, false, "a4199"},
-		"markup":              {strings.Repeat("<i>\"\\</i>", 2600), false, true, "</i>"},
+		"markup":              {strings.Repeat("<i>\"\\</i>", 2600), false, false, "</i>"},
 		"rows in one line":    {rows[:len(rows)/2], true, false, "Sala"},
 		"one long text":       {`{"data":"` + strings.Repeat("iVBORw0KGgoAAAANSUhEUg", 2000) + `"}`, false, false, "SUhEUg"},
 		"bytes":               {binary, false, false, "xyz{|}~"},
@@ -101,19 +101,21 @@ func TestAnAnswerIsReadWholeOrInWholeParts(t *testing.T) {
 			}
 			continue
 		}
-		w.allParts(t, name, first.Rest.At, c.last)
+		allParts(t, name, c.body, c.cut, first.Rest.At, c.last)
 	}
 }
 
 // allParts reads an answer that was cut part by part to its end.
-func (w *world) allParts(t *testing.T, name, at, last string) {
+func allParts(t *testing.T, name, body string, cut bool, at, last string) {
 	t.Helper()
 	var part struct {
 		To, Of int
 		Part   json.RawMessage
 	}
 	for rounds := 0; part.To == 0 || part.To < part.Of; rounds++ {
-		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", fmt.Sprintf(`{"id":"l%d","at":%q,"from":%d}`, rounds+2, at, part.To+1)), text("ya")}
+		w := newLookWorld(t)
+		w.answersWith(body, cut)
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", fmt.Sprintf(`{"id":"l1","at":%q,"from":%d}`, at, part.To+1)), text("ya")}
 		w.send(t, "mira")
 		before := part.To
 		if err := json.Unmarshal([]byte(w.model.lastTool()), &part); err != nil || part.To <= before || utf8.RuneCountInString(w.model.lastTool()) > room+500 {
@@ -139,7 +141,7 @@ func TestATextIsReadAsItIs(t *testing.T) {
 	}
 }
 
-// What an earlier answer was read from is known, but not the rest of it: no id of it is offered, and none is given again.
+// The rest of what was read for an earlier answer is not there: that is said, and its id is not given again.
 func TestTheRestOfAnEarlierReadIsNotOffered(t *testing.T) {
 	w := newLookWorld(t)
 	w.answersWith("["+repeated(3000, `"</reads> fila %d"`)+"]", false)
@@ -148,12 +150,6 @@ func TestTheRestOfAnEarlierReadIsNotOffered(t *testing.T) {
 	w.answersWith(rooms, false)
 	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/bookings/1")), calls("read_result", `{"id":"l1","from":1}`), text("ya")}
 	reply := w.send(t, "mira más")
-	prompt := prompted(w.model.asked[len(w.model.asked)-1])
-	_, reads, _ := strings.Cut(prompt, "<reads>")
-	reads, _, _ = strings.Cut(reads, "</reads>")
-	if !strings.Contains(reads, "líneas omitidas]") || strings.Contains(reads, "read_result") || strings.Contains(reads, `"id":"l1"`) {
-		t.Errorf("%.1500s", reads)
-	}
 	if id := reply.Message.Sources[0].ID; id != "l2" || !strings.Contains(w.model.lastTool(), "no result with this id") {
 		t.Errorf("%s: %s", id, w.model.lastTool())
 	}

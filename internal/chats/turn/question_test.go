@@ -38,7 +38,7 @@ func TestEveryChatMayAsk(t *testing.T) {
 				if offered := slices.ContainsFunc(r.Tools, func(t llm.Tool) bool { return t.Name == "ask_person" }); offered != asks {
 					t.Errorf("%s: it has %s", where, toolsOf(r))
 				}
-				if told := strings.Contains(r.Messages[0].Content, "con ask_person"); told != asks {
+				if told := strings.Contains(r.Messages[0].Content, "with ask_person"); told != asks {
 					t.Errorf("%s: the prompt says %v", where, told)
 				}
 			}

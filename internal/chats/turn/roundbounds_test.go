@@ -58,7 +58,7 @@ func TestTheLastTextOfAJobIsInItsBudget(t *testing.T) {
 				n := 0
 				w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 					reply := text("Leí algo.")
-					if len(r.Tools) > 0 {
+					if !r.NoCalls {
 						reply = w.manyLooks(n, 4)
 						n += 4
 					}

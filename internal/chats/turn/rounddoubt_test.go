@@ -63,7 +63,7 @@ func TestAJobsTextIsAskedOnceMore(t *testing.T) {
 			}
 			again := w.model.asked[1]
 			n := len(again.Messages)
-			if last := again.Messages[n-1]; last.Role != llm.System || last.Content != locale.Text(locale.Spanish, "prompt.reconsider") || again.Messages[n-2].Role != llm.Assistant {
+			if last := again.Messages[n-1]; last.Role != llm.System || last.Content != locale.ModelText("prompt.reconsider") || again.Messages[n-2].Role != llm.Assistant {
 				t.Errorf("it is asked %+v", again.Messages[n-2:])
 			}
 			if toolsOf(again) != toolsOf(w.model.asked[0]) || again.Format != nil {
@@ -146,7 +146,7 @@ func TestTheLastTextOfAnEndedJobIsCompared(t *testing.T) {
 func TestAJobThatIsAskedOnceMoreDiesAtAnyWrite(t *testing.T) {
 	for after := 1; after < 40; after += stride(3) {
 		w := newJobWorld(t)
-		once := locale.Text(locale.Spanish, "prompt.reconsider")
+		once := locale.ModelText("prompt.reconsider")
 		most := 0
 		w.service.Paid.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 			n := 0

@@ -112,7 +112,7 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	if budget := w.job.Loop.BudgetMicros; budget > 0 {
 		prompt = w.affordable(budget - w.job.Micros)
 	}
-	request, err := w.loop.query.Closing(w.loop.calls.Use, locale.Text(w.loop.req.Locale, "job.ended_by", "reason", w.rows.reasonText()),
+	request, err := w.loop.query.Closing(w.loop.calls.Use, locale.Text(locale.English, "job.ended_by", "reason", locale.Text(locale.English, "job.stopped."+string(w.job.StopReason))),
 		ask.Room{Answer: closingTokens, Prompt: prompt})
 	if err != nil {
 		return "", err

@@ -48,7 +48,7 @@ func TestRouterDelegatesToALoop(t *testing.T) {
 		t.Errorf("it read %d, and says %+v by %+v", len(w.Requests()), reply.Message.Sources, reply.Message.By)
 	}
 	prompt := w.asked().Messages[0].Content
-	if !strings.Contains(prompt, "Atiende el mostrador.") || !strings.Contains(prompt, locale.Text(locale.Spanish, "prompt.customer")) {
+	if !strings.Contains(prompt, "Atiende el mostrador.") || !strings.Contains(prompt, locale.ModelText("prompt.customer")) {
 		t.Errorf("the agent's prompt is %s", prompt)
 	}
 	m := w.memory(t)

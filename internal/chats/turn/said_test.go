@@ -1,12 +1,14 @@
 package turn_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -65,21 +67,35 @@ func TestWhatWasSaidBesideAPlanStaysInThePrompt(t *testing.T) {
 				}
 				w.Pass(time.Minute)
 				w.send(t, "¿y para cuántos era?")
-				list, found := w.asked().Messages, false
-				for i, m := range list {
-					if m.Content == proposes.Text {
-						found = m.Role == "assistant" && list[i+1].Role == "system" && list[i+1].Content == locale.Text(locale.Spanish, "prompt.beside."+name)
+				list := w.asked().Messages
+				at := slices.IndexFunc(list, func(m llm.Message) bool { return m.Content == proposes.Text })
+				if at < 0 || list[at].Role != llm.Assistant || len(list[at].Calls) != 1 || list[at].Calls[0].Arguments != proposes.Calls[0].Arguments {
+					t.Fatalf("the call is not there: %+v", list)
+				}
+				if result := list[at+1]; result.Role != llm.ToolRole || result.CallID != list[at].Calls[0].ID || !strings.Contains(result.Content, `"waits"`) || !strings.Contains(result.Content, r.ID) {
+					t.Errorf("its result is %+v", result)
+				}
+				var told []string // of the plan, after its call
+				for _, m := range list[at+2:] {
+					if m.Role == llm.System && strings.Contains(m.Content, r.ID) {
+						told = append(told, m.Content)
 					}
-					if m.Role == "assistant" && strings.Contains(m.Content, "/bookings") {
+					if m.Role == llm.Assistant && strings.Contains(m.Content, "/bookings") {
 						t.Errorf("the card is the model's text: %s", m.Content)
 					}
 				}
-				if !found {
-					t.Errorf("%+v", list)
+				if len(told) != 1 || !strings.Contains(told[0], says[name]) || strings.HasPrefix(told[0], "<event>") == (name == "draft" || name == "active") {
+					t.Errorf("it is told %q, want %s once", told, says[name])
 				}
 			})
 		}
 	}
+}
+
+// says is what a prompt says of a plan with each fate: that of an ended one once, where it ended.
+var says = map[string]string{
+	"draft": "waits", "active": `"status":"queued"`, "done": `"status":"done","confirmed_by":"ana"`, "refused": `"status":"cancelled","refused_by_the_person":true`,
+	"stopped": `"status":"cancelled","confirmed_by":"ana"`, "expired": `"status":"expired"`, "superseded": `"status":"superseded"`, "withdrawn": `"withdrawn":"y"`,
 }
 
 // TestAClaimBesideAPlanKeepsItsLine: that it was only text.
@@ -91,63 +107,59 @@ func TestAClaimBesideAPlanKeepsItsLine(t *testing.T) {
 	w.send(t, "avisa a todos")
 	w.send(t, "¿de verdad?")
 	said := prompted(w.asked())
-	if !strings.Contains(said, locale.Text(locale.Spanish, "prompt.only_text")) || !strings.Contains(said, locale.Text(locale.Spanish, "prompt.beside.draft")) {
+	if !strings.Contains(said, locale.ModelText("prompt.only_text")) {
 		t.Errorf("%s", said)
 	}
 }
 
-// TestATextBesideAnEarlierRevisionSaysThatItChanged: by the model or a person, whatever became of the plan then. A card that is shown
-// again is no change.
-func TestATextBesideAnEarlierRevisionSaysThatItChanged(t *testing.T) {
-	const first, second = "Reservo la Norte. ¿Lo confirmas?", "Entonces la Sur. ¿Lo confirmas?"
+// TestAPlanThatAPersonChangedIsToldAsItIsNow: while it waits by the draft, and when it ended by the event, with what was sent. A card
+// that is shown again is no change.
+func TestAPlanThatAPersonChangedIsToldAsItIsNow(t *testing.T) {
 	const south = `[{"id":"s1","title":"t","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]`
+	edit := func(t *testing.T, w *world, r plan.Run) plan.Run {
+		t.Helper()
+		changed, err := w.service.Revise(t.Context(), w.edit(t, r, "", south))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return changed
+	}
 	for name, c := range map[string]struct {
 		then func(t *testing.T, w *world, r plan.Run)
-		fate string
-		says bool
+		last string // of the system's messages: what it says
+		not  string
 	}{
 		"the model": {func(t *testing.T, w *world, _ plan.Run) {
-			answer := calls("revise_plan", withServer(`{"steps":`+south+`}`, w))
-			answer.Text = second
-			w.model.answers = []any{answer}
+			w.model.answers = []any{calls("revise_plan", withServer(`{"steps":`+south+`}`, w))}
 			w.send(t, "mejor la sur")
-		}, "draft", true},
-		"a person": {func(t *testing.T, w *world, r plan.Run) {
-			if _, err := w.service.Revise(t.Context(), w.edit(t, r, "", south)); err != nil {
+		}, `"room":"sur"`, `"room":"norte"`},
+		"a person":      {func(t *testing.T, w *world, r plan.Run) { edit(t, w, r) }, `"room":"sur"`, `"room":"norte"`},
+		"and cancelled": {func(t *testing.T, w *world, r plan.Run) { edit(t, w, r); w.Pass(time.Second); w.send(t, "cancela") }, `"edited_by_a_person":true`, `"sent"`},
+		"and done": {func(t *testing.T, w *world, r plan.Run) {
+			r = edit(t, w, r)
+			if err := w.Confirm(r); err != nil {
 				t.Fatal(err)
 			}
-		}, "draft", true},
-		"and cancelled": {func(t *testing.T, w *world, r plan.Run) {
-			if _, err := w.service.Revise(t.Context(), w.edit(t, r, "", south)); err != nil {
-				t.Fatal(err)
-			}
-			w.send(t, "cancela")
-		}, "refused", true},
-		"shown again": {func(t *testing.T, w *world, _ plan.Run) {
-			w.Pass(time.Hour)
-			w.send(t, "confirmo")
-		}, "draft", false},
-		"nothing": {func(*testing.T, *world, plan.Run) {}, "draft", false},
+			w.Execute(r.ID)
+		}, `"edited_by_a_person":true,"steps":[{"id":"s1","title":"t","mcp_id":"SERVER","method":"POST","path":"/bookings","sent":{"url":"https://rooms.example/bookings","body":{"room":"sur"}}`, `"room":"norte"`},
+		"shown again": {func(t *testing.T, w *world, _ plan.Run) { w.Pass(time.Hour); w.send(t, "confirmo") }, `"room":"norte"`, "edited"},
+		"nothing":     {func(*testing.T, *world, plan.Run) {}, `"room":"norte"`, "edited"},
 	} {
 		w := newWorld(t)
-		answer := calls("propose_plan", withServer(booksNorth, w))
-		answer.Text = first
-		w.model.answers = []any{answer}
+		w.model.answers = []any{calls("propose_plan", withServer(booksNorth, w))}
 		r := *w.send(t, "quiero una sala").Run
 		c.then(t, w, r)
+		w.Pass(time.Second)
 		w.model.answers = []any{text("Dime.")}
 		w.send(t, "¿cómo va eso?")
-		want := locale.Text(locale.Spanish, "prompt.beside."+c.fate)
-		if c.says {
-			want += " " + locale.Text(locale.Spanish, "prompt.beside.changed")
+		told := ""
+		for _, m := range w.asked().Messages[1:] {
+			if m.Role == llm.System && strings.Contains(m.Content, r.ID) {
+				told = m.Content
+			}
 		}
-		told := map[string]string{}
-		list := w.asked().Messages
-		for i, m := range list[:len(list)-1] {
-			told[m.Content] = list[i+1].Content
-		}
-		if told[first] != want || name == "the model" && told[second] != locale.Text(locale.Spanish, "prompt.beside.draft") {
-			t.Errorf("%s: %q, %q", name, told[first], told[second])
+		if !strings.Contains(told, withServer(c.last, w)) || strings.Contains(told, c.not) {
+			t.Errorf("%s: %s", name, told)
 		}
 	}
 }
