@@ -136,7 +136,7 @@ func seen(text string) string { return clip.LineWithout(text, visible.Invisible)
 // to the model once; then it is asked as it is, because a model that does not mend them would never ask.
 func doAsk(_ context.Context, l *loop, c toolCall) (string, error) {
 	q, wrong := readQuestion(c.raw, l.req.Locale)
-	if len(wrong) > 0 && (q.text == "" || !wasCorrected(l.query.Messages)) {
+	if len(wrong) > 0 && (q.text == "" || !wasCorrected(l.query.Messages[l.query.Answered:])) {
 		return toolcall.Errors(wrong), nil
 	}
 	if c.batch.question != nil {
