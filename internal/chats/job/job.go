@@ -173,7 +173,7 @@ type Round struct {
 	Closing bool      `json:"closing,omitempty"` // the last call, without tools
 	Eval    bool      `json:"eval,omitempty"`    // a call that judges the answer of the round before it
 	Doubted bool      `json:"doubted,omitempty"` // the record does not bear its text out: the model was asked once more
-	Now     string    `json:"now,omitempty"`     // of the first one: the state that the prompt has
+	Now     string    `json:"now,omitempty"`     // the state that the prompt has; after the first one, the news
 
 	Answered time.Time       `json:"answered,omitzero"`
 	Text     string          `json:"text,omitempty"`

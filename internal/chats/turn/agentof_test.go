@@ -74,7 +74,8 @@ func TestAnAgentWorksUnderItsPromptWithItsTools(t *testing.T) {
 	reply := w.send(t, "¿Qué haría falta?")
 	r := w.asked()
 	prompt := r.Messages[0].Content
-	if !strings.Contains(prompt, "agente «plan»") || !strings.Contains(prompt, "<agent>\nPreparas; no actúas.") || strings.Index(prompt, "<agent>") > strings.Index(prompt, "\n<catalogue>\n") {
+	if !strings.Contains(prompt, "agent “plan”. Your only tools are: search_tools, look, read_result, ask_person.\nYou prepare; you do not act.") ||
+		strings.Index(prompt, "agent “plan”") > strings.Index(prompt, "</instructions>") || strings.Index(prompt, "</instructions>") > strings.Index(prompt, "\n<catalogue>\n") {
 		t.Error(prompt)
 	}
 	if got := toolsOf(r); got != "search_tools look read_result ask_person" {
@@ -86,7 +87,7 @@ func TestAnAgentWorksUnderItsPromptWithItsTools(t *testing.T) {
 	none := newLookWorld(t, text("Hola."))
 	none.choose(t, "mudo", `{"prompt":"Calla.","tools":[]}`)
 	none.send(t, "hola")
-	if r := none.asked(); toolsOf(r) != "ask_person" || !strings.Contains(r.Messages[0].Content, "Tus únicas herramientas son: ask_person.") {
+	if r := none.asked(); toolsOf(r) != "ask_person" || !strings.Contains(r.Messages[0].Content, "Your only tools are: ask_person.") {
 		t.Errorf("%v", r.Tools)
 	}
 }
@@ -154,7 +155,7 @@ func TestAnAgentIsBounded(t *testing.T) {
 	look := calls("look", lookAt(w.Server.ID, "/rooms"))
 	w.model.answers = []any{look, look, text("Hasta aquí."), text("Tarde.")}
 	w.choose(t, "build", `{"max_steps":2,"max_tokens":77}`)
-	if reply := w.send(t, "mira"); reply.Message.Content != "Hasta aquí." || reply.Message.StopReason != conversation.StopSteps || len(w.model.asked) != 3 || len(w.asked().Tools) != 0 || w.asked().MaxTokens != 77 {
+	if reply := w.send(t, "mira"); reply.Message.Content != "Hasta aquí." || reply.Message.StopReason != conversation.StopSteps || len(w.model.asked) != 3 || !w.asked().NoCalls || w.asked().MaxTokens != 77 {
 		t.Errorf("%d calls of %d tokens: %+v", len(w.model.asked), w.asked().MaxTokens, reply)
 	}
 }

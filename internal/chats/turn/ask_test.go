@@ -73,7 +73,7 @@ func TestJobAsksAndGoesOnWithTheAnswer(t *testing.T) {
 		t.Errorf("after the answer: %+v", list)
 	}
 	j = w.drive(t, j.ID)
-	if j.Status != job.Success || j.Output != "Hecho para seis." || j.Question != "" || w.model.lastTool() != `{"answer":"sí, para seis"}` {
+	if j.Status != job.Success || j.Output != "Hecho para seis." || j.Question != "" || w.model.lastTool() != `{"answer":"sí, para seis","calls_left":49}` {
 		t.Errorf("%+v, told %s", j, w.model.lastTool())
 	}
 	if got := w.events(t, j.ID); got != "started round asked replied resumed round ended" {
@@ -252,7 +252,8 @@ func TestOneJobAsksInAChat(t *testing.T) {
 	}
 }
 
-// TestAQuestionEndsATurn: the person answers with the next message. Nothing that stands beside it is proposed.
+// TestAQuestionEndsATurn: the person answers with the next message, whose prompt has the question as the call that it was. Nothing
+// that stands beside it is proposed.
 func TestAQuestionEndsATurn(t *testing.T) {
 	w := newLookWorld(t)
 	w.choose(t, "build", "")
@@ -266,10 +267,12 @@ func TestAQuestionEndsATurn(t *testing.T) {
 	if reply = w.send(t, "2"); reply.Message.Content != "Para seis, entonces." || reply.Message.Asks {
 		t.Errorf("%+v", reply)
 	}
-	if !slices.ContainsFunc(w.asked().Messages, func(m llm.Message) bool {
-		return m.Role == llm.Assistant && m.Content == "¿Para cuántas personas?\n1. 4\n2. 6"
-	}) {
-		t.Errorf("the model cannot know what 2 is: %+v", w.asked().Messages)
+	list := w.asked().Messages
+	at := slices.IndexFunc(list, func(m llm.Message) bool { return len(m.Calls) == 2 })
+	if at < 0 || list[at].Calls[0].Name != "ask_person" || list[at].Calls[0].Arguments != askFor ||
+		!strings.Contains(list[at+1].Content, "their next message answers it") || !strings.Contains(list[at+2].Content, "nothing was proposed") ||
+		list[at+3].Role != llm.System || list[at+4].Role != llm.User || list[at+4].Content != "2" {
+		t.Errorf("the model cannot know what 2 is: %+v", list)
 	}
 }
 

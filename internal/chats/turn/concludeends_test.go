@@ -106,8 +106,8 @@ func TestEveryEndIsConcluded(t *testing.T) {
 				t.Errorf("it has the words of its service, and says that it has read %v", got[0].ReadFrom)
 			}
 			for _, part := range c.tells {
-				if system := w.model.asked[0].Messages[0].Content; !strings.Contains(system, part) {
-					t.Errorf("the model is not told %s:\n%s", part, system)
+				if end := strings.Join(endsIn(w.model.asked[0]), "\n"); !strings.Contains(end, part) {
+					t.Errorf("the model is not told %s:\n%s", part, end)
 				}
 			}
 		})

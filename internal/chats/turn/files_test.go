@@ -495,7 +495,7 @@ func TestAChatThatMovesLosesTheChangesOfItsJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.send(t, "Para seis")
-	if j = w.drive(t, j.ID); j.Status != job.Success || j.Changes.Set != "" || !strings.Contains(fmt.Sprint(w.model.asked[len(w.model.asked)-1].Messages), "ya no existen") {
+	if j = w.drive(t, j.ID); j.Status != job.Success || j.Changes.Set != "" || !strings.Contains(fmt.Sprint(w.model.asked[len(w.model.asked)-1].Messages), "are gone, because the conversation has other files now") {
 		t.Errorf("%+v", j)
 	}
 }

@@ -38,7 +38,7 @@ func TestALookMayBeAHead(t *testing.T) {
 		w.model.answers = []any{calls("look", fmt.Sprintf(`{"mcp_id":%q,"method":"HEAD","path":%q}`, s.ID, path)), text("Ocupa 731 bytes.")}
 		reply := w.send(t, "¿cuánto ocupa?")
 		got := w.model.lastTool()
-		if reply.Kind != turn.KindMessage || len(w.Requests()) != 1 || w.Requests()[0].Method != "HEAD" || !strings.Contains(got, `\"Content-Length\":\"731\"`) || !strings.Contains(got, `"status":200`) {
+		if reply.Kind != turn.KindMessage || len(w.Requests()) != 1 || w.Requests()[0].Method != "HEAD" || !strings.Contains(got, `"answer":{"Content-Length":"731",`) || !strings.Contains(got, `"status":200`) {
 			t.Errorf("%s: %+v after %v; %s", path, reply.Message, w.Requests(), got)
 		}
 		if src := reply.Message.Sources; len(src) != 1 || src[0].Method != "HEAD" || src[0].RequestHash != plan.RequestHash("HEAD", s.BaseURL+path, nil) {

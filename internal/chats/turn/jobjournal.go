@@ -29,6 +29,8 @@ type jobJournal struct {
 	block   *eligibility.Block // the reason why no model can be asked now
 	unpaid  *eligibility.Block // the reason why the next round does not fit into the budget, although a last text may
 
+	now string // the news that the prompt has at its end; "": none
+
 	mu     sync.Mutex
 	denied bool // a call of this round that would have changed something is on record
 }
@@ -112,7 +114,7 @@ func (jj *jobJournal) askRound(ctx context.Context) (conversation.StopReason, er
 	if err != nil {
 		return "", err
 	}
-	if r.N == 1 {
+	if r.Now = jj.now; r.N == 1 {
 		r.Now = jj.loop.transcript.Now
 	}
 	if r.Eval = jj.rows.toJudge(); r.Eval {

@@ -65,6 +65,10 @@ func (l *loop) now() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	lost := ""
+	if l.files.Lost {
+		lost = locale.ModelText("prompt.changes_lost")
+	}
 	return locale.ModelPrompt("now", map[string]any{
 		"Today":   brief.Now(l.service.Now()),
 		"Who":     l.who(),
@@ -76,7 +80,7 @@ func (l *loop) now() (string, error) {
 		"Pending": brief.Goal(waiting, l.service.Now()),
 		"Files":   l.unsaid("files", llm.Escape(l.files.Tree)),
 		"Unread":  l.files.Down,
-		"Lost":    l.files.Lost,
+		"Lost":    lost,
 
 		"Withdraws": l.offers(toolset.Withdraw),
 	})

@@ -60,7 +60,14 @@ func (w *work) open(ctx context.Context) error {
 	w.addRounds()
 	w.rows.addReadFrom(w.loop.dataFrom()...)
 	w.journal.block = w.loop.query.Resolve(w.loop.calls, snapshot)
-	return w.summarise(ctx)
+	if err := w.summarise(ctx); err != nil {
+		return err
+	}
+	if w.loop.files.Lost && len(w.rows.rounds) > 0 { // the first round reads it in its state
+		w.journal.now = locale.ModelText("prompt.changes_lost")
+		w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: w.journal.now})
+	}
+	return nil
 }
 
 // addRounds adds the rounds to the prompt, and their reads and deeds to the loop's.
@@ -73,6 +80,10 @@ func (w *work) addRounds() {
 		}
 	}
 	for i, r := range w.rows.rounds {
+		w.journal.now = ""
+		if r.Answered.IsZero() { // it is asked again, with its news
+			w.journal.now = r.Now
+		}
 		if r.Handled.IsZero() || r.Eval {
 			continue
 		}
@@ -115,7 +126,13 @@ func (w *work) roundMessages(after int) (list []llm.Message) {
 		if !r.Eval {
 			left--
 		}
-		if r.Handled.IsZero() || r.N <= after {
+		if r.N <= after {
+			continue
+		}
+		if r.N > 1 && r.Now != "" {
+			list = append(list, llm.Message{Role: llm.System, Content: r.Now})
+		}
+		if r.Handled.IsZero() {
 			continue
 		}
 		if r.Eval {
