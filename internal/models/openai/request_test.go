@@ -146,8 +146,10 @@ func TestARefusedMemberIsDroppedAndRemembered(t *testing.T) {
 	}
 }
 
-// TestSystemMessagesAreJoinedForAModelThatWantsThemFirst uses the error texts of llama.cpp, vLLM and Mistral.
-func TestSystemMessagesAreJoinedForAModelThatWantsThemFirst(t *testing.T) {
+// TestALaterSystemMessageStaysInItsPlace: for a model that wants system messages first, and roles that alternate, a later one is part
+// of what the user says. It was joined with the first one, which changed the beginning of each prompt. The error texts are those of
+// llama.cpp, vLLM and Mistral.
+func TestALaterSystemMessageStaysInItsPlace(t *testing.T) {
 	for _, c := range []struct {
 		status  int
 		message string
@@ -182,7 +184,7 @@ func TestSystemMessagesAreJoinedForAModelThatWantsThemFirst(t *testing.T) {
 				t.Fatalf("%s: %+v, %v", c.message, reply, err)
 			}
 		}
-		joined := "system:a\n\nc|user:b|user:d|"
+		joined := "system:a|user:b\n\nc\n\nd|"
 		if d := cmp.Diff([]string{"system:a|user:b|system:c|user:d|", joined, joined}, sent); d != "" {
 			t.Errorf("%s: %s", c.message, d)
 		}
