@@ -32,30 +32,32 @@ type Decision struct {
 // Temperature is the model's temperature for decisions (document 001).
 const Temperature = 0.4
 
+// nobody is the agent_name of a decision that names no agent. A schema that all providers take has no null.
+const nobody = "none"
+
 // Format returns the schema of a decision: {action, agent_name, response, options}, where agent_name
-// is the name of an agent or null, and options a list or null. Without agents, only respond is allowed.
+// is the name of an agent or "none", and options a list, which may be empty. Without agents, only respond is allowed.
 func Format(agents []Agent) *llm.Format {
-	actions, names := []Action{Respond}, []any{nil}
+	actions, names := []Action{Respond}, []string{}
 	if len(agents) > 0 {
 		actions = []Action{Delegate, Respond}
-		names = names[:0]
-		for _, a := range agents {
-			names = append(names, a.Name)
-		}
-		names = append(names, nil)
 	}
+	for _, a := range agents {
+		names = append(names, a.Name)
+	}
+	names = append(names, nobody)
 	schema, err := json.Marshal(map[string]any{
 		"type": "object",
 		"properties": map[string]any{
 			"action":     map[string]any{"type": "string", "enum": actions},
-			"agent_name": map[string]any{"type": []string{"string", "null"}, "enum": names},
+			"agent_name": map[string]any{"type": "string", "enum": names},
 			"response":   map[string]any{"type": "string"},
-			"options":    map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}},
+			"options":    map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
 		},
 		"required":             []string{"action", "agent_name", "response", "options"},
 		"additionalProperties": false,
 	})
-	if err != nil { // strings and nulls always are JSON
+	if err != nil { // strings always are JSON
 		panic(err)
 	}
 	return &llm.Format{Name: "decision", Schema: schema}
@@ -82,7 +84,7 @@ func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
 	case d.Action == Respond && d.Response == "":
 		return Decision{}, errors.New(`response must not be empty when action is "respond"`)
 	case d.Action == Respond:
-		if raw := string(decoded.Options); raw != "null" {
+		if raw := string(decoded.Options); raw != "null" && raw != "[]" {
 			d.Options = raw
 		}
 		return d, nil

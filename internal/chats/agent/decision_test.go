@@ -23,6 +23,8 @@ func TestReadDecisionReturnsDecisionOrFault(t *testing.T) {
 		"nothing to say":             {`{"action":"respond","agent_name":null,"response":" "}`, agent.Decision{}, "must not be empty"},
 		"nothing that one can see":   {`{"action":"respond","agent_name":null,"response":"\u200b\u2060 \ufeff"}`, agent.Decision{}, "must not be empty"},
 		"a text that reads as other": {`{"action":"respond","agent_name":null,"response":"a\u202eb\u0000c\nd"}`, agent.Decision{Action: agent.Respond, Response: "abc\nd"}, ""},
+		"nobody, by the schema":      {`{"action":"respond","agent_name":"none","response":"hola","options":[]}`, agent.Decision{Action: agent.Respond, Response: "hola"}, ""},
+		"a thought in the response":  {`{"action":"respond","response":"\u003cthink\u003esecreto\u003c/think\u003ehola"}`, agent.Decision{Action: agent.Respond, Response: "hola"}, ""},
 		"choices":                    {`{"action":"respond","response":"¿Cuál?","options":["a", "b"]}`, agent.Decision{Action: agent.Respond, Response: "¿Cuál?", Options: `["a", "b"]`}, ""},
 		"choices of another shape":   {`{"action":"respond","response":"¿Cuál?","options":7}`, agent.Decision{Action: agent.Respond, Response: "¿Cuál?", Options: "7"}, ""},
 		"no choices":                 {`{"action":"respond","response":"Hola","options":null}`, agent.Decision{Action: agent.Respond, Response: "Hola"}, ""},

@@ -16,7 +16,7 @@ var applySpec = toolSpec{
 	Tool: llm.Tool{
 		Name: toolset.Apply,
 		Description: "Propose your changes of files as one step, which the person sees as a diff and confirms. Until then only you see them. " +
-			"Without this call they are proposed when you are done. Propone tus cambios de archivos como un solo paso, que la persona confirma.",
+			"Without this call they are proposed when you are done.",
 		Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {

@@ -180,9 +180,10 @@ var toolTable = []toolSpec{
     "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
     "query": {"type": "object", "description": "query parameters by name"},
     "headers": {"type": "object", "description": "header parameters by name, only those of the catalogue's headers{…}"},
-    "body": {"type": "object", "description": "request body"}
+    "body": {"type": "object", "description": "request body; a list or a text where the operation takes one"}
   },
-  "required": ["mcp_id", "method", "path"]
+  "required": ["mcp_id", "method", "path"],
+  "additionalProperties": false
 }`),
 		},
 	},
@@ -197,7 +198,8 @@ var toolTable = []toolSpec{
     "goal": {"type": "string", "description": "what the plan achieves, in the person's language"},
     "steps": ` + steps + `
   },
-  "required": ["goal", "steps"]
+  "required": ["goal", "steps"],
+  "additionalProperties": false
 }`),
 		},
 	},
@@ -209,7 +211,8 @@ var toolTable = []toolSpec{
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {"query": {"type": "string", "description": "a few words"}},
-  "required": ["query"]
+  "required": ["query"],
+  "additionalProperties": false
 }`),
 		},
 	},
@@ -229,7 +232,8 @@ var toolTable = []toolSpec{
     "tool": {"type": "string", "description": "name of a tool, in the place of path and query"},
     "body": {"type": "object", "description": "arguments of the tool"}
   },
-  "required": ["mcp_id"]
+  "required": ["mcp_id"],
+  "additionalProperties": false
 }`),
 		},
 	},
@@ -246,7 +250,8 @@ var toolTable = []toolSpec{
     "from": {"type": "integer", "description": "first element or line, from 1"},
     "lines": {"type": "integer", "description": "how many elements or lines; absent: as many as fit"}
   },
-  "required": ["id", "from"]
+  "required": ["id", "from"],
+  "additionalProperties": false
 }`),
 		},
 	},
@@ -261,7 +266,8 @@ var toolTable = []toolSpec{
     "question": {"type": "string", "description": "in the person's language"},
     "options": {"type": "array", "maxItems": 10, "items": {"type": "string"}, "description": "answers to choose from, when there are some: a few words each, without a number"}
   },
-  "required": ["question"]
+  "required": ["question"],
+  "additionalProperties": false
 }`),
 		},
 	},
@@ -276,7 +282,8 @@ var toolTable = []toolSpec{
     "goal": {"type": "string", "description": "absent: it stays"},
     "steps": {"type": "array", "items": {"type": "object"}, "description": "as in propose_plan; the unchanged ones, too"}
   },
-  "required": ["steps"]
+  "required": ["steps"],
+  "additionalProperties": false
 }`),
 		},
 	},
@@ -291,7 +298,8 @@ var toolTable = []toolSpec{
     "run_id": {"type": "string", "description": "of the plan"},
     "reason": {"type": "string", "maxLength": 500, "description": "why, in the person's language, in one sentence"}
   },
-  "required": ["run_id", "reason"]
+  "required": ["run_id", "reason"],
+  "additionalProperties": false
 }`),
 		},
 	},
@@ -317,6 +325,7 @@ const steps = `{
           "undo": {"type": "object", "description": "call that takes a change back: {method, path, query?, headers?, body?}; may use this step's ${ID.body.id}"},
           "verify": {"type": "object", "description": "GET that shows whether a change was made if its answer is lost: {path, query?, headers?, expect: a condition like when, over ${check.status}, ${check.body.x}}"}
         },
-        "required": ["id", "title", "mcp_id", "method", "path"]
+        "required": ["id", "title", "mcp_id", "method", "path"],
+        "additionalProperties": false
       }
     }`

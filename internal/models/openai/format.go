@@ -48,7 +48,7 @@ func (w Strategy) apply(out *body, f llm.Format) {
 	case ByAnyTool:
 		out.ToolChoice = "required"
 	}
-	out.Tools = []tool{{"function", toolSpec{Name: f.Name, Parameters: f.Schema}}}
+	out.Tools = []tool{{"function", toolSpec{Name: f.Name, Parameters: llm.Common(f.Schema)}}}
 }
 
 // Marks by which a provider's error text shows which member it refuses: OpenAI, Groq, DeepSeek, Mistral, xAI,

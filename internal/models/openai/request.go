@@ -136,7 +136,7 @@ func request(r llm.Request, q Quirks) body {
 		out.Messages = append(out.Messages, q.messageOf(m))
 	}
 	for _, t := range r.Tools {
-		out.Tools = append(out.Tools, tool{"function", toolSpec{t.Name, t.Description, t.Parameters}})
+		out.Tools = append(out.Tools, tool{"function", toolSpec{t.Name, t.Description, llm.Common(t.Parameters)}})
 	}
 	if r.NoCalls && len(out.Tools) > 0 {
 		out.ToolChoice = "none"
