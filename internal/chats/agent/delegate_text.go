@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/thought"
 	"piloto/internal/ground/visible"
 	"piloto/internal/tools/tool"
 )
@@ -157,7 +158,7 @@ func resultText(body []byte) (text string, whole bool) {
 		if block.Type != "text" {
 			continue
 		}
-		if words := sanitize(unwrap(block.Text)); words != "" {
+		if words := sanitize(unwrap(thought.Without(block.Text))); words != "" {
 			parts = append(parts, words)
 		}
 	}
@@ -237,14 +238,14 @@ func listText(raw json.RawMessage, levels int) string {
 }
 
 // sanitize removes control characters and characters that change the text direction, because
-// they can make a text read as another. It returns "" when no visible character is left.
+// they can make a text read as another, and what a model thought aloud. It returns "" when no visible character is left.
 func sanitize(text string) string {
-	text = strings.TrimSpace(strings.Map(func(r rune) rune {
+	text = strings.TrimSpace(thought.Without(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff' {
 			return -1
 		}
 		return r
-	}, cleanText(text)))
+	}, cleanText(text))))
 	if visible.Blank(text) {
 		return ""
 	}

@@ -34,6 +34,41 @@ func Arguments(raw string) (json.RawMessage, error) {
 	return object, nil
 }
 
+// LastObject returns the last whole JSON object in a text that has a member; else the last one. A model that thinks aloud
+// drafts others before it, and some explain themselves behind it. The error is that of Arguments.
+func LastObject(text, member string) (json.RawMessage, error) {
+	if object, err := Arguments(text); err == nil {
+		return object, nil
+	}
+	last, has, rest := text, false, text
+	for range mostObjects {
+		from := strings.IndexByte(rest, '{')
+		if from < 0 {
+			break
+		}
+		object, after, whole := firstObject(rest[from:])
+		if !whole {
+			rest = rest[from+1:]
+			continue
+		}
+		clean, err := Arguments(object)
+		if err != nil {
+			rest = rest[from+1:]
+			continue
+		}
+		var members map[string]json.RawMessage
+		_ = json.Unmarshal(clean, &members) // it is an object
+		if _, is := members[member]; is || !has {
+			last, has = object, is
+		}
+		rest = after
+	}
+	return Arguments(last)
+}
+
+// mostObjects is how many beginnings of objects LastObject tries.
+const mostObjects = 200
+
 func findArguments(raw string) (json.RawMessage, error) {
 	if len(raw) > MaxArguments {
 		return nil, fmt.Errorf("the arguments are larger than %d bytes", MaxArguments)

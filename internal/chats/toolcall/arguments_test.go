@@ -62,3 +62,23 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+func TestTheLastObjectOfATextCounts(t *testing.T) {
+	const said = `{"action":"respond","response":"hola {amiga}"}`
+	for text, want := range map[string]string{
+		said: said,
+		"Creo que {\"action\":\"delegate\"} no; mejor:\n" + said + "\n¿Vale?": said,
+		said + ` Así: {"ok":true}`:           said,
+		`{"a":1} {"b":2}`:                    `{"b":2}`,
+		`{"action": {"x":1} ` + said:         said,
+		"```json\n" + said + "\n``` o {bien": said,
+		`{"action":"respond",} {"x":1}`:      `{"action":"respond"}`,
+		"nada":                               "",
+		strings.Repeat("{", 1<<20):           "",
+	} {
+		got, err := LastObject(text, "action")
+		if string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%.60q: %s, %v", text, got, err)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func askToJudge(q *ask.Query) {
 
 // readVerdict reads a verdict as a model wrote it.
 func readVerdict(text string) (v verdict, err error) {
-	raw, err := toolcall.Arguments(text)
+	raw, err := toolcall.LastObject(text, "completed")
 	if err != nil {
 		return v, err
 	}

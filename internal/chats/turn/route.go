@@ -258,7 +258,7 @@ func (r *routing) parseDecision(answer llm.Reply) (agent.Decision, error) {
 	if answer.Cut {
 		return agent.Decision{}, errors.New("the answer was cut: be brief")
 	}
-	raw, err := toolcall.Arguments(answer.Text)
+	raw, err := toolcall.LastObject(answer.Text, "action")
 	if err != nil {
 		return agent.Decision{}, err
 	}
