@@ -265,6 +265,9 @@ func (f evictingClient) Complete(ctx context.Context, r llm.Request) (llm.Reply,
 	return reply, err
 }
 
+// Window implements llm.Windowed.
+func (f evictingClient) Window(model string) int { return f.client.Window(model) }
+
 // Probe implements llm.Prober.
 func (f evictingClient) Probe(ctx context.Context) error {
 	err := f.client.Probe(ctx)

@@ -50,7 +50,7 @@ func (q *Query) Request(use *eligibility.Selection) llm.Request {
 	r := llm.Request{Messages: q.Messages, Tools: q.Tools, NoCalls: q.NoCalls, Format: q.Format}
 	if use != nil {
 		r.Model, r.Temperature = use.Model, use.Assistant.Temperature
-		r.MaxTokens = max(use.Estimate.Output, min(q.Least, use.Window/2))
+		r.MaxTokens = max(use.Estimate.Output, min(q.Least, use.Window/4))
 	}
 	switch {
 	case q.Writing == nil || !q.Writing.Shown:
@@ -76,9 +76,24 @@ func (q *Query) Ask(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
 	return answer, err
 }
 
-// askOnce calls the model. Messages for which it has no room are dropped, and the cost of the closing call is held
-// beside that of the call.
+// mostShortened is how often a request that the model refuses as too long is made shorter.
+const mostShortened = 4
+
+// askOnce calls the model. A request that it refuses as too long is made shorter.
 func (q *Query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
+	for range mostShortened {
+		answer, err := q.askFitted(ctx, calls)
+		if !errors.Is(err, llm.ErrTooLong) {
+			return answer, err
+		}
+		q.Log.WarnContext(ctx, "turn.too_long", "turn_id", calls.Turn.ID, "model", calls.Use.Model, "window", calls.Use.Window, "error", err)
+	}
+	return llm.Reply{}, ErrContextFull
+}
+
+// askFitted calls the model. Messages for which it has no room are dropped, and the cost of the closing call is held
+// beside that of the call.
+func (q *Query) askFitted(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
 	return calls.Ask(ctx, func() (llm.Request, error) {
 		use := calls.Use
 		r := q.Request(use)

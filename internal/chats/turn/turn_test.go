@@ -36,6 +36,21 @@ type script struct {
 	answers []any // llm.Reply or error
 	asked   []llm.Request
 	each    func() // called at each call; may be nil
+	window  int    // a longer request is refused; 0: none is
+}
+
+// Window implements llm.Windowed: it is known once a request was refused.
+func (s *script) Window(string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.asked, s.isTooLong) {
+		return s.window
+	}
+	return 0
+}
+
+func (s *script) isTooLong(r llm.Request) bool {
+	return s.window > 0 && r.Estimate()+r.MaxTokens > s.window
 }
 
 // Complete implements llm.Model.
@@ -45,6 +60,9 @@ func (s *script) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 	s.asked = append(s.asked, r)
 	if s.each != nil {
 		s.each()
+	}
+	if s.isTooLong(r) {
+		return llm.Reply{}, llm.ErrTooLong
 	}
 	if len(s.answers) == 0 {
 		return llm.Reply{Text: "fin"}, nil

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/chats/job"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 )
@@ -46,5 +49,39 @@ func TestAFullWindowDropsTheOldest(t *testing.T) {
 	}
 	if got := said(large); !strings.Contains(got, "sobre el primero") || large.Model != "llama-3.1-8b-instant" {
 		t.Errorf("%s is sent %s", large.Model, got)
+	}
+}
+
+// TestAWindowThatTheModelNamesIsKept: the request is made shorter and asked again, and later ones fit at once. Where nothing
+// more can be left out, the person reads why.
+func TestAWindowThatTheModelNamesIsKept(t *testing.T) {
+	w := newWorld(t)
+	long := strings.Repeat("una frase cualquiera, ", 300)
+	w.model.window = 16_000
+	for i := range 8 {
+		w.model.answers = []any{text("sobre eso: " + long)}
+		if reply := w.send(t, "mensaje "+long); reply.Kind != turn.KindMessage || !strings.HasPrefix(reply.Message.Content, "sobre") {
+			t.Fatalf("message %d: %+v", i, reply)
+		}
+	}
+	refused := 0
+	for _, r := range w.model.asked {
+		if w.model.isTooLong(r) {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d requests were refused", refused)
+	}
+	w.model.window = 50
+	if reply := w.send(t, "¿sigues ahí?"); reply.Message.StopReason != conversation.StopContext {
+		t.Errorf("%+v", reply.Message)
+	}
+
+	j := newJobWorld(t, text(long), calls("search_tools", `{"query":"salas"}`), text("Hay una."))
+	j.send(t, "mensaje "+long)
+	j.model.window = j.model.asked[0].Estimate() + 3000
+	if done := j.drive(t, j.start(t, "build", job.Order{}).ID); done.Status != job.Success {
+		t.Errorf("%+v", done)
 	}
 }

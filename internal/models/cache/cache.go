@@ -56,6 +56,14 @@ type cached struct {
 	provider, base string
 }
 
+// Window implements llm.Windowed.
+func (c cached) Window(model string) int {
+	if w, ok := c.Model.(llm.Windowed); ok {
+		return w.Window(model)
+	}
+	return 0
+}
+
 // entry is an answer as it is kept.
 type entry struct {
 	At    time.Time `json:"at"`

@@ -239,6 +239,16 @@ func ReasonOf(err error) (Reason, bool) {
 	return "", false
 }
 
+// Narrow takes a smaller window of the chosen model, in tokens; 0 is none. An answer takes a quarter of it at most.
+func (p *Selection) Narrow(window int) {
+	if window <= 0 || window >= p.Window {
+		return
+	}
+	p.Window = window
+	p.Estimate.Output = min(p.Estimate.Output, window/4)
+	p.Estimate.Input = min(p.Estimate.Input, window-p.Estimate.Output)
+}
+
 // Next returns the selection to go on with after its candidate failed at the provider: it begins with the first
 // remaining candidate that may replace it for that reason.
 func (p Selection) Next(why Reason) (*Selection, bool) {

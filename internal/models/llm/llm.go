@@ -128,12 +128,20 @@ type Prober interface {
 	Probe(ctx context.Context) error
 }
 
-// Failures of a provider. Their codes are the block reasons of a turn, except ErrStopped, which is not a failure.
+// Windowed knows how many tokens a prompt and its answer may have together, because the model has refused longer ones. 0: it
+// does not.
+type Windowed interface {
+	Window(model string) int
+}
+
+// Failures of a provider. Their codes are the block reasons of a turn, except ErrTooLong, after which a shorter request is
+// made, and ErrStopped, which is not a failure.
 var (
 	ErrNoKey       = fault.New(fault.Unavailable, "no_api_key")           // no key, or a refused one (401, 403)
 	ErrLimited     = fault.New(fault.Throttled, "rate_limited")           // 429: too many requests at the moment
 	ErrUnreachable = fault.New(fault.Unavailable, "provider_unreachable") // no answer in time, 5xx, a cut or empty answer
 	ErrRefused     = fault.New(fault.Upstream, "provider_refused")        // 4xx: wrong request, or no money (402, insufficient_quota)
+	ErrTooLong     = fault.New(fault.Upstream, "context_full")            // the request is longer than the window of the model
 	ErrStopped     = fault.New(fault.Unavailable, "stopped")              // the caller cancelled; errors.Is(err, context.Canceled) too
 )
 

@@ -63,8 +63,11 @@ func New(e Endpoint, doer *http.Client, now func() time.Time) *Client {
 // Quirks returns what is known of a model: what New was given, and what its refusals have shown since.
 func (c *Client) Quirks(model string) Quirks { return c.quirks.of(model) }
 
+// Window implements llm.Windowed.
+func (c *Client) Window(model string) int { return c.quirks.of(model).Window }
+
 // Complete calls the model once, streamed when r has a Sink. Its errors are
-// llm.ErrNoKey, llm.ErrLimited, llm.ErrRefused, llm.ErrUnreachable and
+// llm.ErrNoKey, llm.ErrLimited, llm.ErrRefused, llm.ErrTooLong, llm.ErrUnreachable and
 // llm.ErrStopped, each with its cause, and with the provider's wait if there is one
 // (llm.RetryAfter). An account without money (402, insufficient_quota) is
 // llm.ErrRefused, because a wait does not help. The reply of a failure names the
@@ -84,6 +87,9 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 		if mended && ctx.Err() == nil {
 			now = next
 			continue
+		}
+		if no, ok := errors.AsType[*refusal](err); ok && errors.Is(err, llm.ErrTooLong) {
+			now.Window = no.window(r)
 		}
 		if now != known && !errors.Is(err, llm.ErrRefused) {
 			c.quirks.learn(r.Model, now)

@@ -26,6 +26,7 @@ type Quirks struct {
 	NoThoughts       bool     `json:"no_thoughts,omitempty"`       // it refuses them
 	NoExtra          bool     `json:"no_extra,omitempty"`          // it refuses the further members of its messages and calls
 	Signed           bool     `json:"signed,omitempty"`            // it wants a signature with the first call of a message
+	Window           int      `json:"window,omitempty"`            // the most tokens of a prompt and its answer together, as it said; 0: it did not
 	Format           Strategy `json:"format,omitempty"`            // how it is asked for JSON: strategies before this one are refused
 }
 

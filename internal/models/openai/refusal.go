@@ -147,6 +147,8 @@ func (e *refusal) effectiveStatus() int {
 func (e *refusal) sentinel() *fault.Error {
 	status := e.effectiveStatus()
 	switch {
+	case e.isTooLong():
+		return llm.ErrTooLong
 	case status == http.StatusPaymentRequired,
 		e.hasCode("insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_not_active"):
 		return llm.ErrRefused

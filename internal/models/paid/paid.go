@@ -121,12 +121,24 @@ func (c *Calls) Resolve(snapshot eligibility.Snapshot) *eligibility.Block {
 	return block
 }
 
+// narrow takes the window that the provider has named for the chosen model, if it is smaller than was assumed.
+func (c *Calls) narrow(ctx context.Context) {
+	model, err := c.service.Models.Model(ctx, c.account, c.Use.Candidate)
+	if err != nil {
+		return // the call has the same error
+	}
+	if known, ok := model.(llm.Windowed); ok {
+		c.Use.Narrow(known.Window(c.Use.Model))
+	}
+}
+
 // Ask makes one call of the chosen model. When its provider fails, or the call cannot be paid, it calls the next models that
 // the assistant lists. build returns the request for the model that is chosen then (Use). The error is one of build or of
-// Alone, a Blocked that names the preferred provider, or internal. When the caller ended ctx for a cause of its own, no
+// Alone, a Blocked that names the preferred provider, llm.ErrTooLong, after which Use has a smaller window, or internal. When the caller ended ctx for a cause of its own, no
 // other model is called, and the reply holds the text up to then.
 func (c *Calls) Ask(ctx context.Context, build func() (llm.Request, error)) (llm.Reply, error) {
 	for {
+		c.narrow(ctx)
 		r, err := build()
 		if err != nil {
 			return llm.Reply{}, err
