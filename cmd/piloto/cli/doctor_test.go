@@ -53,6 +53,26 @@ func TestDoctorSaysWhichModelAnswers(t *testing.T) {
 	}
 }
 
+// TestUsageTellsNewTokensFromCached, and marks a cost that is an estimate.
+func TestUsageTellsNewTokensFromCached(t *testing.T) {
+	c := served(t, map[string]string{"/ai/usage": `{"by":"model","usage":[
+		{"key":"a/m","turns":2,"input_tokens":900,"new_tokens":200,"cached_tokens":700,"output_tokens":30,"cost_micros":41,"list_priced":1},
+		{"key":"b/m","turns":1,"input_tokens":10,"new_tokens":10,"output_tokens":1,"cost_micros":5}],
+		"total":{"turns":3,"input_tokens":910,"new_tokens":210,"cached_tokens":700,"output_tokens":31,"cost_micros":46,"list_priced":1}}`})
+	a, out, _ := newApp(map[string]string{"PILOTO_TOKEN": "t", "PILOTO_LANG": "en", "XDG_CONFIG_HOME": t.TempDir()}, "")
+	if code := a.run([]string{"--at", c.Origin, "usage", "--by", "model"}); code != ending.Success {
+		t.Fatalf("%d %s", code, out)
+	}
+	var rows []string
+	for line := range strings.Lines(out.String()) {
+		rows = append(rows, strings.Join(strings.Fields(line), " "))
+	}
+	if got := strings.Join(rows[1:], "|"); got != "a/m 2 200 700 30 ≈ $0.000041|b/m 1 10 0 1 $0.000005|total 3 210 700 31 ≈ $0.000046" ||
+		!strings.Contains(rows[0], "NEW TOKENS FROM THE CACHE") {
+		t.Errorf("%s", out)
+	}
+}
+
 // TestCreditsSayWhatIsMissing on a line of its own.
 func TestCreditsSayWhatIsMissing(t *testing.T) {
 	c := served(t, map[string]string{"/ai/credits": `{"balance":9,"block":{"reason":"insufficient_credits","message":"You need credits.","action":"Add at least 21\u001b[2J credits.","creditsMissing":21}}`})

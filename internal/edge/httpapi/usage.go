@@ -51,6 +51,7 @@ type UsageTotal struct {
 	Turns   int   `json:"turns"`
 	Blocked int   `json:"blocked" doc:"turns that did not run"`
 	Input   int   `json:"input_tokens"`
+	New     int   `json:"new_tokens" doc:"of input_tokens: what providers read anew"`
 	Cached  int   `json:"cached_tokens" doc:"of input_tokens: what providers read from their cache"`
 	Output  int   `json:"output_tokens"`
 	Micros  int64 `json:"cost_micros"`
@@ -187,13 +188,13 @@ func (s aiHandler) sumUsage(ctx context.Context, by credit.By, from, to time.Tim
 	})
 	out.Usage = rows.Sums()
 	for _, sum := range all.Sums() {
-		out.Total = UsageTotal{sum.Turns, sum.Blocked, sum.Input, sum.Cached, sum.Output, sum.Micros, sum.Guessed, sum.Listed}
+		out.Total = UsageTotal{sum.Turns, sum.Blocked, sum.Input, sum.New, sum.Cached, sum.Output, sum.Micros, sum.Guessed, sum.Listed}
 	}
 	return out, err
 }
 
 var usageColumns = []string{
-	"by", "key", "turns", "blocked", "input_tokens", "output_tokens", "estimated", "cost_micros", "cost_usd", "first_at", "last_at", "cached_tokens", "list_priced",
+	"by", "key", "turns", "blocked", "input_tokens", "output_tokens", "estimated", "cost_micros", "cost_usd", "first_at", "last_at", "cached_tokens", "list_priced", "new_tokens",
 }
 
 // csv writes the rows in the format of RFC 4180.
@@ -207,7 +208,7 @@ func (u Usage) csv() ([]byte, error) {
 			string(u.By), escapeFormula(r.Key), strconv.Itoa(r.Turns), strconv.Itoa(r.Blocked), strconv.Itoa(r.Input), strconv.Itoa(r.Output),
 			strconv.Itoa(r.Guessed), strconv.FormatInt(r.Micros, 10), dollars(r.Micros),
 			r.First.UTC().Format(time.RFC3339), r.Last.UTC().Format(time.RFC3339),
-			strconv.Itoa(r.Cached), strconv.Itoa(r.Listed),
+			strconv.Itoa(r.Cached), strconv.Itoa(r.Listed), strconv.Itoa(r.New),
 		})
 	}
 	w.Flush()

@@ -31,7 +31,7 @@ func (w *world) spend() {
 	for i := range 30 {
 		at := now.Add(-time.Duration(i) * 20 * time.Minute)
 		turn := credit.Turn{
-			ID: "t" + itoa(i), At: at, User: "ana", ChatID: "c1", Provider: "openai", Model: "gpt-4o-mini", Input: 4100 + i, Output: 320, Micros: 61_337, Estimated: i%7 == 0,
+			ID: "t" + itoa(i), At: at, User: "ana", ChatID: "c1", Provider: "openai", Model: "gpt-4o-mini", Input: 4100 + i, Cached: 3000, Output: 320, Micros: 61_337, Estimated: i%7 == 0, Priced: credit.PricedByList,
 			Attempts: []llm.Attempt{{At: at, Provider: "openai", Model: "gpt-4o-mini", Outcome: llm.OK}}, Outcome: "text",
 		}
 		if i%9 == 0 {

@@ -102,6 +102,17 @@ func TestAnAccountHasAtMostSoManyHolds(t *testing.T) {
 	}
 }
 
+// TestUsageTellsNewTokensFromCached, also of a record that says more was cached than read.
+func TestUsageTellsNewTokensFromCached(t *testing.T) {
+	a := credit.Adder{By: credit.ByModel}
+	for _, used := range [][2]int{{900, 700}, {100, 0}, {10, 50}} {
+		a.Add(credit.Turn{Provider: "p", Model: "m", Input: used[0], Cached: used[1], Output: 7})
+	}
+	if got := a.Sums()[0]; got.New != 300 || got.Cached != 750 || got.Input != 1010 || got.Output != 21 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCostsByTheListAreCounted, because they are an estimate.
 func TestCostsByTheListAreCounted(t *testing.T) {
 	var a credit.Adder

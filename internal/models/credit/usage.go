@@ -189,6 +189,7 @@ type Sum struct {
 	Turns   int       `json:"turns"`
 	Blocked int       `json:"blocked" doc:"turns that did not run"`
 	Input   int       `json:"input_tokens"`
+	New     int       `json:"new_tokens" doc:"of input_tokens: what providers read anew"`
 	Cached  int       `json:"cached_tokens" doc:"of input_tokens: what providers read from their cache"`
 	Output  int       `json:"output_tokens"`
 	Micros  int64     `json:"cost_micros"`
@@ -227,6 +228,7 @@ func (a *Adder) Add(t Turn) {
 		s.Listed++
 	}
 	s.Input, s.Cached, s.Output, s.Micros = s.Input+t.Input, s.Cached+t.Cached, s.Output+t.Output, s.Micros+t.Micros
+	s.New += max(0, t.Input-t.Cached)
 	if t.At.Before(s.First) {
 		s.First = t.At
 	}

@@ -18,6 +18,7 @@ import (
 	"piloto/cmd/piloto/cli/usage"
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/models/credit"
 )
 
 // Group are the commands about the settings of an account, and about the deployments that this machine knows.
@@ -132,12 +133,18 @@ func (g *Group) usageCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		total := got.Total
 		var rows [][]string
-		for _, u := range got.Usage {
-			rows = append(rows, []string{u.Key, fmt.Sprint(u.Turns), fmt.Sprint(u.Input), fmt.Sprint(u.Output), console.Money(u.Micros)})
+		for _, u := range append(got.Usage, credit.Sum{
+			Key: g.Con.Text("cli.total"), Turns: total.Turns, New: total.New, Cached: total.Cached, Output: total.Output, Micros: total.Micros, Listed: total.Listed,
+		}) {
+			cost := console.Money(u.Micros)
+			if u.Listed > 0 {
+				cost = "≈ " + cost
+			}
+			rows = append(rows, []string{u.Key, fmt.Sprint(u.Turns), fmt.Sprint(u.New), fmt.Sprint(u.Cached), fmt.Sprint(u.Output), cost})
 		}
-		rows = append(rows, []string{g.Con.Text("cli.total"), fmt.Sprint(got.Total.Turns), fmt.Sprint(got.Total.Input), fmt.Sprint(got.Total.Output), console.Money(got.Total.Micros)})
-		return g.Con.List(got, []string{"cli.what", "cli.turns", "cli.read_tokens", "cli.written_tokens", "cli.cost"}, rows)
+		return g.Con.List(got, []string{"cli.what", "cli.turns", "cli.new_tokens", "cli.cached_tokens", "cli.written_tokens", "cli.cost"}, rows)
 	})
 	f := cmd.Flags()
 	f.StringVar(&by, "by", "", "account, day, project, chat, run, turn, model or source")
