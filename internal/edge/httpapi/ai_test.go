@@ -137,6 +137,13 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","prices":{"m":{"input_micros":5,"cached_micros":0,"output_micros":0}}}`, invalid},
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","prices":{"m":{"input_micros":5,"cached_micros":6,"output_micros":0}}}`, setting},
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","prices":{"m":5}}`, invalid},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","windows":{"m":1999}}`, setting},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","windows":{"m":10000001}}`, setting},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","windows":{"m":0}}`, setting},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","windows":{"":8000}}`, setting},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","windows":{"m":8000.5}}`, invalid},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","windows":{"m":"8000"}}`, invalid},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","windows":[8000]}`, invalid},
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","key":"canary"}`, invalid},
 		{"PUT", "/ai/providers/openai", `{"keyless":true}`, invalid},
 		{"GET", mine, "", "ai.provider_unknown"},
@@ -185,6 +192,7 @@ func TestWrongFieldsOfAIAreNamed(t *testing.T) {
 		{"PUT", "/ai/assistant", `{"provider":"x","model":"m","fallback":[{"provider":"groq","model":" "},{"provider":"y","model":"m"}]}`, "[body fallback 0 model] string_too_short, [body fallback 1 provider] unknown_provider, [body provider] unknown_provider"},
 		{"PUT", "/ai/terms", `{"policy":{"session_cost":0,"session_tokens":1,"session_minutes":"x"},"limits":{"day_micros":-1,"month_micros":0,"run_micros":0,"x":1}}`, "[body limits day_micros] greater_than_equal, [body limits x] extra_forbidden, [body policy session_cost] greater_than_equal, [body policy session_minutes] int_parsing"},
 		{"PUT", "/ai/providers/x", `{"base_url":"https://e.org/v1","prices":{"gpt-4.1":{"input_micros":-1,"output_micros":1.5},"o3":{"input_micros":1}}}`, "[body prices gpt-4.1 input_micros] greater_than_equal, [body prices gpt-4.1 output_micros] int_parsing, [body prices o3 output_micros] missing"},
+		{"PUT", "/ai/providers/x", `{"base_url":"https://e.org/v1","windows":{"gpt-4.1":1999,"o3":10000001,"ok":2000,"too":10000000}}`, "[body windows gpt-4.1] out_of_range, [body windows o3] out_of_range"},
 		{"PUT", "/ai/providers/x", `{"a.b":1,"c[0]":2,"base_url":1,"d.e[1].f":{"g.h":3}}`, "[body a.b] extra_forbidden, [body base_url] string_type, [body c[0]] extra_forbidden, [body d.e[1].f] extra_forbidden"},
 		{"PUT", "/ai/assistant", `{"provider":"x","model":"m","automation":{"a.b":1},"automation.mode":2}`, "[body automation a.b] extra_forbidden, [body automation mode] missing, [body automation.mode] extra_forbidden"},
 		{"POST", "/operator/chat", `{"message":1,"metadata":{"a.b":1,"c.d":2},"user_id":1}`, "[body message] string_type, [body user_id] string_type"},
@@ -197,6 +205,17 @@ func TestWrongFieldsOfAIAreNamed(t *testing.T) {
 		w := newSite().do(ask(boss, c.method, c.path, c.body))
 		if got := wrong(t, w); got != c.want {
 			t.Errorf("%s %s:\n got %s\nwant %s", c.method, c.path, got, c.want)
+		}
+	}
+}
+
+// TestABoundOfAWindowIsNamed in the language of the person.
+func TestABoundOfAWindowIsNamed(t *testing.T) {
+	for lang, want := range map[string]string{"es": "una ventana de 2000 a 10000000 tokens", "en": "a window of 2000 to 10000000 tokens"} {
+		r := ask(boss, "PUT", "/ai/providers/mine", `{"base_url":"https://llm.example.org/v1","windows":{"m":5}}`)
+		r.Header.Set("Accept-Language", lang)
+		if w := newSite().do(r); w.Code != 422 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", lang, w.Code, w.Body)
 		}
 	}
 }

@@ -53,6 +53,7 @@ type Provider struct {
 	Demo         bool                    `json:"demo" doc:"the built-in demonstration model"`
 	Prices       map[string]credit.Price `json:"prices" doc:"the account's own, by model; these come before those of models"`
 	Models       map[string]credit.Price `json:"models" doc:"those with a known price"`
+	Windows      map[string]int          `json:"windows" doc:"the account's own, by model: the most tokens of a prompt and its answer together"`
 	WaitingUntil *time.Time              `json:"waiting_until,omitempty" doc:"it asked to be left alone until then"`
 }
 
@@ -67,6 +68,7 @@ type ProviderRequest struct {
 	Keyless      bool                    `json:"keyless,omitempty" doc:"it needs no key; with a base_url of its own only"`
 	CostsCredits *bool                   `json:"costs_credits,omitempty" doc:"needs the scope billing while the deployment's key pays"`
 	Prices       map[string]PriceRequest `json:"prices,omitempty" doc:"by model, at most 200; needs the scope billing while the deployment's key pays"`
+	Windows      map[string]int          `json:"windows,omitempty" doc:"by model, at most 200: the most tokens of a prompt and its answer together, from 2000 to 10000000; absent: those that are known of the model, else 80000"`
 }
 
 // PriceRequest is the price of a model.
@@ -85,7 +87,7 @@ func (r *ProviderRequest) Resolve(huma.Context) []error {
 }
 
 func (r ProviderRequest) config(name string) eligibility.Config {
-	c := eligibility.Config{Name: name, BaseURL: r.BaseURL, Keyless: r.Keyless, CostsCredits: r.CostsCredits}
+	c := eligibility.Config{Name: name, BaseURL: r.BaseURL, Keyless: r.Keyless, CostsCredits: r.CostsCredits, Windows: r.Windows}
 	for model, price := range r.Prices {
 		if c.Prices == nil {
 			c.Prices = map[string]credit.Price{}
@@ -241,9 +243,10 @@ func locate(err error) error {
 func showProvider(v eligibility.ProviderView, now time.Time) Provider {
 	out := Provider{
 		Name: v.Name, BaseURL: v.BaseURL, HasKey: v.HasKey, OwnKey: v.OwnKey, Keyless: v.Keyless, CostsCredits: v.CostsCredits, Demo: v.Demo,
-		Prices: map[string]credit.Price{}, Models: map[string]credit.Price{},
+		Prices: map[string]credit.Price{}, Models: map[string]credit.Price{}, Windows: map[string]int{},
 	}
 	maps.Copy(out.Prices, v.Prices)
+	maps.Copy(out.Windows, v.Windows)
 	maps.Copy(out.Models, eligibility.TablePrices(v.Provider))
 	if now.Before(v.Health.Waiting) {
 		out.WaitingUntil = optionalTime(v.Health.Waiting)

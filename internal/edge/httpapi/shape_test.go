@@ -130,7 +130,7 @@ func TestShapes(t *testing.T) {
 		{"ai_entitlement", "GET", "/ai/entitlement", ``},
 		{"ai_terms", "PUT", "/ai/terms", `{"limits":{"day_micros":5000000,"month_micros":0,"run_micros":0}}`},
 		{"ai_providers", "GET", "/ai/providers", ``},
-		{"ai_provider", "PUT", "/ai/providers/mine", `{"base_url":"https://llm.example.org/v1","prices":{"m-1.5":{"input_micros":1,"output_micros":2}}}`},
+		{"ai_provider", "PUT", "/ai/providers/mine", `{"base_url":"https://llm.example.org/v1","prices":{"m-1.5":{"input_micros":1,"output_micros":2}},"windows":{"m-1.5":8192}}`},
 		{"ai_provider_key", "PUT", "/ai/providers/openai/key", `{"key":"canary-secret"}`},
 		{"ai_provider_invalid", "PUT", "/ai/providers/mine", `{"base_url":"http://169.254.169.254/"}`},
 	} {

@@ -73,8 +73,9 @@ type providerRow struct {
 	Charge  string
 	Allowed bool // the entitlement names it
 	Models  []modelRow
-	Waiting time.Time // the provider asked for no call before; zero: none
-	Used    bool      // the account's assistant uses it
+	Windows []windowRow // the account's own
+	Waiting time.Time   // the provider asked for no call before; zero: none
+	Used    bool        // the account's assistant uses it
 }
 
 // modelRow is a model with its price, in micro-USD per million tokens.
@@ -83,6 +84,12 @@ type modelRow struct {
 	Price credit.Price
 	Own   bool
 	Key   string // of the sentence that tells the price
+}
+
+// windowRow is a model with its context window.
+type windowRow struct {
+	Name   string
+	Tokens int
 }
 
 // projectRow is a project with the assistant in force for it.
@@ -210,6 +217,9 @@ func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, a e
 		row := providerRow{
 			Name: p.Name, Target: targetOf(p.BaseURL), Own: p.Own, Costs: p.CostsCredits, Used: p.Name == a.Provider,
 			Allowed: slices.Contains(e.Providers, p.Name), State: stateOf(p), Models: modelsOf(p, a),
+		}
+		for _, model := range slices.Sorted(maps.Keys(p.Windows)) {
+			row.Windows = append(row.Windows, windowRow{model, p.Windows[model]})
 		}
 		if p.Own != nil {
 			row.BaseURL = p.Own.BaseURL

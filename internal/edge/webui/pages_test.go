@@ -143,9 +143,18 @@ func TestAssistantsAndProvidersAreManagedFromThePage(t *testing.T) {
 	b.picture("provider")
 	b.click(`[data-provider="router"] [data-model="x/y-z"]`)
 	b.until(`document.querySelectorAll('[data-provider="router"] .own-price').length === 1`)
+	window := `[data-provider="router"] [data-submit="save-window"] `
+	for model, tokens := range map[string]string{"a/b": "8192", "c": "2000"} {
+		b.write(window+"[name=model]", model)
+		b.write(window+"[name=tokens]", tokens+"\r")
+		b.see(window + `[data-model="` + model + `"]`)
+	}
+	b.click(window + `[data-model="c"]`)
+	b.until(`document.querySelectorAll('[data-provider="router"] .own-price').length === 2`)
 	b.world.mu.Lock()
 	for _, c := range b.purse.settings.Providers {
-		if c.Name == "router" && (c.BaseURL != "https://openrouter.ai/api/v1" || c.CostsCredits == nil || c.Prices["a/b"] != credit.Price{Input: 500_000, Output: 2_000_000} || len(c.Prices) != 1) {
+		if c.Name == "router" && (c.BaseURL != "https://openrouter.ai/api/v1" || c.CostsCredits == nil || c.Prices["a/b"] != credit.Price{Input: 500_000, Output: 2_000_000} || len(c.Prices) != 1 ||
+			len(c.Windows) != 1 || c.Windows["a/b"] != 8192) {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -169,6 +169,7 @@ type Provider struct {
 	CostsCredits bool
 	Demo         bool                    // the built-in demonstration model
 	Prices       map[string]credit.Price // the account's own, by model
+	Windows      map[string]int          // the account's own, by model, in tokens
 	Health       Health                  // result of its last call or probe
 	Rejected     bool                    // its last call said that it does not accept the key that it still has
 }

@@ -33,6 +33,8 @@ const (
 	MaxProviders   = 20
 	MaxPrices      = 200
 	MaxKey         = 4096 // bytes
+	MinWindow      = 2_000
+	MaxWindow      = 10_000_000
 	maxTokens      = 128_000
 	maxTemperature = 2.0
 )
@@ -158,7 +160,7 @@ func (m *Manager) PutProvider(ctx context.Context, account ids.Account, seen *Co
 		}
 		c.BaseURL = base
 	}
-	if wrong = append(wrong, validPrices(c.Prices)...); len(wrong) > 0 {
+	if wrong = slices.Concat(wrong, validPrices(c.Prices), validWindows(c.Windows)); len(wrong) > 0 {
 		return ProviderView{}, ErrSetting.At(wrong...)
 	}
 	c.KeySet, c.UpdatedAt = before.KeySet && (before.BaseURL == c.BaseURL || origin.Same(before.BaseURL, c.BaseURL)), m.Now()
@@ -189,6 +191,19 @@ func validPrices(prices map[string]credit.Price) []fault.Field {
 		}
 		if p.Cached < 0 || p.Cached > p.Input {
 			wrong = append(wrong, fault.Field{Loc: []any{"body", "prices", model, "cached_micros"}, Msg: "must not be below 0 or above input_micros", Type: "out_of_range"})
+		}
+	}
+	return wrong
+}
+
+func validWindows(windows map[string]int) []fault.Field {
+	if len(windows) > MaxPrices {
+		return []fault.Field{fieldFault("windows", "at most 200 models", "too_long")}
+	}
+	var wrong []fault.Field
+	for model, tokens := range windows {
+		if !isModelName(model) || tokens < MinWindow || tokens > MaxWindow {
+			wrong = append(wrong, fault.Field{Loc: []any{"body", "windows", model}, Msg: "must be a model and from 2000 to 10000000 tokens", Type: "out_of_range"})
 		}
 	}
 	return wrong

@@ -38,6 +38,7 @@ type Config struct {
 	KeySet       bool                    `json:"key_set" doc:"the account has a key of its own; the key is never shown"`
 	CostsCredits *bool                   `json:"costs_credits,omitempty" doc:"absent: only the deployment's key costs credits, when the deployment charges"`
 	Prices       map[string]credit.Price `json:"prices,omitempty" doc:"by model; these come before the table's"`
+	Windows      map[string]int          `json:"windows,omitempty" doc:"by model, in tokens; these come before the table's"`
 	UpdatedAt    time.Time               `json:"updated_at,omitzero"`
 }
 
@@ -224,7 +225,7 @@ func (d Deployment) providers(settings Settings, keys map[string]bool) []Provide
 			list, at = append(list, Provider{Name: c.Name, Health: settings.Health[c.Name]}), len(list)
 		}
 		p := &list[at]
-		p.Prices, p.Moved = c.Prices, c.BaseURL != ""
+		p.Prices, p.Windows, p.Moved = c.Prices, c.Windows, c.BaseURL != ""
 		if c.BaseURL != "" || c.KeySet || c.Keyless {
 			p.BaseURL, p.HasKey, p.Keyless, p.Demo, p.CostsCredits = cmp.Or(c.BaseURL, p.BaseURL), c.KeySet || c.Keyless, c.Keyless && !c.KeySet, false, false
 			p.OwnKey, p.KeyAt = c.KeySet, c.UpdatedAt

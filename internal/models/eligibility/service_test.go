@@ -337,3 +337,37 @@ func TestABlockSaysHowManyCreditsAreMissing(t *testing.T) {
 		t.Errorf("a policy under which nothing can be paid: %v", err)
 	}
 }
+
+// TestTheWindowIsASetting: it comes before the table's, bounds what a turn may use, and keeps to its model. It outlives a
+// change of the key.
+func TestTheWindowIsASetting(t *testing.T) {
+	o := newOffice(t, platform, "openai")
+	free := false
+	o.put(t, eligibility.Config{Name: "openai", CostsCredits: &free, Windows: map[string]int{"gpt-4o-mini": 3_000, "mine": 10_000_000}})
+	plan, block := o.service.Eligibility(t.Context(), eligibility.Question{Account: account})
+	if block != nil || plan.Model != "gpt-4o-mini" || plan.Window != 3_000 || plan.Estimate.Output != 1_000 || plan.Estimate.Input != 2_000 {
+		t.Fatalf("%+v, %+v", plan, block)
+	}
+	v, err := o.SetKey(t.Context(), account, "openai", "sk-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string]int{
+		"gpt-4o-mini": 3_000, "mine": 10_000_000, "gpt-4o": 128_000, "gpt-4o-mini-2024-07-18": 128_000, "another": eligibility.DefaultWindow,
+	} {
+		if got := eligibility.WindowOf(v.Provider, model); got != want {
+			t.Errorf("%s has a window of %d, not %d", model, got, want)
+		}
+	}
+	many := map[string]int{}
+	for n := range eligibility.MaxPrices + 1 {
+		many[fmt.Sprint("m", n)] = eligibility.MinWindow
+	}
+	for name, windows := range map[string]map[string]int{
+		"too small": {"m": 1_999}, "too large": {"m": 10_000_001}, "below zero": {"m": -5_000}, "of no model": {"": 5_000}, "of a line": {"a\nb": 5_000}, "too many": many,
+	} {
+		if _, err := o.PutProvider(t.Context(), account, v.Own, eligibility.Config{Name: "openai", Windows: windows}); fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

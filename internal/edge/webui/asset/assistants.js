@@ -28,9 +28,20 @@ function configOf(node) {
   const body = { keyless: data.has("keyless") };
   if (data.get("base_url").trim()) body.base_url = data.get("base_url").trim();
   if (data.get("costs_credits")) body.costs_credits = data.get("costs_credits") === "yes";
-  const prices = JSON.parse(form.dataset.prices || "null");
-  return prices ? { ...body, prices } : body;
+  for (const name of ["prices", "windows"]) {
+    const own = JSON.parse(form.dataset[name] || "null");
+    if (own) body[name] = own;
+  }
+  return body;
 }
+
+/** without saves a provider without what it has of the button's model. */
+const without = (button, name) => act(button, async () => {
+  const body = configOf(button);
+  delete body[name][button.dataset.model];
+  await api("PUT", providerPath(nameOf(button)), body);
+  await saved();
+});
 
 const micros = (dollars) => Math.round(Number(String(dollars).replace(",", ".")) * 1e6);
 
@@ -69,6 +80,12 @@ export const submits = {
     const body = configOf(form);
     const price = { input_micros: micros(data.get("input_micros")), output_micros: micros(data.get("output_micros")) };
     await api("PUT", providerPath(nameOf(form)), { ...body, prices: { ...body.prices, [data.get("model").trim()]: price } });
+    await saved();
+  },
+  "save-window": async (form, data) => {
+    const body = configOf(form);
+    const windows = { ...body.windows, [data.get("model").trim()]: Number(data.get("tokens")) };
+    await api("PUT", providerPath(nameOf(form)), { ...body, windows });
     await saved();
   },
   "set-provider-key": async (form, data) => {
@@ -116,12 +133,8 @@ export const actions = {
       await again();
     });
   },
-  "remove-price": (button) => act(button, async () => {
-    const body = configOf(button);
-    delete body.prices[button.dataset.model];
-    await api("PUT", providerPath(nameOf(button)), body);
-    await saved();
-  }),
+  "remove-price": (button) => without(button, "prices"),
+  "remove-window": (button) => without(button, "windows"),
   "delete-provider": async (button) => {
     const name = nameOf(button);
     if (!(await ask({ title: t("delete_provider", { name }), text: t("delete_provider_text"), yes: t("remove"), danger: true }))) return;
