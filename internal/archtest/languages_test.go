@@ -104,7 +104,7 @@ func without(list, other []string) []string {
 
 // decided has the files whose code is another one for another language, with the languages for which it was thought of.
 var decided = map[string]string{
-	"internal/edge/webui/money.go":      "es en",
+	"internal/ground/locale/money.go":   "es en",
 	"internal/edge/webui/views.go":      "es en",
 	"internal/edge/httpapi/field.go":    "es en",
 	"internal/chats/proposal/reason.go": "es en",

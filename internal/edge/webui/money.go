@@ -59,8 +59,5 @@ func (w words) number(digits, name string) string {
 	if !broken {
 		return whole
 	}
-	if w.tag == locale.Spanish {
-		return whole + "," + decimals
-	}
-	return whole + "." + decimals
+	return whole + locale.Point(w.tag) + decimals
 }

@@ -33,11 +33,15 @@ func (m USD) In(tag Tag) string {
 	if len(part) < 2 {
 		part = (part + "00")[:2]
 	}
-	point := "."
+	return sign + Grouped(tag, strconv.FormatInt(micros/1_000_000, 10)) + Point(tag) + part + " USD"
+}
+
+// Point returns the sign of a language before the decimals.
+func Point(tag Tag) string {
 	if tag == Spanish {
-		point = ","
+		return ","
 	}
-	return sign + Grouped(tag, strconv.FormatInt(micros/1_000_000, 10)) + point + part + " USD"
+	return "."
 }
 
 // Grouped writes digits with the sign of a language between the thousands. A sign before them is a minus, not a hyphen.
