@@ -15,6 +15,7 @@ type ConcludeConfig struct {
 	Config
 	Push
 	AI
+	Waits
 }
 
 // StartConclude runs functions/conclude.
@@ -27,9 +28,13 @@ func Conclude(w World, e Environment) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).withPush(c.Push)
+	w.within = lambdaTime
+	s, limits := w.site(c.Config).withPush(c.Push), w.limits(c.Waits)
+	calls := s.paid(c.AI)
+	calls.Credit.Life = holdLife(limits, 0)
 	concluder := &turn.Concluder{Store: s.stores.Runs, Service: &turn.Service{
-		Chats: s.stores.Chats, Plans: s.stores.Runs, Servers: s.stores.Registry, Setups: s.stores.Setups, Paid: s.paid(c.AI), Tell: s.listeners, IDs: s.world.IDs, Now: s.world.Now, Log: s.log,
+		Chats: s.stores.Chats, Plans: s.stores.Runs, Servers: s.stores.Registry, Setups: s.stores.Setups, Paid: calls, Tell: s.listeners,
+		Limits: limits, IDs: s.world.IDs, Now: s.world.Now, Log: s.log,
 	}}
 	return task(s, func(ctx context.Context, in statemachines.ConcludeInput) (Concluded, error) {
 		if in.RunID != "" {

@@ -30,8 +30,8 @@ import (
 
 // Bounds of a conclusion.
 const (
-	concludeTime   = 40 * time.Second // of all model calls
-	concludeLease  = 55 * time.Second // the lease to write it, also after the calls
+	concludeTime   = 40 * time.Second // of all model calls, if a turn does not have more
+	concludeAfter  = 15 * time.Second // of the lease, after the calls
 	concludeTries  = 2                // an invocation that died is followed by one more
 	concludeTokens = 600              // of the answer
 	concludeBytes  = 4 << 10          // of its text
@@ -75,7 +75,7 @@ type ConclusionStore interface {
 // writing it; the call may be repeated.
 func (c *Concluder) Conclude(ctx context.Context, account ids.Account, runID string) error {
 	s, at := c.Service, c.Service.Now()
-	lease, err := c.Store.TakeConclusion(ctx, account, runID, at, concludeLease)
+	lease, err := c.Store.TakeConclusion(ctx, account, runID, at, s.Limits.conclusion()+concludeAfter)
 	switch {
 	case errors.Is(err, run.ErrConcluded):
 		return nil
@@ -93,6 +93,9 @@ func (c *Concluder) Conclude(ctx context.Context, account ids.Account, runID str
 	failpoint.Here("conclude.written")
 	return c.end(context.WithoutCancel(ctx), w, outcome)
 }
+
+// conclusion returns the bound of all model calls of a conclusion.
+func (l Limits) conclusion() time.Duration { return max(concludeTime, l.Model) }
 
 // end stores a conclusion, or that there is none, and settles the hold of its calls.
 func (c *Concluder) end(ctx context.Context, w *conclusion, outcome string) error {
@@ -118,7 +121,7 @@ func (c *Concluder) end(ctx context.Context, w *conclusion, outcome string) erro
 // Sweep concludes the runs whose execution died before it did, and returns how many.
 func (c *Concluder) Sweep(ctx context.Context) (int, error) {
 	done := 0
-	left := sweep.List[run.Key]{Name: "conclusions", Due: c.Store.LeftConclusions, Most: concludeSweep, Within: concludeShare, Each: concludeLease, Now: c.Service.Now, Log: c.Service.Log, Do: func(ctx context.Context, k run.Key) error {
+	left := sweep.List[run.Key]{Name: "conclusions", Due: c.Store.LeftConclusions, Most: concludeSweep, Within: concludeShare, Each: c.Service.Limits.conclusion() + concludeAfter, Now: c.Service.Now, Log: c.Service.Log, Do: func(ctx context.Context, k run.Key) error {
 		err := c.Conclude(ctx, k.Account, k.RunID)
 		if errors.Is(err, run.ErrConcluding) { // another invocation writes it
 			return nil
@@ -225,7 +228,7 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 	if block := w.query.Resolve(w.calls, snapshot); block != nil {
 		return w.refuse(block), nil
 	}
-	asking, cancel := context.WithTimeout(ctx, concludeTime)
+	asking, cancel := context.WithTimeout(ctx, w.service.Limits.conclusion())
 	defer cancel()
 	failpoint.Here("conclude.model.before")
 	answer, err := w.query.Ask(asking, w.calls)
