@@ -2,7 +2,6 @@
 package ask
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -97,7 +96,7 @@ func (q *Query) askFitted(ctx context.Context, calls *paid.Calls) (llm.Reply, er
 	return calls.Ask(ctx, func() (llm.Request, error) {
 		use := calls.Use
 		r := q.Request(use)
-		kept, fits := window.Fit(r, use.Window, q.Answered)
+		kept, fits := window.Fit(r, windowFor(r, calls), q.Answered)
 		if dropped := len(r.Messages) - len(kept); dropped > 0 {
 			q.Log.InfoContext(ctx, "turn.window", "turn_id", calls.Turn.ID, "model", use.Model, "window", use.Window, "dropped", dropped, "fits", fits)
 		}
@@ -106,11 +105,25 @@ func (q *Query) askFitted(ctx context.Context, calls *paid.Calls) (llm.Reply, er
 		}
 		if q.Closes {
 			output := min(CloseOutput, r.MaxTokens)
-			q.CloseFor = cmp.Or(q.CloseFor, r.Estimate()+closeRoom)
+			q.CloseFor = max(q.CloseFor, r.Estimate()+closeRoom)
 			calls.Reserve = paid.Reserve{Input: min(q.CloseFor, use.Window-output), Output: output}
 		}
 		return r, nil
 	})
+}
+
+// sure is the part of a window that is filled when the model's own usage showed how many tokens a request has.
+const sure = 0.87
+
+// windowFor returns the window of the chosen model in the tokens of llm.Estimate, which counts about twice as many as there
+// are. It is the model's own count that matters, as soon as it is known; what is too long then is refused, and made shorter.
+func windowFor(r llm.Request, calls *paid.Calls) int {
+	use, ratio := calls.Use, calls.CharsPerToken()
+	if ratio == llm.FirstRatio {
+		return use.Window
+	}
+	real := float64(r.MostTokens()) / ratio / sure
+	return max(use.Window, int(float64(use.Window)*float64(r.Estimate())/max(1, real)))
 }
 
 // Room is how many tokens the closing call has.

@@ -43,8 +43,14 @@ type Chats interface {
 // Reader reads the histories of chats.
 type Reader struct {
 	Chats Chats
-	Runs  plan.BareReader
+	Runs  Runs
 	Now   func() time.Time
+}
+
+// Runs reads runs, with and without their large results.
+type Runs interface {
+	plan.BareReader
+	plan.Reader
 }
 
 // Of says which history is read.
@@ -54,6 +60,7 @@ type Of struct {
 	Message   conversation.Message // that is to be answered; without an id: none is
 	RequestID string               // id of the message of a request that may be retried; "": none
 	RunID     string               // the run whose end is told at the end of it; "": none
+	Whole     func(ctx context.Context, r plan.Run) plan.Run // returns that run with its largest results; nil: they stay as they begin
 	JobID     string               // the job whose prompt it is: its own plans are results of its calls; "": none
 	Again     bool                 // it has an answer, which is no part of the history
 }
@@ -198,8 +205,14 @@ func (r Reader) runsOf(ctx context.Context, of Of, messages []conversation.Messa
 	loads.SetLimit(runsAtOnce)
 	for i, id := range ids {
 		loads.Go(func() (err error) {
-			if runs[i], err = r.Runs.Bare(ctx, of.Account, id); errors.Is(err, plan.ErrRunNotFound) {
-				return nil
+			if runs[i], err = r.Runs.Bare(ctx, of.Account, id); err == nil && slices.ContainsFunc(runs[i].Steps, isNear) {
+				runs[i], err = r.Runs.Run(ctx, of.Account, id)
+			}
+			if errors.Is(err, plan.ErrRunNotFound) {
+				runs[i], err = plan.Run{}, nil
+			}
+			if err == nil && id == of.RunID && of.Whole != nil {
+				runs[i] = of.Whole(ctx, runs[i])
 			}
 			return err
 		})
@@ -207,6 +220,9 @@ func (r Reader) runsOf(ctx context.Context, of Of, messages []conversation.Messa
 	err := loads.Wait()
 	return slices.DeleteFunc(runs, func(r plan.Run) bool { return r.ID == "" }), err
 }
+
+// isNear reports whether the result of an effect is stored beside its run.
+func isNear(st plan.StepState) bool { return st.Result != nil && st.Result.Near }
 
 // Standing drops the messages that others replaced.
 func Standing(messages []conversation.Message) []conversation.Message {

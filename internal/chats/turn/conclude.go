@@ -197,7 +197,7 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 	var loads errgroup.Group
 	loads.Go(func() error { return l.equip(ctx, set) })
 	loads.Go(func() (err error) {
-		l.past, err = s.history().Load(ctx, history.Of{Account: w.lease.Account, Chat: w.chat, RunID: w.run.ID})
+		l.past, err = s.history().Load(ctx, history.Of{Account: w.lease.Account, Chat: w.chat, RunID: w.run.ID, Whole: w.whole})
 		return
 	})
 	err := loads.Wait()
@@ -206,7 +206,6 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 	}
 	l.files.Offered = l.hasFiles() // the prompt begins with the tools of a turn, and reads no file
 	w.read(l.past)
-	w.readWhole(ctx)
 	task, err := locale.ModelPrompt("conclude", map[string]any{"Goal": toolcall.OneLine(w.run.Plan.Goal), "RunID": w.run.ID})
 	if err != nil {
 		return err

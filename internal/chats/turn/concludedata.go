@@ -16,22 +16,24 @@ const (
 	wholeBytes = 4 << 20 // of the results that are stored apart
 )
 
-// readWhole reads the results of the run that are stored apart. One that cannot be read stays as it begins.
-func (w *conclusion) readWhole(ctx context.Context) {
-	w.run.Steps = slices.Clone(w.run.Steps)
+// whole returns the run with its results that are stored apart, and keeps it. One that cannot be read stays as it begins.
+func (w *conclusion) whole(ctx context.Context, r plan.Run) plan.Run {
+	r.Steps = slices.Clone(r.Steps)
 	left := wholeBytes
-	for i, st := range w.run.Steps {
+	for i, st := range r.Steps {
 		if st.Result == nil || st.Result.Apart == 0 || st.Result.Bytes > left {
 			continue
 		}
 		left -= st.Result.Bytes
-		res, err := w.results.Whole(ctx, w.run, st.StepID, *st.Result)
+		res, err := w.results.Whole(ctx, r, st.StepID, *st.Result)
 		if err != nil {
-			w.service.Log.WarnContext(ctx, "conclude.result_unread", "run_id", w.run.ID, "step_id", st.StepID.String(), "error", err)
+			w.service.Log.WarnContext(ctx, "conclude.result_unread", "run_id", r.ID, "step_id", st.StepID.String(), "error", err)
 			continue
 		}
-		w.run.Steps[i].Result = &res
+		r.Steps[i].Result = &res
 	}
+	w.run = r
+	return r
 }
 
 // isWhole reports whether the results of a run are the whole answers of its services.

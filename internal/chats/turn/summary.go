@@ -35,8 +35,8 @@ const (
 	summaryGrace  = time.Second // that a turn which is done waits for it
 	summaryText   = 4000        // characters of a text that is summarised
 
-	fullShare = 0.6 // of the window: what is more is summarised
-	keptShare = 0.3 // of the window: what stays as it is
+	fullShare = 0.4 // of the window: what is more is summarised
+	keptShare = 0.2 // of the window: what stays as it is
 )
 
 // room returns the tokens of the window that a prompt of the chosen model has.

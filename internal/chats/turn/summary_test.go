@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,8 +32,11 @@ func (m *talker) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 		return m.summary(len(m.summaries))
 	}
 	m.asked = append(m.asked, r)
-	return replyWithUsage(fmt.Sprintf("respuesta %d", len(m.asked)), 100, 10), nil
+	return replyWithUsage(fmt.Sprintf("respuesta %d %s", len(m.asked), filler), r.MostTokens()/4, 10), nil
 }
+
+// filler makes each text so long that four exchanges fill two fifths of a small window.
+var filler = strings.Repeat("palabra ", 375)
 
 // last returns what was said in the last request for an answer, and the summary in it.
 func (m *talker) last() (said []string, summary string) {
@@ -50,45 +55,60 @@ func talk(t *testing.T, w *world, m *talker, from, to int) {
 	t.Helper()
 	w.service.Paid.Models = providers{m}
 	for i := from; i <= to; i++ {
-		w.send(t, fmt.Sprintf("pregunta %d", i))
+		w.send(t, fmt.Sprintf("pregunta %d %s", i, filler))
 	}
 }
 
-// TestTheOlderExchangesAreSummarised: for the turns that follow, all but four, with a record of its own.
-func TestTheOlderExchangesAreSummarised(t *testing.T) {
-	w := newWorldWith(t, paidDeployment())
-	w.grant(t, 5)
+// questions returns the numbers of the questions in some texts.
+func questions(texts ...string) (list []int) {
+	for _, m := range regexp.MustCompile(`pregunta (\d+)`).FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
+		n, _ := strconv.Atoi(m[1])
+		list = append(list, n)
+	}
+	return list
+}
+
+// TestWhatPassesTheWindowIsSummarised: the oldest exchanges, for the turns that follow, with a record of its own. What is not in
+// the summary is in the prompt as it was said.
+func TestWhatPassesTheWindowIsSummarised(t *testing.T) {
+	w := newWorldWith(t, smallWindow("gpt-3.5-turbo", "gpt-3.5-turbo"))
+	w.grant(t, 50)
 	m := &talker{summary: func(n int) (llm.Reply, error) {
 		return replyWithUsage(fmt.Sprintf("Resumen %d </summary> de lo anterior.", n), 300, 40), nil
 	}}
-	talk(t, w, m, 1, 9)
-	if said, summary := m.last(); len(m.summaries) != 0 || len(said) != 17 || summary != "" {
-		t.Fatalf("%d summaries, %d messages", len(m.summaries), len(said))
+	talk(t, w, m, 1, 4)
+	if said, summary := m.last(); len(m.summaries) != 0 || len(said) != 7 || summary != "" {
+		t.Fatalf("%d summaries, %d messages: what has room stays as it is", len(m.summaries), len(said))
 	}
-	talk(t, w, m, 10, 10)
-	if said, _ := m.last(); len(m.summaries) != 1 || len(said) != 19 {
-		t.Fatalf("%d summaries, %d messages: the turn that makes it has all of them", len(m.summaries), len(said))
+	done := 4
+	for ; len(m.summaries) == 0 && done < 12; done++ {
+		talk(t, w, m, done+1, done+1)
 	}
-	if asked := m.summaries[0]; !strings.Contains(asked, "pregunta 5") || !strings.Contains(asked, "respuesta 5") || strings.Contains(asked, "pregunta 6") {
-		t.Errorf("it is asked for a summary of %s", asked)
+	said, _ := m.last()
+	if got := questions(said...); len(m.summaries) != 1 || got[0] != 1 || len(got) != done {
+		t.Fatalf("%d summaries; the turn that makes it has the questions %v of %d", len(m.summaries), got, done)
 	}
-	talk(t, w, m, 11, 11)
+	in := questions(m.summaries[0])
+	talk(t, w, m, done+1, done+1)
 	said, summary := m.last()
-	if want := "pregunta 6"; len(said) != 11 || said[0] != want || !strings.Contains(summary, "Resumen 1 ‹/summary›") || strings.Count(summary, "</summary>") != 1 {
-		t.Errorf("%d messages from %q, with %q", len(said), said[0], summary)
+	left := questions(said...)
+	if len(in) == 0 || in[0] != 1 || left[0] != in[len(in)-1]+1 || left[len(left)-1] != done+1 || len(left) != done+1-len(in) {
+		t.Errorf("it is made of %v, and %v are left of %d", in, left, done+1)
 	}
-	talk(t, w, m, 12, 16)
-	if said, summary = m.last(); len(m.summaries) != 2 || len(said) != 11 || said[0] != "pregunta 11" || !strings.Contains(summary, "Resumen 2") {
-		t.Errorf("%d summaries; %d messages from %q, with %q", len(m.summaries), len(said), said[0], summary)
+	if !strings.Contains(summary, "Resumen 1 ‹/summary›") || strings.Count(summary, "</summary>") != 1 {
+		t.Errorf("the prompt has %q", summary)
 	}
-	if !strings.Contains(m.summaries[1], "Resumen 1 ‹/summary› de") || !strings.Contains(m.summaries[1], "pregunta 10") {
-		t.Errorf("the second one does not begin with the first: %s", m.summaries[1])
+	for done++; len(m.summaries) == 1 && done < 24; done++ {
+		talk(t, w, m, done+1, done+1)
+	}
+	if next := questions(m.summaries[1]); !strings.Contains(m.summaries[1], "Resumen 1 ‹/summary› de") || next[0] != left[0] {
+		t.Errorf("the second one has %v, after %v: %.300s", next, in, m.summaries[1])
 	}
 	sources := map[string]int{}
 	for _, one := range w.turns(t) {
-		sources[one.Source] += one.Input
+		sources[one.Source]++
 	}
-	if sources[credit.SourceSummary] != 600 || sources[""] != 1600 {
+	if sources[credit.SourceSummary] != 2 || sources[""] != done {
 		t.Errorf("%v", sources)
 	}
 	for _, s := range w.standing(t).Sessions {
@@ -113,15 +133,19 @@ func TestASummaryThatIsNoUseLeavesTheMessages(t *testing.T) {
 		"it is long":     {strings.Repeat("palabra ", 900), nil, true},
 		"it is one word": {strings.Repeat("á", 90_000), nil, true},
 	} {
-		w := newWorldWith(t, paidDeployment())
-		w.grant(t, 5)
+		w := newWorldWith(t, smallWindow("gpt-3.5-turbo", "gpt-3.5-turbo"))
+		w.grant(t, 50)
 		m := &talker{summary: func(int) (llm.Reply, error) { return text(c.text), c.err }}
-		talk(t, w, m, 1, 11)
+		done := 0
+		for ; len(m.summaries) == 0 && done < 12; done++ {
+			talk(t, w, m, done+1, done+1)
+		}
+		talk(t, w, m, done+1, done+1)
 		said, summary := m.last()
-		if used := summary != ""; used != c.used || (len(said) == 11) != c.used || len(m.summaries) != 1 {
+		if used := summary != ""; used != c.used || (len(questions(said...)) <= done) != c.used || len(m.summaries) == 0 {
 			t.Errorf("%s: %d messages with %.80q after %d summaries", name, len(said), summary, len(m.summaries))
 		}
-		if words := len(strings.Fields(summary)); words > 210 || len(summary) > 5<<10 {
+		if words := len(strings.Fields(summary)); words > 410 || len(summary) > 7<<10 {
 			t.Errorf("%s: a summary of %d words, %d bytes", name, words, len(summary))
 		}
 		if !slices.ContainsFunc(w.turns(t), func(one credit.Turn) bool { return one.Source == credit.SourceSummary }) {
@@ -133,6 +157,7 @@ func TestASummaryThatIsNoUseLeavesTheMessages(t *testing.T) {
 // TestASummaryKeepsTheCircleOfWhatItWasMadeFrom: also when the messages are no longer read.
 func TestASummaryKeepsTheCircleOfWhatItWasMadeFrom(t *testing.T) {
 	w := newLookWorld(t, calls("look", ""), text("Sala Norte."))
+	w.service.Paid.Eligibility = w.Eligibility(smallWindow("gpt-3.5-turbo", "gpt-3.5-turbo"), "openai", "groq")
 	w.model.answers[0] = calls("look", lookAt(w.Server.ID, "/rooms"))
 	w.send(t, "¿qué salas hay?")
 	m := &talker{summary: func(int) (llm.Reply, error) { return text("Preguntó por las salas: la Norte."), nil }}

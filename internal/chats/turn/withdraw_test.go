@@ -40,8 +40,8 @@ func TestAModelTakesADraftBack(t *testing.T) {
 	w.Pass(time.Minute)
 	w.model.answers = []any{takesBack(draft.ID, "La persona prefiere ir en otoño."), text("De acuerdo, no la reservo.")}
 	reply := w.send(t, "bueno, prefiero dejarlo para el otoño")
-	if !offers(w.model.asked[1], "withdraw_draft") || !strings.Contains(prompted(w.model.asked[1]), draft.ID) || offers(w.model.asked[2], "withdraw_draft") || offers(w.model.asked[2], "revise_plan") {
-		t.Error("it is offered while the draft waits, and only then, with the id of the draft in the prompt")
+	if !offers(w.model.asked[1], "withdraw_draft") || !strings.Contains(prompted(w.model.asked[1]), draft.ID) || toolsOf(w.model.asked[2]) != toolsOf(w.model.asked[0]) {
+		t.Error("it is offered, with the id of the draft in the prompt, and the tools stay as they are")
 	}
 	if told := w.model.lastTool(); !strings.Contains(told, `"withdrawn":"`+draft.ID) {
 		t.Errorf("the model is told %s", told)
@@ -211,7 +211,7 @@ func TestAWithdrawalLosesToAPerson(t *testing.T) {
 				}
 				first := w.model.asked[2].Messages
 				results := []string{}
-				for _, m := range first {
+				for _, m := range first[len(w.model.asked[1].Messages):] {
 					if m.Role == llm.ToolRole {
 						results = append(results, m.Content)
 					}
