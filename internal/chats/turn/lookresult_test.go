@@ -37,7 +37,7 @@ func repeated(n int, format string) string {
 
 var binary = func() string {
 	var all []byte
-	for i := range 256 << 7 {
+	for i := range 256 << 9 {
 		all = append(all, byte(i))
 	}
 	return string(all)
@@ -56,8 +56,8 @@ func TestAnAnswerIsReadWholeOrInWholeParts(t *testing.T) {
 		last string // of the answer, which the parts have
 	}{
 		"rows":                {"[" + repeated(700, `{"id":"r-%d","name":"Sala Este"}`) + "]", false, true, "Este"},
-		"short texts":         {"[" + repeated(4200, `"a%d"`) + "]", false, false, "a4199"},
-		"markup":              {strings.Repeat("<i>\"\\</i>", 2600), false, false, "</i>"},
+		"short texts":         {"[" + repeated(14200, `"a%d"`) + "]", false, false, "a14199"},
+		"markup":              {strings.Repeat("<i>\"\\</i>", 7000), false, false, "</i>"},
 		"rows in one line":    {rows[:len(rows)/2], true, false, "Sala"},
 		"one long text":       {`{"data":"` + strings.Repeat("iVBORw0KGgoAAAANSUhEUg", 2000) + `"}`, false, false, "SUhEUg"},
 		"bytes":               {binary, false, false, "xyz{|}~"},
