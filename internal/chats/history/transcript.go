@@ -28,6 +28,7 @@ type writer struct {
 	exchanges []Exchange
 	told      []string // ids of the runs whose end stands in it
 	seen      []string // ids of the runs that it has met
+	shown     []string // ids of the runs whose card it has met
 	edited    []string // ids of the runs whose plan a person changed
 	posed     bool     // the text beside the card that follows posed as more than a text
 }
@@ -100,9 +101,11 @@ func isAnswer(m conversation.Message) bool {
 
 // message writes one message.
 func (w *writer) message(m conversation.Message) error {
-	known := slices.Contains(w.seen, m.RunID)
-	if m.RunID != "" && !known {
+	if m.RunID != "" && !slices.Contains(w.seen, m.RunID) {
 		w.seen = append(w.seen, m.RunID)
+	}
+	if m.Kind == conversation.KindPlan && m.RunID != "" {
+		w.card(m)
 	}
 	if !isAnswer(m) { // nobody ended a plan between a message and its answer
 		if err := w.endedBy(m.At); err != nil {
@@ -119,12 +122,19 @@ func (w *writer) message(m conversation.Message) error {
 		w.said(m, m.Content)
 	case m.Kind == conversation.KindText:
 		w.posed = posed(m)
-	case m.Kind == conversation.KindPlan && known:
-		w.edited = append(w.edited, m.RunID)
 	case m.Kind == conversation.KindFinal:
 		return w.ended(m.RunID)
 	}
 	return nil
+}
+
+// card takes the card of a plan. A further one that no model wrote is a person's change, unless it was only shown again.
+func (w *writer) card(m conversation.Message) {
+	again := slices.ContainsFunc(m.Notes, func(n conversation.Note) bool { return n.Code == conversation.NoteNotConfirmed })
+	if slices.Contains(w.shown, m.RunID) && m.By == nil && !again {
+		w.edited = append(w.edited, m.RunID)
+	}
+	w.shown = append(w.shown, m.RunID)
 }
 
 // state writes the state with which a message of a person was answered. It stands before that message, as in its prompt.
