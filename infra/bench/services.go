@@ -81,7 +81,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	kind := kindOf(body)
-	if bytes.Contains(body, []byte(`\u003cended\u003e`)) || bytes.Contains(body, []byte("<ended>")) {
+	if bytes.Contains(body, []byte(`"tool_choice":"none"`)) && bytes.Contains(body, []byte(`"[SYSTEM] The plan `)) {
 		m.mu.Lock()
 		telling := m.telling
 		m.mu.Unlock()

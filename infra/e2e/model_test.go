@@ -86,7 +86,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	got := record(r)
-	if bytes.Contains(got.Body, []byte(`\u003cended\u003e`)) || bytes.Contains(got.Body, []byte("<ended>")) {
+	if bytes.Contains(got.Body, []byte(`"tool_choice":"none"`)) && bytes.Contains(got.Body, []byte(`"[SYSTEM] The plan `)) {
 		p.conclude(got).write(w)
 		return
 	}
