@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -103,10 +104,11 @@ func (l *loop) unsaid(tag, text string) string {
 	return text
 }
 
-// who says who writes.
+// who says who writes, and the language of their client: «ok» has none of its own.
 func (l *loop) who() string {
+	language := locale.ModelText("prompt.language." + string(cmp.Or(l.req.Locale, locale.Spanish)))
 	if l.req.Route != nil {
-		return "A customer of the business writes (session " + toolcall.OneLine(l.chat.SessionID) + ")."
+		return "A customer of the business writes (session " + toolcall.OneLine(l.chat.SessionID) + "). " + language
 	}
-	return ""
+	return language
 }
