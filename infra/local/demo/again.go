@@ -19,14 +19,12 @@ func (d dialogue) again(ops []operation, steps any) (look, bool) {
 	known := func(said []string) {
 		sent = slices.DeleteFunc(sent, func(id string) bool { return slices.Contains(said, id) })
 	}
-	for _, m := range d.tail {
-		if read, ok := readOf(textOf(m)); ok {
-			known(textsIn([]byte(read.Answer)))
+	for _, read := range slices.Backward(d.reads(ops)) {
+		said := textsIn(read.Answer)
+		if read.fresh {
+			known(said)
+			continue
 		}
-	}
-	for _, line := range slices.Backward(strings.Split(textBetween(d.system, "<reads>\n", "\n</reads>"), "\n")) {
-		read, _ := readOf(line)
-		said := textsIn([]byte(read.Answer))
 		isNamed := slices.ContainsFunc(sent, func(id string) bool { return slices.Contains(said, id) })
 		if once, ok := lookOf(ops, read); ok && isNamed && isForeign(ops, once.Server, said) && !d.looked(once) {
 			return once, true

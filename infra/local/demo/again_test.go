@@ -119,7 +119,7 @@ func TestWhatIsOfferedIsUnderstood(t *testing.T) {
 // next returns the model's next message of a dialogue.
 func next(t *testing.T, messages []openai.ChatCompletionMessage, tools []openai.Tool) openai.ChatCompletionMessage {
 	t.Helper()
-	answer, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Tools: tools, Messages: messages})
+	answer, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Tools: tools, Messages: transcript(t, messages)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 // operation is one operation of the catalogue.
 type operation struct {
 	Server, Method, Path, Summary string
-	Base                          string // the address of the server
+	Service, Base                 string // the name and the address of the server
 	Query, Body                   []parameter
 	Look                          bool // it may be read at once
 }
@@ -30,16 +30,18 @@ var (
 // another form are skipped.
 func readCatalogue(prompt string) []operation {
 	var out []operation
-	server, base, look := "", "", false
-	lines := textBetween(prompt, "<catalogue>\n", "</catalogue>") + textBetween(prompt, "<matches>\n", "</matches>")
+	server, service, base, look := "", "", "", false
+	newest := prompt[max(0, strings.LastIndex(prompt, "<matches>\n")):] // what an earlier turn found is no more than that
+	lines := textBetween(prompt, "<catalogue>\n", "</catalogue>") + textBetween(newest, "<matches>\n", "</matches>")
 	for line := range strings.SplitSeq(lines, "\n") {
 		line = strings.TrimSpace(line)
 		if m := serverLine.FindStringSubmatch(line); m != nil {
 			words := strings.Fields(strings.TrimSuffix(line, m[2]))
 			server, base, look = m[1], words[len(words)-1], m[2] != ""
+			service = strings.Trim(strings.Join(words[2:max(2, len(words)-1)], " "), `"`)
 		} else if m := operationLine.FindStringSubmatch(line); m != nil && server != "" {
 			signature, summary, _ := strings.Cut(m[2], " — ")
-			out = append(out, readOperation(operation{Server: server, Base: base, Method: m[1], Summary: summary, Look: look && m[1] == "GET"}, signature))
+			out = append(out, readOperation(operation{Server: server, Service: service, Base: base, Method: m[1], Summary: summary, Look: look && m[1] == "GET"}, signature))
 		}
 	}
 	return out

@@ -2,18 +2,18 @@ package demo
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	openai "github.com/sashabaranov/go-openai"
+	"time"
 )
 
-// endedRun is a run that ended, in the form in which the prompt of a conclusion has it.
+// endedRun is a run that ended, in the form in which an event of the prompt has it.
 type endedRun struct {
+	RunID  string `json:"run_id"`
 	Goal   string
 	Status string
 	Error  string
@@ -30,12 +30,23 @@ func (e endedStep) changed() bool {
 	return e.Status == "done" && e.Method != "GET" && e.Method != "HEAD"
 }
 
-// readEnded returns the run that the messages ask to tell about.
-func readEnded(messages []openai.ChatCompletionMessage) (endedRun, bool) {
-	var r endedRun
-	_, after, ok := strings.Cut(messages[0].Content, "\n<ended>\n")
-	text, _, closed := strings.Cut(after, "\n</ended>")
-	return r, ok && closed && json.Unmarshal([]byte(text), &r) == nil
+// endOrder is the message that asks for the conclusion of a run.
+var endOrder = regexp.MustCompile(`^\[SYSTEM\] The plan .* \(run_id (\S+)\) has ended`)
+
+// readEnded returns the run that a request asks to tell about, and its dialogue.
+func (c completion) readEnded(today time.Time) (endedRun, dialogue, bool) {
+	before, last := c.Messages[:len(c.Messages)-1], c.Messages[len(c.Messages)-1]
+	order := endOrder.FindStringSubmatch(textOf(last))
+	if order == nil || last.Role != "user" || c.ToolChoice != "none" {
+		return endedRun{}, dialogue{}, false
+	}
+	d := newDialogue(before, nil, today)
+	for _, r := range eventsIn[endedRun](d.system, "plan_ended") {
+		if r.RunID == order[1] {
+			return r, d, true
+		}
+	}
+	return endedRun{}, d, false
 }
 
 // conclude writes the conclusion of a run.

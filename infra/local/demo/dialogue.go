@@ -24,9 +24,11 @@ func callDecision(tool string, arguments any) decision {
 // dialogue holds the parts of a request that the rules read.
 type dialogue struct {
 	system  string
+	state   string                         // the last system message before the person's last message: what is true of this turn
 	text    string                         // the person's request, with earlier parts of the same request
-	history []openai.ChatCompletionMessage // all messages but system ones
+	history []openai.ChatCompletionMessage // what was said, and the messages after the person's last message
 	tail    []openai.ChatCompletionMessage // messages after the person's last message
+	calls   []madeCall                     // of the transcript, the oldest first
 	tools   []string                       // names that may be called
 	today   time.Time
 	speech  speech
@@ -42,22 +44,40 @@ const (
 
 func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today time.Time) dialogue {
 	d := dialogue{tools: tools, today: today}
-	last := -1
-	for _, m := range messages {
+	last, asked := -1, 0
+	for i, m := range messages {
+		if m.Role == "user" {
+			asked = i
+		}
+	}
+	for i, m := range messages {
 		if m.Role == "system" || m.Role == "developer" {
 			d.system += textOf(m) + "\n"
+			if i <= asked {
+				d.state = textOf(m)
+			}
 		}
 	}
 	d.speech.en = inEnglish(openingOf(d.system), false)
-	for _, m := range messages {
-		if m.Role == "system" || m.Role == "developer" {
+	if m := clientLine.FindStringSubmatch(d.state); m != nil {
+		d.speech.en = m[1] == "English"
+	}
+	for i, m := range messages {
+		switch {
+		case m.Role == "system" || m.Role == "developer":
 			continue
-		}
-		if m.Role == "user" {
+		case m.Role == "user":
 			last = len(d.history)
 			d.speech.en = inEnglish(textOf(m), d.speech.en)
+		case m.Role == "tool":
+			d.answered(m, i > asked)
 		}
-		d.history = append(d.history, m)
+		for _, c := range m.ToolCalls {
+			d.calls = append(d.calls, madeCall{id: c.ID, tool: c.Function.Name, arguments: c.Function.Arguments})
+		}
+		if i >= asked || m.Role == "user" || m.Role == "assistant" && textOf(m) != "" {
+			d.history = append(d.history, m)
+		}
 	}
 	if last >= 0 {
 		d.text, d.tail = d.mergedRequest(last), d.history[last+1:]
@@ -65,8 +85,11 @@ func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today 
 	return d
 }
 
-// openingOf returns the first line of a prompt. Piloto writes it in the language of the person's client, and it has nobody else's
-// words.
+// clientLine says in the state of a turn which language the person's client has.
+var clientLine = regexp.MustCompile(`(?m)Their client is in (English|Spanish)`)
+
+// openingOf returns the first line of a prompt. That of a router is in the language of the person's client, and it has nobody
+// else's words.
 func openingOf(system string) string {
 	opening, _, _ := strings.Cut(strings.TrimSpace(system), "\n")
 	return opening
@@ -153,11 +176,11 @@ func (d dialogue) report(ops []operation, result string) decision {
 	if json.Unmarshal([]byte(result), &ended) == nil && ended.Goal != "" && ended.Status != "" {
 		return decision{text: d.speech.conclude(ended)}
 	}
-	read, ok := readOf(result)
+	read, ok := d.lastRead(ops)
 	if !ok {
 		return decision{text: d.speech.refusal(result)}
 	}
-	answer := json.RawMessage(read.Answer)
+	answer := read.Answer
 	rows, isList := rowsOf(answer)
 	if meaning.Of(read.Status, false) == meaning.Done && (len(rows) > 0 || !isList && len(membersOf(answer)) > 0) {
 		if change, ok := d.revise(ops); ok {
@@ -286,7 +309,7 @@ type draft struct {
 // revise changes the waiting plan: it sets the values of its steps that the message gives. It
 // reports false when no plan waits, or when the message is about something else.
 func (d dialogue) revise(ops []operation) (decision, bool) {
-	raw := textBetween(d.system, "<draft>\n", "\n</draft>")
+	raw := textBetween(d.state, "<draft>\n", "\n</draft>")
 	var p draft
 	if !slices.Contains(d.tools, toolRevise) || json.Unmarshal([]byte(raw), &p) != nil {
 		return decision{}, false

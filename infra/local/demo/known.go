@@ -40,11 +40,13 @@ type member struct {
 
 // readAnswer is the result of a read, as the model reads it.
 type readAnswer struct {
-	Called, Service, Answer, Error string
-	Status                         int
+	ID, Called, Service, Error string
+	Answer                     json.RawMessage
+	Status                     int
+	fresh                      bool // it was made for the person's last message
 }
 
-// madeRun is a line of the prompt about a run.
+// madeRun is the end of a plan, as an event of the prompt tells it.
 type madeRun struct {
 	Steps []struct {
 		Method, Path, Status string
@@ -52,31 +54,15 @@ type madeRun struct {
 	}
 }
 
-// know reads the data of the operations' services from the prompt and from the reads of this turn.
+// know reads the data of the operations' services from the transcript.
 func (d dialogue) know(ops []operation) memory {
 	var k memory
-	add := func(line string) {
-		var read readAnswer
-		if json.Unmarshal([]byte(line), &read) != nil || meaning.Of(read.Status, false) != meaning.Done {
-			return
-		}
-		if l, ok := listingOf(ops, read); ok {
+	for _, read := range d.reads(ops) {
+		if l, ok := listingOf(ops, read); ok && meaning.Of(read.Status, false) == meaning.Done {
 			k.lists = slices.Insert(k.lists, 0, l)
 		}
 	}
-	for line := range strings.Lines(textBetween(d.system, "<reads>\n", "\n</reads>")) {
-		add(line)
-	}
-	for _, m := range d.tail {
-		if m.Role == "tool" {
-			add(textOf(m))
-		}
-	}
-	for line := range strings.Lines(textBetween(d.system, "<runs>\n", "\n</runs>")) {
-		var run madeRun
-		if json.Unmarshal([]byte(line), &run) != nil {
-			continue
-		}
+	for _, run := range eventsIn[madeRun](d.system, "plan_ended") {
 		for _, s := range run.Steps {
 			if s.Status == "done" && s.Method != "GET" {
 				k.note(s.Method, s.Path, s.Body)
@@ -111,7 +97,7 @@ func listingOf(ops []operation, read readAnswer) (listing, bool) {
 		path = path[:cut]
 	}
 	i := slices.IndexFunc(ops, func(op operation) bool { return op.Method == "GET" && path == op.Base+op.Path })
-	rows, ok := rowsOf(json.RawMessage(read.Answer))
+	rows, ok := rowsOf(read.Answer)
 	if i < 0 || !ok {
 		return listing{}, false
 	}

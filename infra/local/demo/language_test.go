@@ -10,30 +10,29 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// promptsIn returns the prompts of Piloto in a language, with services that describe themselves in the other one.
-func promptsIn(t *testing.T, tag locale.Tag) map[string]string {
+// promptsIn returns the system messages of Piloto for a person whose client has a language, with services that describe themselves in
+// the other one.
+func promptsIn(t *testing.T, tag locale.Tag) map[string][]string {
 	t.Helper()
 	catalogue := strings.ReplaceAll(textBetween(system(t).Content, "<catalogue>\n", "\n</catalogue>"), "Crea una reserva de sala", "Book a room please")
-	out := map[string]string{}
-	for _, name := range []string{"turn", "conclude"} {
-		text, err := locale.Prompt(tag, name, map[string]any{
-			"Persona": "", "Agent": "", "Project": "", "Workspace": "", "Session": "", "Catalogue": catalogue, "Total": 0, "Named": false, "Look": true,
-			"Asks": true, "Files": true, "Writes": true, "Read": "", "Today": "2026-11-20", "Requests": "",
-			"Ended": `{"goal":"r-1","status":"cancelled"}`,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[name] = text
-	}
-	var err error
-	if out["router"], err = agent.Prompt(tag, agent.Scene{Today: "2026-11-20", Agents: []agent.Agent{{Name: "venta"}}}); err != nil {
+	text, err := locale.ModelPrompt("turn", map[string]any{
+		"Persona": "", "Agent": "", "Project": "", "Workspace": "", "Session": "", "Catalogue": catalogue, "Total": 0, "Named": false, "Look": true,
+		"Asks": true, "Files": true, "Writes": true, "Client": "",
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	now := "Now: Friday 2026-11-20 09:00 (UTC). " + locale.ModelText("prompt.language."+string(tag)) + "\nNo plan waits for a confirmation."
+	router, err := agent.Prompt(tag, agent.Scene{Today: "2026-11-20", Agents: []agent.Agent{{Name: "venta"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := "<event>\n" + `{"plan_ended":{"run_id":"run1","goal":"r-1","status":"cancelled"}}` + "\n</event>"
+	return map[string][]string{"turn": {text, now}, "conclude": {text, ended, now}, "router": {router}}
 }
 
-// TestMessageWithoutLanguageIsAnsweredInThatOfThePrompt: so a reader's first «ok» is answered in their language. A message that
+// TestMessageWithoutLanguageIsAnsweredInThatOfThePrompt: so a reader's first «ok» is answered in the language of their client, which the
+// state of the turn names, because prompts have one language. A message that
 // shows its language decides, also for those after it.
 func TestMessageWithoutLanguageIsAnsweredInThatOfThePrompt(t *testing.T) {
 	for _, tag := range locale.Tags() {
@@ -41,9 +40,19 @@ func TestMessageWithoutLanguageIsAnsweredInThatOfThePrompt(t *testing.T) {
 			for _, message := range []string{"ok", "no", "?", "123", "xyz", "👍", "r-1"} {
 				check := func(want locale.Tag, messages ...string) {
 					t.Helper()
-					c := completion{Messages: []openai.ChatCompletionMessage{{Role: "system", Content: prompt}}}
+					var c completion
+					said := func(role, text string) {
+						c.Messages = append(c.Messages, openai.ChatCompletionMessage{Role: role, Content: text})
+					}
+					for _, text := range prompt {
+						said("system", text)
+					}
 					for _, text := range messages {
-						c.Messages = append(c.Messages, openai.ChatCompletionMessage{Role: "user", Content: text})
+						said("user", text)
+					}
+					if name == "conclude" {
+						said("user", order)
+						c.ToolChoice = "none"
 					}
 					if name == "router" {
 						c.Format = &openai.ChatCompletionResponseFormat{JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{

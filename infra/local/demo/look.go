@@ -3,8 +3,13 @@ package demo
 import (
 	"cmp"
 	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
 
 	"piloto/internal/ground/meaning"
 )
@@ -19,9 +24,91 @@ type look struct {
 // mostRows is the greatest number of rows that an answer lists.
 const mostRows = 20
 
-// readOf returns the result of a read; false for another tool's.
-func readOf(result string) (read readAnswer, ok bool) {
-	return read, json.Unmarshal([]byte(result), &read) == nil && read.Called != ""
+// madeCall is a call of the model in the transcript, and its result.
+type madeCall struct {
+	id, tool, arguments, result string
+	fresh                       bool // it was made for the person's last message
+}
+
+// answered takes the result of a call.
+func (d *dialogue) answered(m openai.ChatCompletionMessage, fresh bool) {
+	for i := range d.calls {
+		if c := &d.calls[i]; c.id == m.ToolCallID {
+			c.result, c.fresh = textOf(m), fresh
+		}
+	}
+}
+
+// reads returns the reads of the transcript, the oldest first.
+func (d dialogue) reads(ops []operation) (list []readAnswer) {
+	for _, told := range eventsIn[[]readAnswer](d.system, "an_agent_read") {
+		for _, read := range told {
+			read.Status = http.StatusOK // one that failed is not told
+			list = append(list, read.plain())
+		}
+	}
+	for _, c := range d.calls {
+		if read, ok := c.read(ops); ok {
+			list = append(list, read)
+		}
+	}
+	return list
+}
+
+// lastRead returns the read that the last message of the dialogue is the result of; false when it is of another tool.
+func (d dialogue) lastRead(ops []operation) (readAnswer, bool) {
+	id := d.tail[len(d.tail)-1].ToolCallID
+	for _, c := range slices.Backward(d.calls) {
+		if c.id == id {
+			return c.read(ops)
+		}
+	}
+	return readAnswer{}, false
+}
+
+// read returns a call as a read; false when it is none, or was not made.
+func (c madeCall) read(ops []operation) (readAnswer, bool) {
+	var asked look
+	var read readAnswer
+	if c.tool != toolLook || json.Unmarshal([]byte(c.arguments), &asked) != nil || json.Unmarshal([]byte(c.result), &read) != nil || read.ID == "" {
+		return readAnswer{}, false
+	}
+	query := url.Values{}
+	for name, value := range asked.Query {
+		query.Set(name, plain(value))
+	}
+	for _, op := range ops {
+		if op.Server == asked.Server {
+			read.Service, read.Called = op.Service, "GET "+op.Base+asked.Path
+		}
+	}
+	if len(query) > 0 {
+		read.Called += "?" + query.Encode()
+	}
+	read.fresh = c.fresh
+	return read.plain(), true
+}
+
+// plain returns a read whose answer is text, or JSON as it is.
+func (r readAnswer) plain() readAnswer {
+	var text string
+	if json.Unmarshal(r.Answer, &text) == nil {
+		r.Answer = json.RawMessage(text)
+	}
+	return r
+}
+
+// eventsIn returns the events of a kind among the system messages of a prompt, the oldest first.
+func eventsIn[T any](system, kind string) (list []T) {
+	for part := range strings.SplitSeq(system, "<event>\n") {
+		text, _, closed := strings.Cut(part, "\n</event>")
+		var of map[string]json.RawMessage
+		var one T
+		if closed && json.Unmarshal([]byte(text), &of) == nil && of[kind] != nil && json.Unmarshal(of[kind], &one) == nil {
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
 // tell writes the answer of a read: a list in rows.
@@ -29,7 +116,7 @@ func (d dialogue) tell(read readAnswer) string {
 	if meaning.Of(read.Status, false) != meaning.Done {
 		return d.speech.say("look.failed", d.speech.word(read.Service), read.Status)
 	}
-	answer := json.RawMessage(read.Answer)
+	answer := read.Answer
 	rows, ok := rowsOf(answer)
 	switch {
 	case !ok && len(membersOf(answer)) > 0:
@@ -37,7 +124,7 @@ func (d dialogue) tell(read readAnswer) string {
 	case !ok:
 		var value any
 		_ = json.Unmarshal(answer, &value) // text that is no JSON is shown unchanged
-		return d.speech.say("look.one", d.speech.word(read.Service), strings.Join(strings.Fields(cmp.Or(d.speech.plain(value), read.Answer)), " "))
+		return d.speech.say("look.one", d.speech.word(read.Service), strings.Join(strings.Fields(cmp.Or(d.speech.plain(value), string(read.Answer))), " "))
 	case len(rows) == 0:
 		return d.speech.say("look.none", d.speech.word(read.Service))
 	}

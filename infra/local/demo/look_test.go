@@ -27,7 +27,7 @@ func TestAMarkedServiceIsLookedAt(t *testing.T) {
 	ask := func(first openai.ChatCompletionMessage, tools []openai.Tool, rest ...openai.ChatCompletionMessage) openai.ChatCompletionMessage {
 		t.Helper()
 		messages := append([]openai.ChatCompletionMessage{first, {Role: "user", Content: "¿Qué salas libres hay mañana para 6?"}}, rest...)
-		got, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Messages: messages, Tools: tools})
+		got, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Messages: transcript(t, messages), Tools: tools})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,11 +44,11 @@ func TestAMarkedServiceIsLookedAt(t *testing.T) {
 		}
 	}
 	for result, want := range map[string]string{
-		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"{\"items\":[{\"name\":\"Sala Norte\",\"capacity\":8},{\"name\":\"Sala Este\",\"capacity\":6}]}"}`: "En Salas hay 2:\n- Sala Norte (plazas: 8)\n- Sala Este (plazas: 6)",
-		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"{\"items\":[]}"}`:                                                                                 "En Salas no hay ninguno.",
-		`{"id":"l1","service":"Salas","called":"GET x","status":404,"answer":"{}"}`:                                                                                             "Salas no lo enseña (404).",
-		`{"id":"l1","service":"Salas","called":"GET x","error":"no answer came"}`:                                                                                               "Salas no lo enseña (0).",
-		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"hola"}`:                                                                                           "Salas responde: hola",
+		`{"id":"l1","called":"GET /rooms","status":200,"answer":"{\"items\":[{\"name\":\"Sala Norte\",\"capacity\":8},{\"name\":\"Sala Este\",\"capacity\":6}]}"}`: "En Reservas hay 2:\n- Sala Norte (plazas: 8)\n- Sala Este (plazas: 6)",
+		`{"id":"l1","called":"GET /rooms","status":200,"answer":"{\"items\":[]}"}`:                                                                                 "En Reservas no hay ninguno.",
+		`{"id":"l1","called":"GET /rooms","status":404,"answer":"{}"}`:                                                                                             "Reservas no lo enseña (404).",
+		`{"id":"l1","called":"GET /rooms","error":"no answer came"}`:                                                                                               "Reservas no lo enseña (0).",
+		`{"id":"l1","called":"GET /rooms","status":200,"answer":"hola"}`:                                                                                           "Reservas responde: hola",
 	} {
 		got := ask(marked, with, called, openai.ChatCompletionMessage{Role: "tool", ToolCallID: called.ToolCalls[0].ID, Content: result})
 		if got.Content != want {

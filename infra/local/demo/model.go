@@ -74,8 +74,8 @@ func tokenCount(text string) int { return (len([]rune(text)) + 3) / 4 }
 // decide answers under the tool choice and the response format. It returns an error when the rules
 // cannot answer so.
 func (c completion) decide(today time.Time) (decision, error) {
-	if ended, ok := readEnded(c.Messages); ok {
-		return decision{text: newDialogue(c.Messages, nil, today).speech.conclude(ended)}, nil
+	if ended, d, ok := c.readEnded(today); ok {
+		return decision{text: d.speech.conclude(ended)}, nil
 	}
 	tools := slices.DeleteFunc(c.Tools, func(t openai.Tool) bool { return t.Function == nil || c.ToolChoice == "none" })
 	var names []string

@@ -97,7 +97,7 @@ func play(t *testing.T, c *openai.Client, lines string, prompt openai.ChatComple
 	t.Helper()
 	messages := []openai.ChatCompletionMessage{prompt}
 	ask := func() openai.ChatCompletionMessage {
-		res, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Messages: messages, Tools: tools})
+		res, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Messages: transcript(t, messages), Tools: tools})
 		if err != nil {
 			t.Fatal(lines, err)
 		}

@@ -28,7 +28,7 @@ func TestModelRevisesWaitingPlan(t *testing.T) {
 		prompt := system(t)
 		prompt.Content += waiting
 		answer, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
-			Model: ModelName, Tools: tools, Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}},
+			Model: ModelName, Tools: tools, Messages: transcript(t, []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}}),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestModelRevisesWaitingPlanByARow(t *testing.T) {
 	for message, room := range map[string]string{"mejor la más barata": "sur", "mejor la última": "oeste", "the largest one instead": "oeste"} {
 		answer, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
 			Model: ModelName, Tools: append([]openai.Tool{newTool(toolRevise), newTool(toolLook)}, offered...),
-			Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}},
+			Messages: transcript(t, []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}}),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestModelMakesNewPlanForOtherRequest(t *testing.T) {
 	prompt.Content += waiting
 	for _, message := range []string{"Cancela la reserva r-3", "Cancela r-3", "¿Qué salas hay?", "¿Qué tiempo hace mañana?", "Gracias", "Cambia la reserva r-2 a las 12"} {
 		answer, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
-			Model: ModelName, Tools: append([]openai.Tool{newTool(toolRevise)}, offered...), Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}},
+			Model: ModelName, Tools: append([]openai.Tool{newTool(toolRevise)}, offered...), Messages: transcript(t, []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}}),
 		})
 		if err != nil {
 			t.Fatal(err)
