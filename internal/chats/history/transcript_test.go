@@ -42,6 +42,11 @@ func (s stored) Bare(_ context.Context, _ ids.Account, id string) (plan.Run, err
 	return plan.Run{}, plan.ErrRunNotFound
 }
 
+// Run implements plan.Reader.
+func (s stored) Run(ctx context.Context, account ids.Account, id string) (plan.Run, error) {
+	return s.Bare(ctx, account, id)
+}
+
 // texts returns the transcript of a chat before a last message, at a time.
 func (s stored) texts(t *testing.T, at time.Time) []llm.Message {
 	t.Helper()
