@@ -19,22 +19,30 @@ func TestABudgetThatStopsSaysHowMuchWasNeeded(t *testing.T) {
 		es, en        string
 	}{
 		"the day": {
-			credit.Limits{Day: 500_000, Month: 9_000_000}, 480_000, 3_000_000, 0, 61_337, eligibility.Passed{Of: eligibility.BoundDay, Limit: 500_000, Spent: 480_000, Needed: 61_337},
+			credit.Limits{Day: 500_000, Month: 9_000_000},
+			480_000, 3_000_000, 0, 61_337,
+			eligibility.Passed{Of: eligibility.BoundDay, Limit: 500_000, Spent: 480_000, Needed: 61_337},
 			"El límite de gasto al día es de 0,50 USD: van 0,48 USD gastados o reservados, y esta llamada puede costar hasta 0,0614 USD.",
 			"The spending limit per day is 0.50 USD: 0.48 USD are spent or held, and this call may cost up to 0.0614 USD.",
 		},
 		"the month": {
-			credit.Limits{Day: 500_000, Month: 1_250_000_000}, 0, 1_249_999_999, 0, 2, eligibility.Passed{Of: eligibility.BoundMonth, Limit: 1_250_000_000, Spent: 1_249_999_999, Needed: 2},
+			credit.Limits{Day: 500_000, Month: 1_250_000_000},
+			0, 1_249_999_999, 0, 2,
+			eligibility.Passed{Of: eligibility.BoundMonth, Limit: 1_250_000_000, Spent: 1_249_999_999, Needed: 2},
 			"El límite de gasto al mes es de 1250,00 USD: van 1250,00 USD gastados o reservados, y esta llamada puede costar hasta 0,000002 USD.",
 			"The spending limit per month is 1,250.00 USD: 1,250.00 USD are spent or held, and this call may cost up to 0.000002 USD.",
 		},
 		"an answer": {
-			credit.Limits{Day: 500_000, Run: 100_000}, 0, 0, 60_000, 50_000, eligibility.Passed{Of: eligibility.BoundRun, Limit: 100_000, Spent: 60_000, Needed: 50_000},
+			credit.Limits{Day: 500_000, Run: 100_000},
+			0, 0, 60_000, 50_000,
+			eligibility.Passed{Of: eligibility.BoundRun, Limit: 100_000, Spent: 60_000, Needed: 50_000},
 			"El límite por respuesta o ejecución es de 0,10 USD: van 0,06 USD gastados, y esta llamada puede costar hasta 0,05 USD.",
 			"The limit per answer or run is 0.10 USD: 0.06 USD are spent, and this call may cost up to 0.05 USD.",
 		},
 		"two, and one of them for ever": {
-			credit.Limits{Day: 500_000, Run: 40_000}, 480_000, 0, 0, 50_000, eligibility.Passed{Of: eligibility.BoundRun, Limit: 40_000, Needed: 50_000},
+			credit.Limits{Day: 500_000, Run: 40_000},
+			480_000, 0, 0, 50_000,
+			eligibility.Passed{Of: eligibility.BoundRun, Limit: 40_000, Needed: 50_000},
 			"El límite por respuesta o ejecución es de 0,04 USD: van 0,00 USD gastados, y esta llamada puede costar hasta 0,05 USD.",
 			"The limit per answer or run is 0.04 USD: 0.00 USD are spent, and this call may cost up to 0.05 USD.",
 		},
