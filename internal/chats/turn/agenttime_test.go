@@ -70,7 +70,7 @@ func TestAnAgentThatReadSaysInItsTimeWhatItRead(t *testing.T) {
 	w.model.answers = []any{text("Leí una reserva.")}
 	reply := w.send(t, "¿qué reservas hay?")
 	w.ended(t, reply, turn.KindMessage, conversation.Partial, conversation.StopTime)
-	w.closing(t, "El agente «build» tiene 2 s")
+	w.closing(t, "The agent “build” has 2 s")
 	if reply.Message.Content != "Leí una reserva." {
 		t.Errorf("%+v", reply.Message)
 	}

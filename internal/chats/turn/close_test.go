@@ -47,8 +47,8 @@ func TestATurnThatEndsEarlySaysWhatItReadAndWhatIsOpen(t *testing.T) {
 		reason conversation.StopReason
 		why    string
 	}{
-		"max_steps": {[]any{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, conversation.StopSteps, "máximo de pasos"},
-		"llm_error": {[]any{0, llm.ErrUnreachable}, conversation.StopModel, "ha dejado de responder"},
+		"max_steps": {[]any{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, conversation.StopSteps, "most steps of one answer"},
+		"llm_error": {[]any{0, llm.ErrUnreachable}, conversation.StopModel, "stopped answering"},
 	} {
 		begin := func() *world {
 			w := newLookWorld(t)
@@ -188,7 +188,7 @@ func TestTheClosingCallIsInTheBudget(t *testing.T) {
 		case reply.Kind == turn.KindBlocked && record.Micros == 0: // the first call was too dear
 		case reply.Kind == turn.KindMessage && status == conversation.Partial && reason == conversation.StopBudget:
 			closed++
-			if !strings.Contains(why, "El límite por respuesta o ejecución es de 0,") {
+			if !strings.Contains(why, "The limit per answer or run is 0.") {
 				t.Errorf("the model is not told how much is missing: %s", why)
 			}
 		case reply.Kind == turn.KindMessage && reason == conversation.StopSteps:

@@ -365,7 +365,7 @@ func TestWrongCallsAreResultsUntilTheStepsAreUsedUp(t *testing.T) {
 		w.model.answers = append(w.model.answers, text("No encuentro cómo."))
 		reply := w.send(t, "salas")
 		w.ended(t, reply, turn.KindMessage, conversation.Partial, conversation.StopSteps)
-		w.closing(t, "máximo de pasos")
+		w.closing(t, "most steps of one answer")
 	}
 	w := newWorld(t)
 	for range 10 {
