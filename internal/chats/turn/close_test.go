@@ -45,10 +45,11 @@ func TestATurnThatEndsEarlySaysWhatItReadAndWhatIsOpen(t *testing.T) {
 	for name, c := range map[string]struct {
 		rounds []any
 		reason conversation.StopReason
-		why    string
+		why    string // for the model
+		told   string // to the person
 	}{
-		"max_steps": {[]any{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, conversation.StopSteps, "most steps of one answer"},
-		"llm_error": {[]any{0, llm.ErrUnreachable}, conversation.StopModel, "stopped answering"},
+		"max_steps": {[]any{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, conversation.StopSteps, "most steps of one answer", "máximo de pasos"},
+		"llm_error": {[]any{0, llm.ErrUnreachable}, conversation.StopModel, "stopped answering", "ha dejado de responder"},
 	} {
 		begin := func() *world {
 			w := newLookWorld(t)
@@ -72,7 +73,7 @@ func TestATurnThatEndsEarlySaysWhatItReadAndWhatIsOpen(t *testing.T) {
 		w.model.answers = append(w.model.answers, llm.ErrRefused)
 		reply = w.send(t, "reserva")
 		w.ended(t, reply, turn.KindNotice, conversation.Partial, c.reason)
-		if got := reply.Message.Content; !strings.Contains(got, c.why) || !strings.Contains(got, "\n- Salas: GET "+w.Server.BaseURL+"/bookings/0") || len(reply.Message.Sources) == 0 {
+		if got := reply.Message.Content; !strings.Contains(got, c.told) || !strings.Contains(got, "\n- Salas: GET "+w.Server.BaseURL+"/bookings/0") || len(reply.Message.Sources) == 0 {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
