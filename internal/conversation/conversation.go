@@ -226,7 +226,7 @@ type Summary struct {
 // Note is a line of the system beside a message. The text of the model stays unchanged. Text states a fact in the
 // language of the turn.
 type Note struct {
-	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,partial,not_in_results,in_doubt,rule_denied,made_room"`
+	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,partial,not_in_results,in_doubt,rule_denied,made_room,no_tools,cut_short,filtered"`
 	Text string `json:"text"`
 }
 
@@ -239,6 +239,9 @@ const (
 	NoteNothingDone    = "nothing_done"    // the text claims an act, and no run of the chat did anything since the message
 	NoteInDoubt        = "in_doubt"        // the text claims an act, and nobody knows whether it took effect
 	NoteRuleDenied     = "rule_denied"     // a rule of the account denied a call that the model wanted
+	NoteNoTools        = "no_tools"        // the model takes no tools: it can only talk
+	NoteCutShort       = "cut_short"       // the answer ended at the most tokens that it may have
+	NoteFiltered       = "filtered"        // the provider's filter ended the answer
 	NoteMadeRoom       = "made_room"       // older data was removed to make room for the proposed changes of files
 	NoteNotInResults   = "not_in_results"  // figures of the text stand neither in the results nor in the question
 )

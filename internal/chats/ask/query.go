@@ -82,7 +82,7 @@ const mostShortened = 4
 func (q *Query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
 	for range mostShortened {
 		answer, err := q.askFitted(ctx, calls)
-		if !errors.Is(err, llm.ErrTooLong) {
+		if llm.CauseOf(err) != llm.TooLong {
 			return answer, err
 		}
 		q.Log.WarnContext(ctx, "turn.too_long", "turn_id", calls.Turn.ID, "model", calls.Use.Model, "window", calls.Use.Window, "error", err)

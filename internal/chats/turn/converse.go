@@ -124,11 +124,26 @@ func (d *dialog) ask(asking context.Context) (llm.Reply, error) {
 	round, cancel := d.roundTime(asking)
 	defer cancel()
 	answer, err := d.loop.query.Ask(round, d.loop.calls)
+	noteLimits(d, d.loop.req, answer)
 	if err != nil {
 		err = &unanswered{stopOf(round, err), errors.Is(context.Cause(round), errAgentTime), err}
 	}
 	d.loop.query.Closes = d.loop.query.Closes || len(answer.Calls) > 0 || d.loop.files.Waits()
 	return answer, err
+}
+
+// noteLimits notes what a model could not do: it takes no tools, or its provider ended its text.
+func noteLimits(j journal, r Request, answer llm.Reply) {
+	if answer.NoTools {
+		j.note(r.note(conversation.NoteNoTools, "note.no_tools"))
+	}
+	switch {
+	case len(answer.Calls) > 0 || answer.Text == "":
+	case answer.Length:
+		j.note(r.note(conversation.NoteCutShort, "note.cut_short"))
+	case answer.Cut:
+		j.note(r.note(conversation.NoteFiltered, "note.filtered"))
+	}
 }
 
 // bound implements journal: it leaves time to close.

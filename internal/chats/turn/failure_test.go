@@ -3,12 +3,14 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
+	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
@@ -202,6 +204,38 @@ func TestBlockNamesPreferredProvider(t *testing.T) {
 	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.InsufficientCredits {
 		t.Errorf("%+v", reply.Block)
 	}
+}
+
+// TestWhatAProviderRefusesIsToldAsWhatItIs, in the block, and beside an answer that it cut or gave without tools. What is
+// wrong with one request alone says nothing of the provider.
+func TestWhatAProviderRefusesIsToldAsWhatItIs(t *testing.T) {
+	for cause, want := range map[llm.Cause]string{
+		llm.Unpaid: "no tiene saldo", llm.NoModel: "no tiene ese modelo", llm.Filtered: "filtro de contenido", llm.CutShort: "gastó en pensar",
+	} {
+		w := newWorld(t, llm.Refused(cause))
+		reply := w.send(t, "hola")
+		if reply.Kind != turn.KindBlocked || reply.Block.Reason != eligibility.ProviderRefused || reply.Block.Cause != cause || !strings.Contains(reply.Message.Content, want) {
+			t.Errorf("%s: %+v, %s", cause, reply.Block, reply.Message.Content)
+		}
+	}
+	for code, answer := range map[string]llm.Reply{
+		conversation.NoteNoTools: {Text: "Hay una.", NoTools: true}, conversation.NoteFiltered: {Text: "Hay una", Cut: true}, conversation.NoteCutShort: {Text: "Hay una", Cut: true, Length: true},
+	} {
+		w := newWorld(t, answer, answer)
+		reply := w.send(t, "¿qué salas hay?")
+		if reply.Kind != turn.KindMessage || !hasNote(reply.Message, code) || (reply.Message.Status == conversation.Partial) != answer.Cut {
+			t.Errorf("%s: %+v", code, reply.Message)
+		}
+		j := newJobWorld(t, answer, answer)
+		j.drive(t, j.start(t, "build", job.Order{}).ID)
+		if !hasNote(j.last(t), code) {
+			t.Errorf("%s of a job: %+v", code, j.last(t))
+		}
+	}
+}
+
+func hasNote(m conversation.Message, code string) bool {
+	return len(m.Notes) == 1 && m.Notes[0].Code == code && !strings.HasPrefix(m.Notes[0].Text, "note.")
 }
 
 func TestNoticeSortsAfterItsMessage(t *testing.T) {

@@ -234,6 +234,9 @@ func (jj *jobJournal) call(ctx context.Context, r job.Round, ask func(context.Co
 		s.settle(ctx, jj.loop.calls, nil, Reply{By: jj.endedBy(reason)}, err)
 		return reason, jj.forget(ctx)
 	}
+	if !r.Eval {
+		noteLimits(jj, jj.loop.req, answer)
+	}
 	r.Answered, r.Text, r.Calls = s.Now(), answer.Text, jobCalls(answer.Calls)
 	r.Thought, r.Extra = answer.Thought, answer.Extra
 	r.Provider, r.Model, r.Micros = jj.loop.calls.Use.Provider, answer.Model, jj.loop.calls.Turn.Micros

@@ -65,7 +65,7 @@ func (s *script) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 		s.each()
 	}
 	if s.isTooLong(r) {
-		return llm.Reply{}, llm.ErrTooLong
+		return llm.Reply{}, llm.Refused(llm.TooLong)
 	}
 	if len(s.answers) == 0 {
 		return llm.Reply{Text: "fin"}, nil

@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
 )
 
@@ -133,6 +134,7 @@ type Block struct {
 	Passed  *PassedLimit       `json:"passed,omitempty" doc:"the limit that the call would pass, when limits are the reason"`
 	Action  string             `json:"action" doc:"what to do next"`
 	Remedy  eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
+	Cause   llm.Cause          `json:"cause,omitempty" enum:"unpaid,no_model,filtered,cut_short,too_long" doc:"of provider_refused, when the provider says it"`
 }
 
 // PassedLimit is a limit of what may be spent, in micro-USD, that a call would pass.
@@ -155,7 +157,7 @@ func showBlock(b *eligibility.Block, lang locale.Tag) *Block {
 	if b == nil {
 		return nil
 	}
-	return &Block{Reason: string(b.Reason), Message: b.Message().In(lang), Balance: b.CreditBalance, Missing: b.Missing, Costs: b.Costs(), Passed: showPassed(b.Passed), Action: b.Action().In(lang), Remedy: b.Remedy}
+	return &Block{Reason: string(b.Reason), Message: b.Message().In(lang), Balance: b.CreditBalance, Missing: b.Missing, Costs: b.Costs(), Passed: showPassed(b.Passed), Action: b.Action().In(lang), Remedy: b.Remedy, Cause: b.Cause}
 }
 
 // host returns the host and port of a base URL.

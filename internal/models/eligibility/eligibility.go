@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"piloto/internal/models/credit"
+	"piloto/internal/models/llm"
 )
 
 // Reason is the cause why a turn may not run.
@@ -261,11 +262,12 @@ func (p Selection) Runtime() string {
 // Block is a refused turn, with the texts for the client.
 type Block struct {
 	Reason        Reason
-	Remedy        Remedy // the page for it
-	CreditBalance *int64 // nil unless credits are the reason
-	Missing       int64  // credits to add, so that the call can be paid; 0: credits are not the reason
-	Passed        Passed // the limit that the call would pass; zero: unknown, or limits are not the reason
-	Provider      string // the provider that the block is about; "" for none
+	Remedy        Remedy    // the page for it
+	CreditBalance *int64    // nil unless credits are the reason
+	Missing       int64     // credits to add, so that the call can be paid; 0: credits are not the reason
+	Passed        Passed    // the limit that the call would pass; zero: unknown, or limits are not the reason
+	Provider      string    // the provider that the block is about; "" for none
+	Cause         llm.Cause // of ProviderRefused, where the provider says it
 
 	byProvider bool // the provider itself refused
 }

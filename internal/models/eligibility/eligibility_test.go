@@ -241,6 +241,22 @@ func TestEveryReasonHasAMessageARemedyAndAnActionInEveryLanguage(t *testing.T) {
 	}
 }
 
+// TestEveryCauseOfARefusalHasItsOwnSentences.
+func TestEveryCauseOfARefusalHasItsOwnSentences(t *testing.T) {
+	for _, tag := range locale.Tags() {
+		seen := map[string]llm.Cause{}
+		for _, cause := range []llm.Cause{"", llm.Unpaid, llm.NoModel, llm.Filtered, llm.CutShort, llm.TooLong} {
+			b := eligibility.RefusedBy(eligibility.ProviderRefused, "openai").For(llm.Refused(cause))
+			for _, text := range []string{b.Message().In(tag), b.Action().In(tag)} {
+				if other, has := seen[text]; has || strings.HasPrefix(text, "blocked.") || b.Reason != eligibility.ProviderRefused {
+					t.Errorf("%q in %s: %q, as %q", cause, tag, text, other)
+				}
+				seen[text] = cause
+			}
+		}
+	}
+}
+
 // TestBlocksUseTheSentencesOfDocument002 checks the two sentences that document 002 prescribes.
 func TestBlocksUseTheSentencesOfDocument002(t *testing.T) {
 	for reason, want := range map[eligibility.Reason]string{

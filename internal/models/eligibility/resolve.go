@@ -166,6 +166,14 @@ func RefusedBy(why Reason, provider string) *Block {
 	return b
 }
 
+// For returns the block with the cause that a provider's refusal names.
+func (b *Block) For(refusal error) *Block {
+	if b.Cause = llm.CauseOf(refusal); b.Cause == llm.Filtered {
+		b.Remedy = Retry
+	}
+	return b
+}
+
 // Costs returns the micro-USD that an answer may cost, if a limit of the account is below it; else 0.
 func (b Block) Costs() int64 {
 	if b.Reason != BudgetExceeded || b.Passed.Needed <= b.Passed.Limit {
@@ -189,6 +197,8 @@ func (b Block) Detail() locale.Phrase {
 func (b Block) Message() locale.Phrase {
 	key := "blocked." + string(b.Reason)
 	switch {
+	case b.Cause != "":
+		key += "." + string(b.Cause)
 	case b.byProvider && locale.Exists(key+".refused"):
 		key += ".refused"
 	case b.Provider == "" && locale.Exists(key+".account"):
@@ -209,6 +219,9 @@ func (b Block) Action() locale.Phrase {
 	}
 	if usd := b.Costs(); usd > 0 {
 		return locale.Say("blocked."+string(b.Reason)+".do.costs", "usd", locale.USD(usd).Up())
+	}
+	if b.Cause != "" {
+		return locale.Say("blocked."+string(b.Reason)+"."+string(b.Cause)+".do", "provider", b.provider())
 	}
 	return locale.Say("blocked."+string(b.Reason)+".do", "provider", b.provider())
 }

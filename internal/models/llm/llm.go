@@ -97,7 +97,7 @@ type Usage struct {
 
 // Reply is the model's answer: text, tool calls, or both. Cut means that the provider ended the answer early (token
 // limit, content filter). A cut answer in a Format is not valid. Length means that it was cut at the token limit, so
-// that it can go on. Thought is what the model thought, which nobody reads: some providers refuse its calls later unless it
+// that it can go on. NoTools means that the model takes no tools: it answered without those of the request. Thought is what the model thought, which nobody reads: some providers refuse its calls later unless it
 // comes back with them. Extra is a JSON object of further members that go back with the message.
 type Reply struct {
 	Text     string
@@ -106,6 +106,7 @@ type Reply struct {
 	Extra    json.RawMessage `json:",omitempty"`
 	Cut      bool
 	Length   bool
+	NoTools  bool
 	Usage    Usage
 	Provider string
 	Model    string
@@ -134,16 +135,38 @@ type Windowed interface {
 	Window(model string) int
 }
 
-// Failures of a provider. Their codes are the block reasons of a turn, except ErrTooLong, after which a shorter request is
-// made, and ErrStopped, which is not a failure.
+// Failures of a provider. Their codes are the block reasons of a turn, except ErrStopped, which is not a failure.
 var (
 	ErrNoKey       = fault.New(fault.Unavailable, "no_api_key")           // no key, or a refused one (401, 403)
 	ErrLimited     = fault.New(fault.Throttled, "rate_limited")           // 429: too many requests at the moment
 	ErrUnreachable = fault.New(fault.Unavailable, "provider_unreachable") // no answer in time, 5xx, a cut or empty answer
 	ErrRefused     = fault.New(fault.Upstream, "provider_refused")        // 4xx: wrong request, or no money (402, insufficient_quota)
-	ErrTooLong     = fault.New(fault.Upstream, "context_full")            // the request is longer than the window of the model
 	ErrStopped     = fault.New(fault.Unavailable, "stopped")              // the caller cancelled; errors.Is(err, context.Canceled) too
 )
+
+// Cause is why a provider refused a request (ErrRefused), where it says so.
+type Cause string
+
+// The causes.
+const (
+	Unpaid   Cause = "unpaid"    // its account has no money: a wait does not help
+	NoModel  Cause = "no_model"  // it does not have the model, or nothing is at the address
+	Filtered Cause = "filtered"  // its filter lets the request or the answer not pass
+	CutShort Cause = "cut_short" // the limit of the answer was used up before anything was said
+	TooLong  Cause = "too_long"  // the request is longer than the window of the model
+)
+
+// Refused returns ErrRefused with its cause.
+func Refused(c Cause) *fault.Error { return ErrRefused.With("cause", string(c)) }
+
+// CauseOf returns the cause of a refusal; "" when the provider did not say it.
+func CauseOf(err error) Cause {
+	var f *fault.Error
+	if !errors.As(err, &f) || !errors.Is(f, ErrRefused) {
+		return ""
+	}
+	return Cause(f.Args["cause"])
+}
 
 // Stopped returns the fault of a call that ended because ctx ended: ErrStopped when it was cancelled,
 // ErrUnreachable when its deadline passed. The cause is ctx.Err(). It returns nil while ctx is active.

@@ -90,6 +90,37 @@ func inOrder(v any, order map[string]int) json.RawMessage {
 	return append(out, '}')
 }
 
+// Plain returns the schema of a tool as a list of its members, each with its type; what more there is to say of one is in its
+// description.
+func Plain(raw json.RawMessage) json.RawMessage {
+	var root schema
+	if json.Unmarshal(Common(raw), &root) != nil {
+		return raw
+	}
+	all := schema{}
+	properties, _ := root["properties"].(schema)
+	for name, v := range properties {
+		p, _ := v.(schema)
+		one := schema{"type": p["type"]}
+		if items, ok := p["items"].(schema); ok {
+			one["items"] = schema{"type": items["type"]}
+		}
+		about, _ := p["description"].(string)
+		if more := without(p, "type", "description"); len(more) > 0 {
+			about = strings.TrimSpace(about + " " + string(inOrder(more, orderOf(raw))))
+		}
+		if about != "" {
+			one["description"] = about
+		}
+		all[name] = one
+	}
+	out := schema{"type": "object", "properties": all}
+	if root["required"] != nil {
+		out["required"] = root["required"]
+	}
+	return inOrder(out, orderOf(raw))
+}
+
 type common struct {
 	root map[string]any
 	left int // schemas that are read; what is beyond may be anything

@@ -29,8 +29,11 @@ const (
 	outOfTokens   = "length"
 )
 
-// errFiltered means that a retry would give the same result.
-var errFiltered = errors.New("the answer was ended with nothing said")
+// Errors of an answer that was ended with nothing said. A retry would give the same.
+var (
+	errFiltered = errors.New("the provider's filter let nothing of the answer pass")
+	errCutShort = errors.New("the answer was ended at its limit with nothing said")
+)
 
 // replyBuilder collects an answer while it arrives. Thoughts and calls are taken out of the text, and the white space around
 // it is trimmed: what may be of them waits until more follows.
@@ -115,12 +118,25 @@ func (s *replyBuilder) add(a answer) error {
 				}
 			}
 		}
-		s.finish = cmp.Or(choice.Finish, s.finish)
+		s.finish = cmp.Or(finishOf(choice.Finish), s.finish)
 	}
 	return nil
 }
 
 func (s *replyBuilder) empty() bool { return s.text.Len() == 0 && len(s.calls) == 0 }
+
+// finishOf returns a finish reason in the words of the protocol.
+func finishOf(reason string) string {
+	switch strings.ToLower(reason) {
+	case "null":
+		return ""
+	case contentFilter, "safety", "prohibited_content", "blocklist", "recitation", "sensitive", "content_filtered", "refusal":
+		return contentFilter
+	case outOfTokens, "max_tokens", "model_length", "max_output_tokens":
+		return outOfTokens
+	}
+	return reason
+}
 
 // isWhole reports whether an answer whose server gave no reason for its end can be all of it: a text, or calls of which each
 // has a name and all of its arguments.
@@ -389,9 +405,11 @@ func (s *replyBuilder) check() error {
 	switch {
 	case s.finish == "error":
 		return errors.New("the provider ended the answer with an error")
-	case s.empty() && (s.finish == contentFilter || s.finish == outOfTokens):
-		return fmt.Errorf("%w: %s", errFiltered, s.finish)
-	case s.finish == "" || s.finish == "null":
+	case s.empty() && s.finish == contentFilter:
+		return errFiltered
+	case s.empty() && s.finish == outOfTokens:
+		return errCutShort
+	case s.finish == "":
 		return errors.New("an answer without a finish reason")
 	} // an answer without text and with the reason stop is complete
 	return nil

@@ -67,10 +67,10 @@ func (c *Client) Quirks(model string) Quirks { return c.quirks.of(model) }
 func (c *Client) Window(model string) int { return c.quirks.of(model).Window }
 
 // Complete calls the model once, streamed when r has a Sink. Its errors are
-// llm.ErrNoKey, llm.ErrLimited, llm.ErrRefused, llm.ErrTooLong, llm.ErrUnreachable and
+// llm.ErrNoKey, llm.ErrLimited, llm.ErrRefused, llm.ErrUnreachable and
 // llm.ErrStopped, each with its cause, and with the provider's wait if there is one
-// (llm.RetryAfter). An account without money (402, insufficient_quota) is
-// llm.ErrRefused, because a wait does not help. The reply of a failure names the
+// (llm.RetryAfter), or what it refused (llm.CauseOf). An account without money (402,
+// insufficient_quota) is llm.ErrRefused, because a wait does not help. The reply of a failure names the
 // provider and the model and, when ctx ended, holds the text up to that moment.
 //
 // A model's text that does not match r.Format is returned as a reply and not as an
@@ -88,8 +88,9 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 			now = next
 			continue
 		}
-		if no, ok := errors.AsType[*refusal](err); ok && errors.Is(err, llm.ErrTooLong) {
+		if no, ok := errors.AsType[*refusal](err); ok && llm.CauseOf(err) == llm.TooLong {
 			now.Window = no.window(r)
+			c.quirks.learn(r.Model, now)
 		}
 		if now != known && !errors.Is(err, llm.ErrRefused) {
 			c.quirks.learn(r.Model, now)
@@ -116,6 +117,7 @@ func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks) (llm.Reply, s
 	}
 	if err == nil {
 		b.fill(&reply, r)
+		reply.NoTools = q.NoTools && len(r.Tools) > 0
 		if r.Format != nil {
 			reply.Text, reply.Calls = formText(reply, r.Format.Name), nil
 		}
@@ -164,7 +166,9 @@ func faultOf(err error, sent bool) *fault.Error {
 	case !sent:
 		return llm.ErrRefused.Because(fmt.Errorf("not sent: %w", err))
 	case errors.Is(err, errFiltered):
-		return llm.ErrRefused.Because(err)
+		return llm.Refused(llm.Filtered).Because(err)
+	case errors.Is(err, errCutShort):
+		return llm.Refused(llm.CutShort).Because(err)
 	}
 	return llm.ErrUnreachable.Because(err)
 }

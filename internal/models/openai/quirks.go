@@ -2,6 +2,7 @@ package openai
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,8 @@ type Quirks struct {
 	NoThoughts       bool     `json:"no_thoughts,omitempty"`       // it refuses them
 	NoExtra          bool     `json:"no_extra,omitempty"`          // it refuses the further members of its messages and calls
 	Signed           bool     `json:"signed,omitempty"`            // it wants a signature with the first call of a message
+	PlainTools       bool     `json:"plain_tools,omitempty"`       // it refuses the schemas of tools that are more than a list of names
+	NoTools          bool     `json:"no_tools,omitempty"`          // it refuses tools: it can only talk
 	Window           int      `json:"window,omitempty"`            // the most tokens of a prompt and its answer together, as it said; 0: it did not
 	Format           Strategy `json:"format,omitempty"`            // how it is asked for JSON: strategies before this one are refused
 }
@@ -95,10 +98,10 @@ func (q *Quirks) read(no *refusal, r llm.Request) {
 		q.SystemFirst = true
 		return
 	}
-	if !no.isMalformed() {
+	words := no.words()
+	if q.readTools(no, words, r) || !no.isMalformed() {
 		return
 	}
-	words := no.words()
 	unsupported := speaks(words, unsupportedMarks...)
 	switch {
 	case r.Sink != nil && speaks(words, "stream_options", "include_usage"):
@@ -111,6 +114,31 @@ func (q *Quirks) read(no *refusal, r llm.Request) {
 		q.NoTemperature = true
 	}
 }
+
+// readTools finds a quirk about tools in a refusal.
+func (q *Quirks) readTools(no *refusal, words string, r llm.Request) bool {
+	if len(r.Tools) == 0 || !no.isMalformed() && no.status != http.StatusNotFound && no.status != http.StatusInternalServerError && no.status != http.StatusNotImplemented {
+		return false
+	}
+	switch {
+	case speaks(words, "reasoning_effort"):
+		return false
+	case no.isMalformed() && speaks(words, schemaOfToolMarks...) && !q.PlainTools:
+		q.PlainTools = true
+	case speaks(words, "tool", "function call", "function_declarations") && (speaks(words, unsupportedMarks...) || speaks(words, noToolsMarks...)),
+		no.isMalformed() && speaks(words, schemaOfToolMarks...):
+		q.NoTools = true
+	default:
+		return false
+	}
+	return true
+}
+
+// Marks of a refusal of the schema of a tool, and of tools, beside those of a parameter that is not supported.
+var (
+	schemaOfToolMarks = []string{"function_declarations", "invalid schema", "function.parameters", "parameters.properties", "input_schema", "tool schema", "schema for function"}
+	noToolsMarks      = []string{"support tool use", "not enabled", "requires --enable-auto-tool-choice"}
+)
 
 // refusesSystem reports whether a refusal is about a system message inside of the conversation. The texts are those of
 // chat templates (llama.cpp, vLLM) and of Mistral.

@@ -144,20 +144,37 @@ func (e *refusal) effectiveStatus() int {
 	return e.status
 }
 
+// Marks of the causes of a refusal.
+var (
+	unpaidMarks = []string{
+		"insufficient_quota", "insufficient_balance", "insufficient balance", "insufficient credits", "insufficient_user_quota", "exceeded_current_quota",
+		"billing_hard_limit", "billing hard limit", "billing_not_active", "credit balance is too low", "out of credits", "used all available credits",
+	}
+	filterMarks = []string{
+		"content_filter", "content_policy", "content management policy", "flagged_input", "content exists risk", "data_inspection_failed",
+		"datainspectionfailed", "prohibited_content", "responsibleaipolicyviolation", "invalid_prompt",
+	}
+	noModelMarks = []string{
+		"model_not_found", "model not exist", "model does not exist", "model_decommissioned", "invalid_model", "invalid model", "unknown model",
+		"not a valid model", "deploymentnotfound", "model is not found",
+	}
+)
+
 func (e *refusal) sentinel() *fault.Error {
 	status := e.effectiveStatus()
 	switch {
 	case e.isTooLong():
-		return llm.ErrTooLong
-	case status == http.StatusPaymentRequired,
-		e.hasCode("insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_not_active"):
-		return llm.ErrRefused
+		return llm.Refused(llm.TooLong)
+	case status == http.StatusPaymentRequired, speaks(e.words(), unpaidMarks...):
+		return llm.Refused(llm.Unpaid)
+	case speaks(e.words(), filterMarks...): // the cause is a text, not the key
+		return llm.Refused(llm.Filtered)
+	case meaning.Of(status, false) != meaning.Done && !meaning.Limits(status) && speaks(e.words(), noModelMarks...):
+		return llm.Refused(llm.NoModel)
 	case status == http.StatusUnauthorized,
 		e.hasCode("invalid_api_key", "authentication_error", "unauthenticated"),
-		strings.Contains(e.message, "API_KEY_INVALID"):
+		speaks(e.words(), "api_key_invalid", "api key not valid", "incorrect api key", "invalid api key"):
 		return llm.ErrNoKey
-	case status == http.StatusForbidden && strings.Contains(e.message, "flagged_input"):
-		return llm.ErrRefused // the cause is the person's text, not the key
 	case status == http.StatusForbidden:
 		return llm.ErrNoKey
 	case meaning.Limits(status), status == 498: // Groq has no capacity for this tier
@@ -165,11 +182,13 @@ func (e *refusal) sentinel() *fault.Error {
 	case meaning.Passes(status, e.wait), meaning.Conflicts(status), meaning.Redirects(status), // the request is not at fault
 		e.hasCode("tool_use_failed"): // the model wrote a broken tool call; a retry may give another
 		return llm.ErrUnreachable
+	case status == http.StatusNotFound:
+		return llm.Refused(llm.NoModel)
 	case meaning.Of(status, false) != meaning.Done:
 		return llm.ErrRefused
 	case e.hasCode("rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted"):
 		return llm.ErrLimited
-	case e.hasCode("invalid_request_error", "context_length_exceeded", "model_not_found", "invalid_argument", "content_filter", "BadRequestError"):
+	case e.hasCode("invalid_request_error", "invalid_argument", "BadRequestError"):
 		return llm.ErrRefused
 	}
 	return llm.ErrUnreachable

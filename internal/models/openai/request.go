@@ -132,10 +132,19 @@ func request(r llm.Request, q Quirks) body {
 	if q.SystemFirst && systemLater(messages) {
 		messages = systemInPlace(messages)
 	}
+	if q.NoTools {
+		messages = inWords(messages)
+	}
 	for _, m := range messages {
 		out.Messages = append(out.Messages, q.messageOf(m))
 	}
 	for _, t := range r.Tools {
+		if q.NoTools {
+			break
+		}
+		if q.PlainTools {
+			t.Parameters = llm.Plain(t.Parameters)
+		}
 		out.Tools = append(out.Tools, tool{"function", toolSpec{t.Name, t.Description, llm.Common(t.Parameters)}})
 	}
 	if r.NoCalls && len(out.Tools) > 0 {
@@ -162,6 +171,24 @@ func (q Quirks) messageOf(m llm.Message) message {
 		out.Calls = append(out.Calls, sentCall{ID: c.ID, Type: "function", Function: sentFunction{c.Name, arguments(c.Arguments)}})
 	}
 	q.sendThoughts(&out, m)
+	return out
+}
+
+// inWords returns the messages with their calls and results as texts, for a model that takes no tools.
+func inWords(list []llm.Message) []llm.Message {
+	out := make([]llm.Message, len(list))
+	names := map[string]string{}
+	for i, m := range list {
+		for _, c := range m.Calls {
+			names[c.ID] = c.Name
+			m.Content = strings.TrimSpace(m.Content + "\n" + c.Name + " " + c.Arguments)
+		}
+		if m.Role == llm.ToolRole {
+			m.Role, m.Content, m.CallID = llm.User, names[m.CallID]+": "+m.Content, ""
+		}
+		m.Calls, m.Thought, m.Extra = nil, "", nil
+		out[i] = m
+	}
 	return out
 }
 

@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http/httptest"
 	"strings"
@@ -50,13 +49,13 @@ func TestARefusalOfALongRequestTellsTheWindow(t *testing.T) {
 		{500, message("the request exceeds the available context size. try increasing the context size or enable context shift"), half},
 	} {
 		client := provider(t, says(c.status, c.body))
-		if _, err := client.Complete(context.Background(), r); !errors.Is(err, llm.ErrTooLong) || client.Window("m") != c.want {
+		if _, err := client.Complete(context.Background(), r); llm.CauseOf(err) != llm.TooLong || client.Window("m") != c.want {
 			t.Errorf("%s: %v, %d tokens, want %d", c.body, err, client.Window("m"), c.want)
 		}
 	}
 	for _, body := range []string{message("max_tokens is too large: 50. This model supports at most 40 completion tokens"), message("the string is too long"), `{"error":"no"}`} {
 		client := provider(t, says(400, body))
-		if _, err := client.Complete(context.Background(), r); errors.Is(err, llm.ErrTooLong) || client.Window("m") != 0 {
+		if _, err := client.Complete(context.Background(), r); llm.CauseOf(err) == llm.TooLong || client.Window("m") != 0 {
 			t.Errorf("%s: %v, %d tokens", body, err, client.Window("m"))
 		}
 	}

@@ -134,7 +134,7 @@ func (c *Calls) narrow(ctx context.Context) {
 
 // Ask makes one call of the chosen model. When its provider fails, or the call cannot be paid, it calls the next models that
 // the assistant lists. build returns the request for the model that is chosen then (Use). The error is one of build or of
-// Alone, a Blocked that names the preferred provider, llm.ErrTooLong, after which Use has a smaller window, or internal. When the caller ended ctx for a cause of its own, no
+// Alone, a Blocked that names the preferred provider, one with the cause llm.TooLong, after which a smaller window is known, or internal. When the caller ended ctx for a cause of its own, no
 // other model is called, and the reply holds the text up to then.
 func (c *Calls) Ask(ctx context.Context, build func() (llm.Request, error)) (llm.Reply, error) {
 	for {
@@ -153,12 +153,14 @@ func (c *Calls) Ask(ctx context.Context, build func() (llm.Request, error)) (llm
 		}
 		if !unpaid {
 			why, known := eligibility.ReasonOf(err)
-			if !known {
+			if !known || llm.CauseOf(err) == llm.TooLong {
 				return llm.Reply{}, err
 			}
 			c.service.Log.WarnContext(ctx, "model.failed", "provider", c.Use.Provider, "model", c.Use.Model, "reason", why, "error", err)
-			c.service.Eligibility.RecordHealth(ctx, c.account, c.Use.Provider, err)
-			blocked.Block = eligibility.RefusedBy(why, c.Use.Provider)
+			blocked.Block = eligibility.RefusedBy(why, c.Use.Provider).For(err)
+			if cause := blocked.Block.Cause; cause != llm.Filtered && cause != llm.CutShort { // these are of one request
+				c.service.Eligibility.RecordHealth(ctx, c.account, c.Use.Provider, err)
+			}
 		}
 		c.First = cmp.Or(c.First, blocked.Block) // when every provider fails, the block names the preferred one
 		next, ok := c.Use.Next(blocked.Block.Reason)
