@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/thought"
@@ -41,6 +40,9 @@ type replyBuilder struct {
 	sink    llm.Sink
 	tools   []llm.Tool
 	reader  thought.Reader
+	waits   bool            // the text may be a thought that the model's template opened: it waits for its end
+	waiting strings.Builder // such a text
+	opened  bool            // one was such
 	json    strings.Builder // the text so far, of one that may be a call as a whole
 	plain   bool            // it is not
 	text    strings.Builder
@@ -68,9 +70,9 @@ type partialCall struct {
 	extra     members
 }
 
-func newBuilder(r llm.Request) *replyBuilder {
-	s := &replyBuilder{sink: r.Sink, tools: r.Tools, at: map[int]*partialCall{}}
-	s.reader = thought.Reader{Text: s.addVisible, Drop: s.drop, Thought: s.thought.unseen}
+func newBuilder(r llm.Request, q Quirks) *replyBuilder {
+	s := &replyBuilder{sink: r.Sink, tools: r.Tools, at: map[int]*partialCall{}, waits: q.OpensThought}
+	s.reader = thought.Reader{Text: s.addVisible, Drop: s.drop, Thought: s.addThought}
 	if len(r.Tools) > 0 {
 		s.reader.Blocks, s.reader.Block = callBlocks, s.addBlock
 	}
@@ -110,7 +112,9 @@ func (s *replyBuilder) add(a answer) error {
 			continue
 		}
 		if part != nil {
-			s.thought.add(part)
+			if s.thought.add(part); s.thought.name != "" {
+				s.waitNoMore()
+			}
 			s.reader.Write(textIn(part.Text) + part.Refusal)
 			for _, call := range part.Calls {
 				if err := s.addCall(call); err != nil {
@@ -145,81 +149,6 @@ func (s *replyBuilder) isWhole() bool {
 	return !s.empty() && !slices.ContainsFunc(s.calls, func(c *partialCall) bool {
 		return c.name == "" || !c.whole || c.depth != 0 || c.quoted
 	})
-}
-
-// end ends the text.
-func (s *replyBuilder) end() {
-	s.reader.End()
-	if s.json.Len() == 0 {
-		return
-	}
-	text := s.json.String()
-	s.json.Reset()
-	s.plain = true
-	if calls, ok := offered(listed(strings.TrimSpace(text)), s.tools); ok {
-		s.takeCalls(calls)
-	} else {
-		s.addText(text)
-	}
-}
-
-// addBlock takes the calls of a block out of the text.
-func (s *replyBuilder) addBlock(b thought.Block, inner string) bool {
-	calls, ok := callsIn(b, inner, s.tools)
-	s.takeCalls(calls)
-	return ok
-}
-
-func (s *replyBuilder) takeCalls(calls []llm.Call) {
-	for _, c := range calls {
-		one := &partialCall{name: c.Name, inText: true}
-		one.addArguments(c.Arguments)
-		s.calls = append(s.calls, one)
-	}
-}
-
-// drop takes back all of the text so far.
-func (s *replyBuilder) drop() {
-	s.thought.unseen(s.text.String() + s.json.String())
-	s.json.Reset()
-	s.plain, s.pending = false, nil
-	if s.text.Len() > 0 && s.sink != nil {
-		s.sink.Reset()
-	}
-	s.text.Reset()
-}
-
-// addVisible adds a text without thoughts and calls. One that begins as JSON does waits for its end, because it may be a call.
-func (s *replyBuilder) addVisible(delta string) {
-	if s.plain || len(s.tools) == 0 {
-		s.addText(delta)
-		return
-	}
-	s.json.WriteString(delta)
-	text := s.json.String()
-	switch begin := strings.Join(strings.Fields(text[:min(len(text), 64)]), ""); {
-	case begin == "", begin == "[", strings.HasPrefix(begin, "{"), strings.HasPrefix(begin, "[{"):
-	default:
-		s.json.Reset()
-		s.plain = true
-		s.addText(text)
-	}
-}
-
-func (s *replyBuilder) addText(delta string) {
-	if s.text.Len() == 0 {
-		delta = strings.TrimLeftFunc(delta, unicode.IsSpace)
-	}
-	visible := strings.TrimRightFunc(delta, unicode.IsSpace)
-	if visible != "" {
-		now := string(s.pending) + visible
-		s.pending = s.pending[:0]
-		s.text.WriteString(now)
-		if s.sink != nil {
-			s.sink.Text(now)
-		}
-	}
-	s.pending = append(s.pending, delta[len(visible):]...)
 }
 
 // addCall adds a tool call, or a part of one.

@@ -48,6 +48,24 @@ func TestARefusalSaysItsCause(t *testing.T) {
 	}
 }
 
+// TestAPageIsNoAnswer: the address is that of a site, and another attempt would get the same.
+func TestAPageIsNoAnswer(t *testing.T) {
+	asked := 0
+	client := provider(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte("<!doctype html><title>Hola</title>"))
+	})
+	for _, sink := range []llm.Sink{nil, &page{}} {
+		if _, err := client.Complete(context.Background(), ask("m", sink)); llm.CauseOf(err) != llm.NoModel {
+			t.Error(err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("%d requests", asked)
+	}
+}
+
 // toolless is a provider that refuses tools, and the members of a call; it may take tools with plain schemas.
 type toolless struct {
 	no    string

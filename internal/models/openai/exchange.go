@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"piloto/internal/ground/meaning"
 )
@@ -45,6 +46,10 @@ func (c *Client) post(ctx context.Context, b body) (res *http.Response, sent boo
 		no := c.readRefusal(res)
 		_ = res.Body.Close()
 		return nil, true, no
+	}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+		_ = res.Body.Close()
+		return nil, true, &refusal{status: http.StatusNotFound, message: "a page of HTML, and not an answer"}
 	}
 	return res, true, nil
 }

@@ -81,8 +81,9 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 	}
 	known := c.quirks.of(r.Model)
 	for now := known; ; {
-		reply, named, err := c.ask(ctx, r, now)
-		now.Thought = cmp.Or(named, now.Thought)
+		b := newBuilder(r, now)
+		reply, err := c.ask(ctx, r, now, b)
+		now.Thought, now.OpensThought = cmp.Or(b.thought.name, now.Thought), now.OpensThought || b.opened
 		next, mended := now.after(err, r)
 		if mended && ctx.Err() == nil {
 			now = next
@@ -99,9 +100,8 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 	}
 }
 
-// ask sends one request. It returns its reply, or the fault of its failure, and the name under which thoughts came.
-func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks) (llm.Reply, string, error) {
-	b := newBuilder(r)
+// ask sends one request, and builds its answer. It returns the reply, or the fault of its failure.
+func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks, b *replyBuilder) (llm.Reply, error) {
 	res, sent, err := c.post(ctx, request(r, q))
 	switch {
 	case err != nil:
@@ -121,21 +121,21 @@ func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks) (llm.Reply, s
 		if r.Format != nil {
 			reply.Text, reply.Calls = formText(reply, r.Format.Name), nil
 		}
-		return reply, b.thought.name, nil
+		return reply, nil
 	}
 	if text, wrote := rejectedText(err); wrote && r.Format != nil {
 		reply.Text = text
 		reply.Usage = llm.Usage{Input: r.Estimate(), Output: reply.Estimate(), Estimated: true}
-		return reply, "", nil
+		return reply, nil
 	}
 	if ended := llm.Stopped(ctx); ended != nil {
 		reply.Text, reply.Cut = b.text.String(), true
 		if reply.Text != "" {
 			reply.Usage = llm.Usage{Input: r.Estimate(), Output: reply.Estimate(), Estimated: true}
 		}
-		return reply, "", ended
+		return reply, ended
 	}
-	return reply, "", faultOf(err, sent)
+	return reply, faultOf(err, sent)
 }
 
 // plain reads an answer that is not streamed.

@@ -23,6 +23,7 @@ type Quirks struct {
 	NoReasoning      bool     `json:"no_reasoning,omitempty"`      // it refuses tools unless reasoning is switched off
 	SystemFirst      bool     `json:"system_first,omitempty"`      // it refuses a system message after the first message
 	Thought          string   `json:"thought,omitempty"`           // the name under which its thoughts come, and go back
+	OpensThought     bool     `json:"opens_thought,omitempty"`     // its template opens a thought, so that the text has only its end
 	AllThoughts      bool     `json:"all_thoughts,omitempty"`      // it wants each message of its back with a thought
 	NoThoughts       bool     `json:"no_thoughts,omitempty"`       // it refuses them
 	NoExtra          bool     `json:"no_extra,omitempty"`          // it refuses the further members of its messages and calls
@@ -33,7 +34,7 @@ type Quirks struct {
 	Format           Strategy `json:"format,omitempty"`            // how it is asked for JSON: strategies before this one are refused
 }
 
-// usual returns the quirks of the models of OpenAI that are known by their names, which saves a refused request.
+// usual returns the quirks of models that are known by their names, which saves a refused request, and the sight of a thought.
 func usual(model string) Quirks {
 	begins := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(model, name) })
@@ -44,7 +45,7 @@ func usual(model string) Quirks {
 	case begins("gpt-6-sol", "gpt-6-luna"):
 		return Quirks{CompletionTokens: true, NoReasoning: true}
 	}
-	return Quirks{}
+	return Quirks{OpensThought: speaks(strings.ToLower(model), "deepseek-r1", "qwq", "-thinking")}
 }
 
 // quirkCache holds the known quirks of a client's models.

@@ -218,3 +218,31 @@ func TestAThoughtInATextReachesNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestAThoughtThatTheTemplateOpenedIsHeldBack, of a model that is known to have such a template, and of one that showed it.
+func TestAThoughtThatTheTemplateOpenedIsHeldBack(t *testing.T) {
+	answers := [][]string{
+		{delta("secreto "), delta("secreto</thi"), delta("nk>Ho"), delta("la"), stop, done},
+		{delta("Ho"), delta("la"), stop, done},
+		{`{"choices":[{"index":0,"delta":{"reasoning":"secreto"}}]}`, delta("Ho"), delta("la"), stop, done},
+		{delta("<think>secreto"), delta("</think>Ho"), delta("la"), stop, done},
+	}
+	for model, known := range map[string]bool{"deepseek-r1:8b": true, "m": false} {
+		asked := 0
+		client := provider(t, func(w http.ResponseWriter, r *http.Request) {
+			events(answers[max(0, asked-1)]...)(w, r)
+			asked++
+		})
+		for range len(answers) + 1 {
+			seen := &page{}
+			reply, err := client.Complete(context.Background(), ask(model, seen))
+			told := strings.Join(seen.deltas, "|")
+			if err != nil || reply.Text != "Hola" || seen.text != "Hola" || strings.Contains(told, "secreto") && (known || asked > 1) {
+				t.Errorf("%s: %+v, %v, told %q", model, reply, err, told)
+			}
+			if asked > 3 && told != "Ho|la" {
+				t.Errorf("it was told %q", told)
+			}
+		}
+	}
+}
