@@ -80,8 +80,9 @@ const mostShortened = 4
 
 // askOnce calls the model. A request that it refuses as too long is made shorter.
 func (q *Query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
-	for range mostShortened {
-		answer, err := q.askFitted(ctx, calls)
+	least := false
+	for n := 0; n < mostShortened && !least; n++ {
+		answer, err := q.askFitted(ctx, calls, &least)
 		if llm.CauseOf(err) != llm.TooLong {
 			return answer, err
 		}
@@ -91,8 +92,9 @@ func (q *Query) askOnce(ctx context.Context, calls *paid.Calls) (llm.Reply, erro
 }
 
 // askFitted calls the model. Messages for which it has no room are dropped, and the cost of the closing call is held
-// beside that of the call.
-func (q *Query) askFitted(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
+// beside that of the call. least says that nothing more may be dropped: such a request is made where a refusal has named the
+// window, because the estimate of its size is from above.
+func (q *Query) askFitted(ctx context.Context, calls *paid.Calls, least *bool) (llm.Reply, error) {
 	return calls.Ask(ctx, func() (llm.Request, error) {
 		use := calls.Use
 		r := q.Request(use)
@@ -100,7 +102,8 @@ func (q *Query) askFitted(ctx context.Context, calls *paid.Calls) (llm.Reply, er
 		if dropped := len(r.Messages) - len(kept); dropped > 0 {
 			q.Log.InfoContext(ctx, "turn.window", "turn_id", calls.Turn.ID, "model", use.Model, "window", use.Window, "dropped", dropped, "fits", fits)
 		}
-		if r.Messages = kept; !fits {
+		r.Messages, *least = kept, !fits
+		if !fits && !use.Narrowed {
 			return r, ErrContextFull
 		}
 		if q.Closes {

@@ -217,7 +217,8 @@ type Candidate struct {
 	Demo            bool
 	RequiresCredits bool
 	Price           credit.Price
-	Window          int // the most tokens of a prompt and its answer together
+	Window          int  // the most tokens of a prompt and its answer together
+	Narrowed        bool // the provider named the window when it refused a longer request
 	Estimate        Estimate
 	SessionID       string // id of an open session with room; "" when one must be opened, or none is needed
 	choice          Choice

@@ -257,7 +257,7 @@ func (p *Selection) Narrow(window int) {
 	if window <= 0 || window >= p.Window {
 		return
 	}
-	p.Window = window
+	p.Window, p.Narrowed = window, true
 	p.Estimate.Output = min(p.Estimate.Output, window/4)
 	p.Estimate.Input = min(p.Estimate.Input, window-p.Estimate.Output)
 }

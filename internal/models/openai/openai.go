@@ -89,7 +89,8 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 			now = next
 			continue
 		}
-		if no, ok := errors.AsType[*refusal](err); ok && llm.CauseOf(err) == llm.TooLong {
+		no, ok := errors.AsType[*refusal](err)
+		if ok && llm.CauseOf(err) == llm.TooLong && (now.Window == 0 || r.Estimate()+r.MaxTokens <= now.Window) { // a longer one was known to be too long
 			now.Window = no.window(r)
 			c.quirks.learn(r.Model, now)
 		}
