@@ -34,9 +34,12 @@ func Arguments(raw string) (json.RawMessage, error) {
 	return object, nil
 }
 
+// Member is the name of a member of an object.
+type Member string
+
 // LastObject returns the last whole JSON object in a text that has a member; else the last one. A model that thinks aloud
 // drafts others before it, and some explain themselves behind it. The error is that of Arguments.
-func LastObject(text, member string) (json.RawMessage, error) {
+func LastObject(text string, member Member) (json.RawMessage, error) {
 	if object, err := Arguments(text); err == nil {
 		return object, nil
 	}
@@ -58,7 +61,7 @@ func LastObject(text, member string) (json.RawMessage, error) {
 		}
 		var members map[string]json.RawMessage
 		_ = json.Unmarshal(clean, &members) // it is an object
-		if _, is := members[member]; is || !has {
+		if _, is := members[string(member)]; is || !has {
 			last, has = object, is
 		}
 		rest = after

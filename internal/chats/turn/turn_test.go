@@ -39,20 +39,6 @@ type script struct {
 	window  int    // a longer request is refused; 0: none is
 }
 
-// Window implements llm.Windowed: it is known once a request was refused.
-func (s *script) Window(string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if slices.ContainsFunc(s.asked, s.isTooLong) {
-		return s.window
-	}
-	return 0
-}
-
-func (s *script) isTooLong(r llm.Request) bool {
-	return s.window > 0 && r.Estimate()+r.MaxTokens > s.window
-}
-
 // Complete implements llm.Model.
 func (s *script) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 	s.mu.Lock()

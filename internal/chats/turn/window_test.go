@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,20 @@ func TestAFullWindowDropsTheOldest(t *testing.T) {
 	if got := said(large); !strings.Contains(got, "sobre el primero") || large.Model != "llama-3.1-8b-instant" {
 		t.Errorf("%s is sent %s", large.Model, got)
 	}
+}
+
+// Window implements llm.Windowed: it is known once a request was refused.
+func (s *script) Window(string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.asked, s.isTooLong) {
+		return s.window
+	}
+	return 0
+}
+
+func (s *script) isTooLong(r llm.Request) bool {
+	return s.window > 0 && r.Estimate()+r.MaxTokens > s.window
 }
 
 // TestAWindowThatTheModelNamesIsKept: the request is made shorter and asked again, and later ones fit at once. Where nothing

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -158,7 +157,6 @@ func TestACallInThousandsOfPiecesIsReadAtOnce(t *testing.T) {
 		raw, _ := json.Marshal(rest[:n])
 		chunks, rest = append(chunks, part(`"index":0,"function":{"arguments":`+string(raw)+`}`)), rest[n:]
 	}
-	began := time.Now()
 	r := ask("m", &page{})
 	r.Tools = twoTools
 	reply, err := provider(t, events(append(chunks, finish("tool_calls"), done)...)).Complete(context.Background(), r)
@@ -169,8 +167,5 @@ func TestACallInThousandsOfPiecesIsReadAtOnce(t *testing.T) {
 		if reply, _ := inParts(t, text, 51); len(reply.Calls) != 1 || reply.Calls[0].Arguments != arguments {
 			t.Errorf("%d calls, and a text of %d bytes", len(reply.Calls), len(reply.Text))
 		}
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("%v", took)
 	}
 }

@@ -28,6 +28,7 @@ type Quirks struct {
 	NoThoughts       bool     `json:"no_thoughts,omitempty"`       // it refuses them
 	NoExtra          bool     `json:"no_extra,omitempty"`          // it refuses the further members of its messages and calls
 	Signed           bool     `json:"signed,omitempty"`            // it wants a signature with the first call of a message
+	NoToolChoice     bool     `json:"no_tool_choice,omitempty"`    // it refuses tool_choice: a request that may call nothing has no tools
 	PlainTools       bool     `json:"plain_tools,omitempty"`       // it refuses the schemas of tools that are more than a list of names
 	NoTools          bool     `json:"no_tools,omitempty"`          // it refuses tools: it can only talk
 	Window           int      `json:"window,omitempty"`            // the most tokens of a prompt and its answer together, as it said; 0: it did not
@@ -124,6 +125,9 @@ func (q *Quirks) readTools(no *refusal, words string, r llm.Request) bool {
 	switch {
 	case speaks(words, "reasoning_effort"):
 		return false
+	case speaks(words, choiceMarks...) && !speaks(words, noToolsMarks...):
+		q.NoToolChoice = q.NoToolChoice || r.NoCalls
+		return r.NoCalls
 	case no.isMalformed() && speaks(words, schemaOfToolMarks...) && !q.PlainTools:
 		q.PlainTools = true
 	case speaks(words, "tool", "function call", "function_declarations") && (speaks(words, unsupportedMarks...) || speaks(words, noToolsMarks...)),

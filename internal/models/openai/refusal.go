@@ -144,6 +144,17 @@ func (e *refusal) effectiveStatus() int {
 	return e.status
 }
 
+// isTooLong reports whether a refusal says that the request is longer than the window of the model.
+func (e *refusal) isTooLong() bool {
+	switch e.effectiveStatus() {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired, http.StatusTooManyRequests:
+		return false
+	case http.StatusRequestEntityTooLarge:
+		return true
+	}
+	return speaks(e.words(), tooLongMarks...)
+}
+
 // Marks of the causes of a refusal.
 var (
 	unpaidMarks = []string{

@@ -139,7 +139,7 @@ func request(r llm.Request, q Quirks) body {
 		out.Messages = append(out.Messages, q.messageOf(m))
 	}
 	for _, t := range r.Tools {
-		if q.NoTools {
+		if q.NoTools || q.NoToolChoice && r.NoCalls {
 			break
 		}
 		if q.PlainTools {

@@ -450,3 +450,25 @@ func TestWhatIsKnownOfAModelIsUsed(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestARefusedToolChoiceCostsNoTools: a request that may call nothing is sent without them, and others keep them.
+func TestARefusedToolChoiceCostsNoTools(t *testing.T) {
+	s := &pickyProvider{refuse: map[string]string{"tool_choice": `{"error":{"message":"tool_choice is not supported by this model"}}`}}
+	client := provider(t, s.ServeHTTP)
+	r := ask("m", nil)
+	r.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":"object"}`)}}
+	for _, none := range []bool{true, false, true} {
+		r.NoCalls = none
+		if reply, err := client.Complete(context.Background(), r); err != nil || reply.NoTools {
+			t.Errorf("%+v, %v", reply, err)
+		}
+	}
+	var tools []bool
+	for _, body := range s.sent {
+		_, has := body["tools"]
+		tools = append(tools, has)
+	}
+	if d := cmp.Diff([]bool{true, false, true, false}, tools); d != "" {
+		t.Error(d)
+	}
+}

@@ -82,7 +82,7 @@ func (s *replyBuilder) addVisible(delta string) {
 	}
 	s.json.WriteString(delta)
 	text := s.json.String()
-	switch begin := strings.Join(strings.Fields(text[:min(len(text), 64)]), ""); {
+	switch begin := strings.NewReplacer(" ", "", "\n", "", "\r", "", "\t", "").Replace(text[:min(len(text), 64)]); {
 	case begin == "", begin == "[", strings.HasPrefix(begin, "{"), strings.HasPrefix(begin, "[{"):
 	default:
 		s.json.Reset()

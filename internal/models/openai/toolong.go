@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,17 +29,6 @@ var namedWindows = []func() *regexp.Regexp{
 
 // leastWindow is the smallest window that is believed, in tokens.
 const leastWindow = 512
-
-// isTooLong reports whether a refusal says that the request is longer than the window of the model.
-func (e *refusal) isTooLong() bool {
-	switch e.effectiveStatus() {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired, http.StatusTooManyRequests:
-		return false
-	case http.StatusRequestEntityTooLarge:
-		return true
-	}
-	return speaks(e.words(), tooLongMarks...)
-}
 
 // window returns the window of the model after it refused r as too long: the one that the refusal names, if r is longer than
 // that, else half of r.
