@@ -20,9 +20,9 @@ const (
 
 var errTooLong = errors.New("the answer is longer than 8 MiB")
 
-// post sends a request, and returns the answer that the provider accepted it with; the caller must close its body. sent
+// post sends a request, and returns the answer that the provider accepted it with, which the caller must close. sent
 // says that it was sent. The error is a *refusal when the provider answered with an error.
-func (c *Client) post(ctx context.Context, b body) (res *http.Response, sent bool, err error) {
+func (c *Client) post(ctx context.Context, b body) (answer io.ReadCloser, sent bool, err error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return nil, false, err
@@ -39,7 +39,8 @@ func (c *Client) post(ctx context.Context, b body) (res *http.Response, sent boo
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	}
-	if res, err = c.http.Do(req); err != nil {
+	res, err := c.http.Do(req)
+	if err != nil {
 		return nil, true, err
 	}
 	if meaning.Of(res.StatusCode, false) != meaning.Done {
@@ -51,7 +52,7 @@ func (c *Client) post(ctx context.Context, b body) (res *http.Response, sent boo
 		_ = res.Body.Close()
 		return nil, true, &refusal{status: http.StatusNotFound, message: "a page of HTML, and not an answer"}
 	}
-	return res, true, nil
+	return res.Body, true, nil
 }
 
 // readWhole reads a response to its end, up to maxAnswer bytes.

@@ -173,7 +173,7 @@ func toolNamed(name string, tools []llm.Tool) string {
 	if has(name) {
 		return name
 	}
-	if name = name[strings.LastIndexAny(name, ".:/")+1:]; has(name) {
+	if name = strings.TrimLeft(name[strings.LastIndexAny(name, ".:/")+1:], " \"'`"); has(name) {
 		return name
 	}
 	return ""

@@ -129,13 +129,14 @@ func TestACallThatIsSaidTwiceIsOne(t *testing.T) {
 // TestANameMeansTheToolThatIsOffered, and no other.
 func TestANameMeansTheToolThatIsOffered(t *testing.T) {
 	for name, want := range map[string]string{
-		"look": "look", "functions.look": "look", "default_api:look": "look", "default_api.look": "look", "tool:look": "look", " look ": "look",
+		"look": "look", "functions.look": "look", "default_api:look": "look", "default_api.look": "look", "tool:look": "look", "`look`": "look",
 		`"look"`: "look", "look<|channel|>commentary": "look", "functions.look<|channel|>json": "look", "functions.look:3": "look", "a.b.look": "look",
 		"looks": "looks", "functions.other": "functions.other", "look.other": "look.other", "Look": "Look", "": "",
 	} {
 		for _, streamed := range []bool{false, true} {
 			r := ask("m", nil)
 			r.Tools = twoTools
+			name := strings.Replace(name, "tool:", "tool: ", 1) // with a space, too
 			one := fmt.Sprintf(`"tool_calls":[{"index":0,"id":"a","function":{"name":%q,"arguments":"{}"}}]`, name)
 			h := says(200, `{"choices":[{"finish_reason":"stop","message":{`+one+`}}]}`)
 			if streamed {

@@ -103,13 +103,13 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 
 // ask sends one request, and builds its answer. It returns the reply, or the fault of its failure.
 func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks, b *replyBuilder) (llm.Reply, error) {
-	res, sent, err := c.post(ctx, request(r, q))
+	answer, sent, err := c.post(ctx, request(r, q))
 	switch {
 	case err != nil:
 	case r.Sink != nil:
-		err = stream(newEvents(res.Body, c.key), b)
+		err = stream(newEvents(answer, c.key), b)
 	default:
-		err = plain(res.Body, c.key, b)
+		err = plain(answer, c.key, b)
 	}
 	reply := llm.Reply{Provider: c.Provider, Model: cmp.Or(b.model, r.Model)}
 	if err == nil {
