@@ -109,7 +109,7 @@ func agentNames(schema any) (names []string, ok bool) {
 	}
 	property, ok := form.Properties["agent_name"]
 	for _, one := range property.Enum {
-		if name, isName := one.(string); isName {
+		if name, isName := one.(string); isName && name != "none" { // «none» is no agent: the router answers itself
 			names = append(names, name)
 		}
 	}
