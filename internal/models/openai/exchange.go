@@ -43,6 +43,7 @@ func (c *Client) post(ctx context.Context, b body) (answer io.ReadCloser, sent b
 	if err != nil {
 		return nil, true, err
 	}
+	res.Body = watched(req, res)
 	if meaning.Of(res.StatusCode, false) != meaning.Done {
 		no := c.readRefusal(res)
 		_ = res.Body.Close()

@@ -37,6 +37,7 @@ type Client struct {
 	key      string
 	http     *http.Client
 	quirks   quirkCache
+	taught   lessons
 	now      func() time.Time
 }
 

@@ -20,7 +20,11 @@ const probeTime = 3 * time.Second
 func (c *Client) Probe(ctx context.Context) error {
 	bound, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	err := c.list(bound)
+	return listFault(ctx, c.list(bound))
+}
+
+// listFault returns the fault of a failure of the list of models.
+func listFault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -37,10 +41,22 @@ func (c *Client) Probe(ctx context.Context) error {
 	return no.fault()
 }
 
+// list requests the list of models, and drops it.
 func (c *Client) list(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/models", http.NoBody)
+	res, err := c.listing(ctx)
 	if err != nil {
 		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxRefusal)) // so that the connection can be reused
+	return nil
+}
+
+// listing requests the list of models. The caller closes the body of the response.
+func (c *Client) listing(ctx context.Context) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/models", http.NoBody)
+	if err != nil {
+		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
 	if c.key != "" {
@@ -48,12 +64,11 @@ func (c *Client) list(ctx context.Context) error {
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = res.Body.Close() }()
 	if meaning.Of(res.StatusCode, false) != meaning.Done {
-		return c.readRefusal(res)
+		defer func() { _ = res.Body.Close() }()
+		return nil, c.readRefusal(res)
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxRefusal)) // so that the connection can be reused
-	return nil
+	return res, nil
 }

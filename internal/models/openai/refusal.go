@@ -204,3 +204,31 @@ func (e *refusal) sentinel() *fault.Error {
 	}
 	return llm.ErrUnreachable
 }
+
+// causeOf returns the cause of a failure as an answer tells it; "" when it does not, or is none.
+func causeOf(status int, header http.Header, body []byte) llm.Cause {
+	text := strings.ToLower(strings.TrimSpace(string(body)))
+	page := strings.Contains(header.Get("Content-Type"), "text/html") || strings.HasPrefix(text, "<!doctype") || strings.HasPrefix(text, "<html")
+	if meaning.Of(status, false) == meaning.Done {
+		if page || !json.Valid(body) && !strings.HasPrefix(text, "{") && !strings.Contains(text, "data:") {
+			return llm.CauseNoAPI
+		}
+		return ""
+	}
+	e := refusal{status: status}
+	e.explain(body, "")
+	words := strings.ToLower(e.code + " " + e.kind + " " + e.message)
+	missing := status == http.StatusNotFound
+	switch {
+	case page && status < http.StatusInternalServerError, meaning.Redirects(status): // a gateway has a page for a server that is down
+		return llm.CauseNoAPI
+	case status == http.StatusPaymentRequired, speaks(words, "insufficient_quota", "insufficient_balance", "insufficient balance", "billing_"):
+		return llm.CauseBalance
+	case speaks(words, "model_not_found", "model not found", "unknown model", "unknown_model", "invalid model"),
+		speaks(words, "model") && (missing || speaks(words, "does not exist")):
+		return llm.CauseModel
+	case missing:
+		return llm.CauseNoAPI
+	}
+	return ""
+}
