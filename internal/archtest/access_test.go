@@ -51,7 +51,7 @@ var grants = map[string][]string{
 	"confirm": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes),
 	"eligibility": append(append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 		"secretsmanager:GetSecretValue !Ref SecretArn", "secretsmanager:CreateSecret "+ownKeys, "secretsmanager:DeleteSecret "+ownKeys,
-		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys),
+		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys, "states:StartExecution !Ref TurnRun"),
 	"mcp": append(append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "secretsmanager:CreateSecret "+hooks, "secretsmanager:DeleteSecret "+hooks, "secretsmanager:PutSecretValue "+hooks, "secretsmanager:RestoreSecret "+hooks),
 	"realtime": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),

@@ -2,6 +2,7 @@ package boot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -11,14 +12,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/chats/turn"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
+	"piloto/internal/models/check"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/models/openai"
 	"piloto/internal/models/paid"
 	"piloto/internal/models/secrets"
+	"piloto/internal/runs/stepfn"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/tool"
 )
@@ -162,8 +166,27 @@ func (m *clientCache) Platform(ctx context.Context) (map[string]bool, error) {
 	return has, reads.Wait()
 }
 
-// Model implements eligibility.Models.
+// Model implements eligibility.Models. The client heeds what the last check of the model found.
 func (m *clientCache) Model(ctx context.Context, account ids.Account, c eligibility.Candidate) (llm.Model, error) {
+	got, err := m.clientOf(ctx, account, c)
+	if err != nil {
+		return nil, err
+	}
+	got.client.Teach(c.Model, c.Known.Quirks, c.Known.At)
+	return got, nil
+}
+
+// Fresh implements check.Clients.
+func (m *clientCache) Fresh(ctx context.Context, account ids.Account, c eligibility.Candidate) (llm.Learner, error) {
+	got, err := m.clientOf(ctx, account, c)
+	if err != nil {
+		return nil, err
+	}
+	return evictingClient{got.client.Fresh(), got.evict}, nil
+}
+
+// clientOf returns the client of a candidate, with its key.
+func (m *clientCache) clientOf(ctx context.Context, account ids.Account, c eligibility.Candidate) (evictingClient, error) {
 	doer, platform := m.guarded, false
 	for _, p := range m.deployment.Providers {
 		if p.Name == c.Provider && p.BaseURL == c.BaseURL {
@@ -175,21 +198,21 @@ func (m *clientCache) Model(ctx context.Context, account ids.Account, c eligibil
 	switch {
 	case c.Keyless && platform: // no account has set its key and nothing is billed; only the demonstration model has a key
 		id.account = ""
-		return m.keyless(id, doer, m.demoKey), nil
+		return evictingClient{m.keyless(id, doer, m.demoKey), func() {}}, nil
 	case c.Keyless:
-		return m.keyless(id, doer, ""), nil
+		return evictingClient{m.keyless(id, doer, ""), func() {}}, nil
 	case !c.OwnKey && !platform:
-		return nil, llm.ErrNoKey // the deployment's key must not be sent to another address
+		return evictingClient{}, llm.ErrNoKey // the deployment's key must not be sent to another address
 	case !c.OwnKey:
 		id.account, id.version = "", time.Time{}
 		secret, name = m.config.SecretARN, keyName(c.Provider)
 	}
 	client, err := m.client(ctx, id, doer, secret, name)
 	if err != nil {
-		return nil, err
+		return evictingClient{}, err
 	}
 	if client == nil {
-		return nil, llm.ErrNoKey.Because(errors.New("the key is gone"))
+		return evictingClient{}, llm.ErrNoKey.Because(errors.New("the key is gone"))
 	}
 	return evictingClient{client, func() { m.evict(id) }}, nil
 }
@@ -256,6 +279,12 @@ type evictingClient struct {
 	evict  func()
 }
 
+// List implements llm.Learner.
+func (f evictingClient) List(ctx context.Context) ([]llm.Listed, error) { return f.client.List(ctx) }
+
+// Learned implements llm.Learner.
+func (f evictingClient) Learned(model string) json.RawMessage { return f.client.Learned(model) }
+
 // Complete implements llm.Model.
 func (f evictingClient) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	reply, err := f.client.Complete(ctx, r)
@@ -319,11 +348,20 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	decisions, models := s.eligibilityService(c.AI)
-	return s.serve(httpapi.AI(s.http, httpapi.AIServices{
+	s.http.Once, s.http.Async = s.replays(), &httpapi.Async{Start: stepfn.New(s.world.StepFunctions, c.TurnMachine.ARN).StartTurn}
+	return s.serve(httpapi.AI(s.http, s.aiServices(c.AI))), nil
+}
+
+// aiServices returns the services of the routes below /ai.
+func (s site) aiServices(c AI) httpapi.AIServices {
+	decisions, models := s.eligibilityService(c)
+	checked := s.credits()
+	checked.Life = holdLife(turn.Limits{Model: check.Life}, 0)
+	return httpapi.AIServices{
 		Decisions: decisions, Settings: decisions.Manager(keyStore{models.secrets}, s.world.addresses),
 		Wallet: s.credits(), Books: s.stores.Wallet, Models: models, Owned: s.stores.Chats, Loops: s.stores.Registry,
-	})), nil
+		Checks: &check.Service{Eligibility: decisions, Credit: checked, Clients: models, IDs: s.world.IDs, Now: s.world.Now, Log: s.log},
+	}
 }
 
 // keyless is the key list of functions without keys: they read only the accounts' settings and which providers there are.

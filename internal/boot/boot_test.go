@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -166,6 +167,41 @@ func TestTheDeploymentsKeyIsSentOnlyToItsAddress(t *testing.T) {
 		}
 		if err != nil || len(seen) != 1 || seen[0] != x.sent {
 			t.Errorf("%+v: sent %q, %v", x.candidate, seen, err)
+		}
+	}
+}
+
+// TestCallsHeedWhatACheckFound, also of a provider without a key, and a check itself begins with nothing known.
+func TestCallsHeedWhatACheckFound(t *testing.T) {
+	var sent []string
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent = append(sent, string(body))
+		_, _ = fmt.Fprint(w, `{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}]}`)
+	}))
+	defer provider.Close()
+	w := lambdaWorld(Environment{})
+	w.AllowLoopback, w.Now = true, time.Now
+	c := AI{Platform: Platform{Provider: Provider{BaseURL: openaiURL}, GroqURL: "https://groq.test"}, KeyPrefix: "p"}
+	clients := w.newClientCache(c, w.platform(c.Platform))
+	candidate := eligibility.Candidate{
+		Provider: "mine", Model: "m", BaseURL: provider.URL, Keyless: true,
+		Known: eligibility.Known{Quirks: json.RawMessage(`{"no_temperature":true}`), At: time.Unix(1, 0)},
+	}
+	model, err := clients.Model(t.Context(), "acme", candidate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := clients.Fresh(t.Context(), "acme", candidate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range []llm.Model{model, fresh} {
+		if _, err := m.Complete(t.Context(), llm.Request{Model: "m", Temperature: 0.5}); err != nil {
+			t.Fatal(err)
+		}
+		if has := strings.Contains(sent[i], "temperature"); has != (i == 1) {
+			t.Errorf("client %d sent %s", i, sent[i])
 		}
 	}
 }

@@ -100,10 +100,14 @@ type (
 		Waits
 		Workspace
 	}
+	// TurnMachine is the ARN of the state machine that serves requests after they were answered.
+	TurnMachine struct {
+		ARN string `env:"TURN_MACHINE_ARN,required,notEmpty"`
+	}
 	// Later is the configuration of turns that are answered after their requests.
 	Later struct {
-		TurnMachine string `env:"TURN_MACHINE_ARN,required,notEmpty"`
-		LongTurns   bool   `env:"LONG_TURNS"` // answer every turn that way, so that the timeout of an HTTP API cuts none
+		TurnMachine
+		LongTurns bool `env:"LONG_TURNS"` // answer every turn that way, so that the timeout of an HTTP API cuts none
 	}
 	// Routing is the configuration of the functions whose turns may be delegated to agents.
 	Routing struct {
@@ -130,6 +134,7 @@ type (
 		Config
 		Edge
 		AI
+		TurnMachine TurnMachine
 	}
 	// ConfirmConfig is the configuration of functions/confirm.
 	ConfirmConfig struct {

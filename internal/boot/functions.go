@@ -146,7 +146,7 @@ func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.turnSite(c.Answering).withSigning(Signing{c.KeyPrefix})
-	apart := httpapi.AsyncServer{Config: s.http, Handler: s.serve(httpapi.Apart(s.http, s.routedTurns(c.Routing, t)))}
+	apart := httpapi.AsyncServer{Config: s.http, Handler: s.serve(httpapi.Apart(s.http, s.routedTurns(c.Routing, t), s.aiServices(c.AI)))}
 	return task(s, func(ctx context.Context, in statemachines.TurnInput) (struct{}, error) {
 		if in.GiveUp {
 			return struct{}{}, apart.GiveUp(ctx, in.AccountID, in.TurnID)
@@ -162,7 +162,7 @@ func (w World) turnSite(c Answering) site {
 
 // answeringLater returns the site with the start of turns that are answered after their requests.
 func (s site) answeringLater(c Later) site {
-	s.http.Async = &httpapi.Async{Start: stepfn.New(s.world.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
+	s.http.Async = &httpapi.Async{Start: stepfn.New(s.world.StepFunctions, c.TurnMachine.ARN).StartTurn, Most: longestWait}
 	if !s.world.Patient {
 		s.http.Async.Most = routeTime
 		if c.LongTurns {

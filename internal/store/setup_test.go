@@ -49,6 +49,9 @@ var setupChanges = []struct {
 	{"settings.PutTerms", func(s store.Stores) error {
 		return s.Settings.PutTerms(ctx, "acme", eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: credit.Limits{Day: 5}})
 	}},
+	{"settings.PutCheck", func(s store.Stores) error {
+		return s.Settings.PutCheck(ctx, "acme", nil, eligibility.Check{ID: "c", Provider: "openai", Status: eligibility.CheckDone})
+	}},
 	{"settings.PutProvider", func(s store.Stores) error {
 		return s.Settings.PutProvider(ctx, "acme", nil, eligibility.Config{Name: "openai", KeySet: true})
 	}},

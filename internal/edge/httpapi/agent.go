@@ -173,11 +173,13 @@ func Router(c Config, turns Turns) http.Handler {
 	return a.handler()
 }
 
-// Apart serves the routes of functions/chat and of functions/router, for turns that are answered apart from their requests.
-func Apart(c Config, turns Turns) http.Handler {
+// Apart serves the routes of functions/chat and of functions/router, for turns that are answered apart from their requests, and
+// the checks of providers.
+func Apart(c Config, turns Turns, services AIServices) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
 	a.routed(turns)
+	a.providerChecks(aiHandler{c, services})
 	return a.handler()
 }
 

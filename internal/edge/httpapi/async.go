@@ -205,12 +205,6 @@ func (c Config) begin(r *http.Request) (id string, err error) {
 			b.Header[name] = values
 		}
 	}
-	b.Header.Set("Accept-Language", string(requestInfoFrom(r.Context()).lang)) // includes the choice of the cookie
-	b.Header.Set(headerTrace, c.Trace(r.Context()))
-	raw, err := json.Marshal(b)
-	if err != nil {
-		return "", err
-	}
 	at := c.Now()
 	t := ticket{ID: c.NewID(at), At: at}
 	if c.ArrivedAt != nil {
@@ -218,14 +212,25 @@ func (c Config) begin(r *http.Request) (id string, err error) {
 			t.At = came
 		}
 	}
+	return t.ID, c.serveLater(r.Context(), b, t)
+}
+
+// serveLater stores a request, and starts to have it served by an AsyncServer.
+func (c Config) serveLater(ctx context.Context, b storedRequest, t ticket) error {
+	b.Header.Set("Accept-Language", string(requestInfoFrom(ctx).lang)) // includes the choice of the cookie
+	b.Header.Set(headerTrace, c.Trace(ctx))
+	raw, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
 	account := b.Principal.Account
-	if err := c.Once.Begin(r.Context(), account, asyncKey(t.ID), t, raw); err != nil {
-		return "", err
+	if err := c.Once.Begin(ctx, account, asyncKey(t.ID), t, raw); err != nil {
+		return err
 	}
-	if err := c.Async.Start(r.Context(), account, t.ID); err != nil {
-		return "", errBegin.Because(err)
+	if err := c.Async.Start(ctx, account, t.ID); err != nil {
+		return errBegin.Because(err)
 	}
-	return t.ID, nil
+	return nil
 }
 
 // await waits for the answer of a turn of the caller; false: the turn is still in progress.

@@ -39,7 +39,7 @@ func newAsyncSite(change ...func(*Config)) *asyncSite {
 	}
 	turns := waiting{a.world, a.letGo}
 	serving := a.config
-	a.apart = AsyncServer{Config: serving, Handler: Apart(serving, turns)}
+	a.apart = AsyncServer{Config: serving, Handler: Apart(serving, turns, a.settings.services(serving))}
 	later := Async{Most: 5 * time.Second}
 	later.Start = func(_ context.Context, account ids.Account, id string) error {
 		if a.failed != nil {

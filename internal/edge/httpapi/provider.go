@@ -26,7 +26,7 @@ func (a *api) providers(s aiHandler) {
 	register(a, operation{
 		method: http.MethodPut, path: "/ai/providers/{name}", id: "setProvider", access: withAdmin,
 		summary:  "Add a provider, or set what the account changes of one; the key is set apart",
-		failures: []int{413, 415, 422},
+		failures: []int{413, 415, 422, 503},
 	}, s.setProvider)
 	register(a, operation{
 		method: http.MethodDelete, path: "/ai/providers/{name}", id: "deleteProvider", access: withAdmin, status: http.StatusNoContent,
@@ -40,6 +40,7 @@ func (a *api) providers(s aiHandler) {
 		method: http.MethodDelete, path: "/ai/providers/{name}/key", id: "deleteProviderKey", access: withAdmin, status: http.StatusNoContent,
 		summary: "Remove the account's own key of a provider", failures: []int{404},
 	}, s.deleteProviderKey)
+	a.providerChecks(s)
 }
 
 // Provider is a provider with the settings of an account.
@@ -55,6 +56,7 @@ type Provider struct {
 	Models       map[string]credit.Price `json:"models" doc:"those with a known price"`
 	Windows      map[string]int          `json:"windows" doc:"the account's own, by model: the most tokens of a prompt and its answer together"`
 	WaitingUntil *time.Time              `json:"waiting_until,omitempty" doc:"it asked to be left alone until then"`
+	Check        *ProviderCheck          `json:"check,omitempty" doc:"the last check at its address; absent: none was asked for"`
 }
 
 // ProviderList is the list of providers that an account can choose from.
@@ -69,6 +71,8 @@ type ProviderRequest struct {
 	CostsCredits *bool                   `json:"costs_credits,omitempty" doc:"needs the scope billing while the deployment's key pays"`
 	Prices       map[string]PriceRequest `json:"prices,omitempty" doc:"by model, at most 200; needs the scope billing while the deployment's key pays"`
 	Windows      map[string]int          `json:"windows,omitempty" doc:"by model, at most 200: the most tokens of a prompt and its answer together, from 2000 to 10000000; absent: those that are known of the model, else 80000"`
+	Check        bool                    `json:"check,omitempty" doc:"check it afterwards, as POST …/check does"`
+	CheckModel   string                  `json:"check_model,omitempty" maxLength:"200" doc:"the model of that check; absent: as there"`
 }
 
 // PriceRequest is the price of a model.
@@ -113,7 +117,7 @@ func (s aiHandler) listProviders(ctx context.Context, _ *nothing) (*reply[Provid
 	}
 	v := ProviderList{Providers: make([]Provider, 0, len(got))}
 	for _, one := range got {
-		v.Providers = append(v.Providers, showProvider(one, s.config.Now()))
+		v.Providers = append(v.Providers, s.show(ctx, one))
 	}
 	return answer(v), nil
 }
@@ -123,7 +127,7 @@ func (s aiHandler) readProvider(ctx context.Context, in *providerInput) (*reply[
 	if err != nil {
 		return nil, err
 	}
-	return answer(showProvider(got, s.config.Now())), nil
+	return answer(s.show(ctx, got)), nil
 }
 
 func (s aiHandler) setProvider(ctx context.Context, in *struct {
@@ -146,7 +150,15 @@ func (s aiHandler) setProvider(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, locate(err)
 	}
-	return answer(showProvider(got, s.config.Now())), nil
+	if in.Body.Check {
+		if err := s.beginCheck(ctx, in.Name, in.Body.CheckModel); err != nil {
+			return nil, err
+		}
+		if got, err = s.Settings.View(ctx, who.Account, in.Name); err != nil {
+			return nil, err
+		}
+	}
+	return answer(s.show(ctx, got)), nil
 }
 
 // setsPrices reports whether a change sets the price of the deployment's key. While the account's own key or
@@ -199,7 +211,7 @@ func (s aiHandler) setProviderKey(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(showProvider(got, s.config.Now())), nil
+	return answer(s.show(ctx, got)), nil
 }
 
 // deleteProviderKey deletes a key. Where the address is the deployment's, the deployment's key is used from then

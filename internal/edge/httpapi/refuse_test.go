@@ -26,7 +26,7 @@ var bodies = map[string]string{
 	"createProject": `{"name":"x"}`, "updateProject": `{"name":"x"}`, "createChat": `{}`, "updateChat": `{"title":"x"}`,
 	"branchChat": `{"message_id":"` + messageID + `"}`, "setFeedback": `{"rating":"up"}`,
 	"branchSession": `{"message_id":"` + messageID + `"}`, "updateSession": `{"title":"x"}`,
-	"startJob": `{"prompt":"x"}`, "tellJob": `{"results":[{"call_id":"1.0","output":"x"}]}`, "answerChat": `{}`, "askEligibility": `{}`, "openCreditSession": `{}`,
+	"startJob": `{"prompt":"x"}`, "tellJob": `{"results":[{"call_id":"1.0","output":"x"}]}`, "answerChat": `{}`, "askEligibility": `{}`, "checkProvider": `{}`, "openCreditSession": `{}`,
 	"moveCredit":   `{"kind":"grant","amount":5,"reason":"x"}`,
 	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
 	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
@@ -125,7 +125,7 @@ func TestEveryRouteAnswersItsOwner(t *testing.T) {
 func TestEveryRouteChecksItsScope(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
-		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
+		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider checkProvider deleteProvider setProviderKey deleteProviderKey " +
 		"createHook listHooks readHook changeHook deleteHook listDeliveries resendDelivery createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setServerErrors setAgent deleteAgent")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}

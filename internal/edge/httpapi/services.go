@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
+	"piloto/internal/models/check"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -83,6 +84,17 @@ type AIServices struct {
 	Models    eligibility.Models // to probe a provider
 	Owned     Owned
 	Loops     agent.LoopReader
+	Checks    ProviderChecks
+}
+
+// ProviderChecks finds out what providers take (check.Service).
+type ProviderChecks interface {
+	// Begin returns the check that runs, and whether it began now.
+	Begin(ctx context.Context, a check.Asked) (eligibility.Check, bool, error)
+	// Abandon ends a check that nobody will run.
+	Abandon(ctx context.Context, account ids.Account, c eligibility.Check)
+	// Run makes the calls of a check that was begun, once.
+	Run(ctx context.Context, account ids.Account, b check.Begun) error
 }
 
 // Decisions decides whether an account gets answers, and from which provider.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/models/check"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -68,6 +70,14 @@ func newSettingsStore(w *world) *settingsStore {
 	}}
 }
 
+// handler returns the routes over the store. Where nothing serves requests later, none of them is served.
+func (s *settingsStore) handler(c Config) http.Handler {
+	if c.Async == nil {
+		c.Async = &Async{Start: func(context.Context, ids.Account, string) error { return nil }}
+	}
+	return AI(c, s.services(c))
+}
+
 // services returns the real services over the store.
 func (s *settingsStore) services(c Config) AIServices {
 	deciding := &eligibility.Service{
@@ -84,7 +94,8 @@ func (s *settingsStore) services(c Config) AIServices {
 	}
 	settings := deciding.Manager(s, func(base string) (string, error) { return tool.NormalizeURL(base, tool.Policy{}) })
 	wallet := &credit.Service{Store: s, IDs: ids.NewSource(zeros{}), Now: c.Now, Log: c.Log}
-	return AIServices{Decisions: deciding, Settings: settings, Wallet: wallet, Books: s, Models: s, Owned: s.world, Loops: oneLoop{}}
+	checks := &check.Service{Eligibility: deciding, Credit: wallet, Clients: s, IDs: ids.NewSource(nil), Now: c.Now, Log: c.Log}
+	return AIServices{Checks: checks, Decisions: deciding, Settings: settings, Wallet: wallet, Books: s, Models: s, Owned: s.world, Loops: oneLoop{}}
 }
 
 // oneLoop is an account with one agent of its own, «caro», which has a model that nobody may use.
@@ -128,6 +139,7 @@ func (s *settingsStore) Settings(_ context.Context, account ids.Account) (eligib
 	b, err := s.read(account)
 	out := b.settings
 	out.Providers, out.Assistants, out.Health = slices.Clone(out.Providers), maps.Clone(out.Assistants), maps.Clone(out.Health)
+	out.Checks = maps.Clone(out.Checks)
 	return out, err
 }
 
@@ -180,10 +192,26 @@ func (s *settingsStore) PutProvider(_ context.Context, account ids.Account, _ *e
 	return nil
 }
 
+// PutCheck implements eligibility.Store. It does not count as a write.
+func (s *settingsStore) PutCheck(_ context.Context, account ids.Account, seen *eligibility.Check, c eligibility.Check) error {
+	b, _ := s.read(account)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was, there := b.settings.Checks[c.Provider]; there != (seen != nil) || there && was.ID != seen.ID {
+		return eligibility.ErrMoved
+	}
+	if b.settings.Checks == nil {
+		b.settings.Checks = map[string]eligibility.Check{}
+	}
+	b.settings.Checks[c.Provider] = c
+	return nil
+}
+
 // DeleteProvider implements eligibility.Store.
 func (s *settingsStore) DeleteProvider(_ context.Context, account ids.Account, name string) error {
 	b := s.write(account)
 	b.settings.Providers = slices.DeleteFunc(b.settings.Providers, func(old eligibility.Config) bool { return old.Name == name })
+	delete(b.settings.Checks, name)
 	return nil
 }
 
@@ -297,6 +325,42 @@ func (s *settingsStore) Turns(_ context.Context, account ids.Account, from, to t
 func (s *settingsStore) Model(context.Context, ids.Account, eligibility.Candidate) (llm.Model, error) {
 	return provider{s}, nil
 }
+
+// Reserve implements credit.Store.
+func (s *settingsStore) Reserve(context.Context, credit.Hold, credit.Limits) error { return nil }
+
+// Extend implements credit.Store.
+func (s *settingsStore) Extend(_ context.Context, h credit.Hold, _ credit.Part, _ int64, _ credit.Limits, _ time.Time) (credit.Hold, error) {
+	return h, nil
+}
+
+// Settle implements credit.Store.
+func (s *settingsStore) Settle(_ context.Context, h credit.Hold, t credit.Turn) error {
+	b, err := s.read(h.Account)
+	b.turns = append([]credit.Turn{t}, b.turns...)
+	return err
+}
+
+// Fresh implements check.Clients.
+func (s *settingsStore) Fresh(context.Context, ids.Account, eligibility.Candidate) (llm.Learner, error) {
+	return checked{provider{s}}, nil
+}
+
+// checked is a model that answers each call with a word.
+type checked struct{ provider }
+
+// Complete implements llm.Model.
+func (checked) Complete(context.Context, llm.Request) (llm.Reply, error) {
+	return llm.Reply{Text: "Yes.", Usage: llm.Usage{Input: 20, Output: 2}}, nil
+}
+
+// List implements llm.Learner.
+func (checked) List(context.Context) ([]llm.Listed, error) {
+	return []llm.Listed{{ID: "gpt-4o-mini", Window: 8192}}, nil
+}
+
+// Learned implements llm.Learner.
+func (checked) Learned(string) json.RawMessage { return json.RawMessage(`{"no_temperature":true}`) }
 
 // provider answers a probe only.
 type provider struct{ settings *settingsStore }

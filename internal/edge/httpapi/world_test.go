@@ -626,7 +626,7 @@ func (s *site) handler(f Function) http.Handler {
 	case FunctionJobs:
 		s.made[f] = Works(s.config, jobWorld{s.world}, jobWorld{s.world})
 	case FunctionEligibility:
-		s.made[f] = AI(s.config, s.settings.services(s.config))
+		s.made[f] = s.settings.handler(s.config)
 	case FunctionRegistry:
 		s.made[f] = Registry(s.config, s.world, s.companyStore.manager())
 	case FunctionFiles:

@@ -107,6 +107,16 @@ func (m *memory) DeleteProvider(_ context.Context, _ ids.Account, name string) e
 	})
 }
 
+func (m *memory) PutCheck(_ context.Context, _ ids.Account, _ *eligibility.Check, c eligibility.Check) error {
+	return m.change(func(p *purse) {
+		p.settings.Checks = maps.Clone(p.settings.Checks)
+		if p.settings.Checks == nil {
+			p.settings.Checks = map[string]eligibility.Check{}
+		}
+		p.settings.Checks[c.Provider] = c
+	})
+}
+
 func (m *memory) PutKey(_ context.Context, _ ids.Account, provider string, key eligibility.Key) error {
 	return m.change(func(p *purse) { p.keys[provider] = string(key) })
 }

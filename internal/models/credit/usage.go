@@ -135,6 +135,7 @@ const (
 	SourceEval     = "eval"     // a judgement of an answer
 	SourceConclude = "conclude" // the outcome of a run
 	SourceReason   = "reason"   // another command for a step that failed
+	SourceCheck    = "check"    // of a provider, because a person asked for it
 )
 
 // Sources of a price that is not the provider's own, so that a cost is an estimate.

@@ -173,6 +173,7 @@ type Provider struct {
 	Windows      map[string]int          // the account's own, by model, in tokens
 	Health       Health                  // result of its last call or probe
 	Rejected     bool                    // its last call said that it does not accept the key that it still has
+	Check        *Check                  // the last one at its address; nil: none
 }
 
 // Need is the most that a turn may use, estimated before the turn.
@@ -217,8 +218,9 @@ type Candidate struct {
 	Demo            bool
 	RequiresCredits bool
 	Price           credit.Price
-	Window          int  // the most tokens of a prompt and its answer together
-	Narrowed        bool // the provider named the window when it refused a longer request
+	Window          int   // the most tokens of a prompt and its answer together
+	Narrowed        bool  // the provider named the window when it refused a longer request
+	Known           Known // by the last check of the model
 	Estimate        Estimate
 	SessionID       string // id of an open session with room; "" when one must be opened, or none is needed
 	choice          Choice

@@ -202,7 +202,7 @@ func validWindows(windows map[string]int) []fault.Field {
 	}
 	var wrong []fault.Field
 	for model, tokens := range windows {
-		if !isModelName(model) || tokens < MinWindow || tokens > MaxWindow {
+		if !IsModelName(model) || tokens < MinWindow || tokens > MaxWindow {
 			wrong = append(wrong, fault.Field{Loc: []any{"body", "windows", model}, Msg: "must be a model and from 2000 to 10000000 tokens", Type: "out_of_range"})
 		}
 	}
@@ -313,7 +313,7 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 	}
 	unknown := "is no provider of this account; PUT /ai/providers/{name} adds one"
 	check(known(a.Provider), fieldFault("provider", unknown, "unknown_provider"))
-	check(isModelName(a.Model), fieldFault("model", "is required, and has at most 200 characters", "string_too_short"))
+	check(IsModelName(a.Model), fieldFault("model", "is required, and has at most 200 characters", "string_too_short"))
 	check(utf8.RuneCountInString(a.Name) <= MaxName, fieldFault("name", "has at most 80 characters", "string_too_long"))
 	check(utf8.RuneCountInString(a.Persona) <= MaxPersona, fieldFault("persona", "has at most 4000 characters", "string_too_long"))
 	check(!math.IsNaN(a.Temperature) && a.Temperature >= 0 && a.Temperature <= maxTemperature, fieldFault("temperature", "must be from 0 to 2", "out_of_range"))
@@ -328,7 +328,7 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 			return fault.Field{Loc: []any{"body", "fallback", i, member}, Msg: msg, Type: typ}
 		}
 		check(known(c.Provider), at("provider", unknown, "unknown_provider"))
-		check(isModelName(c.Model), at("model", "is required, and has at most 200 characters", "string_too_short"))
+		check(IsModelName(c.Model), at("model", "is required, and has at most 200 characters", "string_too_short"))
 		check(!seen[c.Provider+" "+c.Model], at("model", "is in the order already", "duplicate"))
 		seen[c.Provider+" "+c.Model] = true
 		for _, r := range c.On {
@@ -338,7 +338,8 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 	return wrong
 }
 
-func isModelName(s string) bool {
+// IsModelName reports whether a text can be the name of a model.
+func IsModelName(s string) bool {
 	return strings.TrimSpace(s) == s && s != "" && len(s) <= MaxModel && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 

@@ -143,10 +143,10 @@ func PriceOf(p Provider, model string) (credit.Price, Priced) {
 const DefaultWindow = 80_000
 
 // WindowOf returns the context window of a model at a provider: the most tokens of a prompt and its answer together. The
-// account's setting comes before the tables.
+// account's setting comes before what a check found, and that before the tables.
 func WindowOf(p Provider, model string) int {
 	t, _ := p.find(model)
-	return cmp.Or(p.Windows[model], t.window, DefaultWindow)
+	return cmp.Or(p.Windows[model], p.known(model).Window, t.window, DefaultWindow)
 }
 
 // named returns the offer of a model in a table.

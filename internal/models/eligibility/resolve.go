@@ -75,12 +75,12 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 		return Candidate{}, NoAPIKey // the provider is unknown, so there is no key of it
 	}
 	p := s.Providers[at]
-	window := WindowOf(p, c.Model)
+	window, known := WindowOf(p, c.Model), p.known(c.Model)
 	output := min(cmp.Or(s.Need.Output, s.Assistant.MaxTokens, DefaultMaxTokens), window/2)
 	input := min(s.Need.Input, window-output) // a longer input is made to fit
 	price, priced := PriceOf(p, c.Model)
 	out := Candidate{
-		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Rejected: p.Rejected, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, Window: window, choice: c,
+		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Rejected: p.Rejected, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, Window: window, Known: known, choice: c,
 		Estimate: Estimate{Input: input, Output: output, Micros: price.MostOf(llm.Usage{Input: input, Output: output}), Priced: priced},
 	}
 	switch {

@@ -21,6 +21,7 @@ type Settings struct {
 	Terms       *Terms
 	Providers   []Config
 	Health      map[string]Health // by provider
+	Checks      map[string]Check  // by provider
 }
 
 // Terms are the price of AI for an account, and its spending limits.
@@ -77,7 +78,10 @@ type Store interface {
 	PutTerms(ctx context.Context, account ids.Account, t Terms) error
 	// PutProvider replaces the provider setting seen, nil for a missing one; ErrMoved when it changed.
 	PutProvider(ctx context.Context, account ids.Account, seen *Config, c Config) error
+	// DeleteProvider removes a provider's setting, and its check.
 	DeleteProvider(ctx context.Context, account ids.Account, name string) error
+	// PutCheck replaces the check seen of a provider, nil for a missing one; ErrMoved when it changed, or is gone.
+	PutCheck(ctx context.Context, account ids.Account, seen *Check, c Check) error
 }
 
 // Keys reports for which providers the deployment has a key.
@@ -107,9 +111,10 @@ type Question struct {
 	ProjectID string
 	Mode      Mode // the chat's own, or ""
 	Need      Need
-	Choice    *Choice // the model, instead of the assistant's; nil: the assistant's
-	Budget    int64   // micros that the turn may cost for its agent; 0: only the account's limits
-	Preview   bool    // as in Snapshot
+	Choice    *Choice    // the model, instead of the assistant's; nil: the assistant's
+	Assistant *Assistant // instead of the stored one; nil: the stored one
+	Budget    int64      // micros that the turn may cost for its agent; 0: only the account's limits
+	Preview   bool       // as in Snapshot
 }
 
 // Read returns the snapshot for a question.
@@ -129,6 +134,9 @@ func (s *Service) Snapshot(ctx context.Context, q Question, settings Settings) (
 		At: s.Now(), Entitlement: settings.entitlement(), Assistant: s.Deployment.assistant(settings, q.ProjectID), Mode: q.Mode,
 		Providers: s.Deployment.providers(settings, nil), Policy: terms.Policy, Limits: terms.Limits, Budget: q.Budget, Need: q.Need,
 		Preview: q.Preview,
+	}
+	if q.Assistant != nil {
+		out.Assistant = q.Assistant
 	}
 	if q.Choice != nil && out.Assistant != nil {
 		chosen := *out.Assistant
@@ -233,6 +241,9 @@ func (d Deployment) providers(settings Settings, keys map[string]bool) []Provide
 		if c.CostsCredits != nil {
 			p.CostsCredits = *c.CostsCredits
 		}
+	}
+	for i, p := range list {
+		list[i].Check = settings.checkOf(p.Name, p.BaseURL)
 	}
 	return list
 }

@@ -14,5 +14,6 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Document(terms),
 		kvtest.Document(providers),
 		kvtest.Document(healths),
+		kvtest.Document(checks),
 	)
 }

@@ -25,6 +25,7 @@ var (
 	terms        = kv.Document[eligibility.Terms]{Name: "terms"}
 	providers    = kv.Document[eligibility.Config]{Name: "provider"}
 	healths      = kv.Document[eligibility.Health]{Name: "health"}
+	checks       = kv.Document[eligibility.Check]{Name: "check"}
 )
 
 // The sort keys of an account's settings.
@@ -34,6 +35,7 @@ const (
 	termsKey       = "TERMS"
 	providerKey    = "PROVIDER#"
 	healthKey      = "HEALTH#"
+	checkKey       = "CHECK#"
 )
 
 type settingRow struct {
@@ -43,8 +45,8 @@ type settingRow struct {
 
 // Settings reads the values that an account has set.
 func (s *Store) Settings(ctx context.Context, account ids.Account) (eligibility.Settings, error) {
-	settings := eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}}
-	items, err := s.table.Read(ctx, kv.Rows(settingsKey(account), assistantKey, entitlementKey, healthKey, providerKey, termsKey), 0)
+	settings := eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}, Checks: map[string]eligibility.Check{}}
+	items, err := s.table.Read(ctx, kv.Rows(settingsKey(account), assistantKey, checkKey, entitlementKey, healthKey, providerKey, termsKey), 0)
 	if err != nil {
 		return settings, err
 	}
@@ -83,6 +85,10 @@ func (row settingRow) into(s *eligibility.Settings) error {
 		h, err := healths.Decode(row.Data)
 		s.Health[name] = h
 		return err
+	case strings.HasPrefix(row.SK, checkKey):
+		c, err := checks.Decode(row.Data)
+		s.Checks[name] = c
+		return err
 	}
 	return nil
 }
@@ -97,9 +103,31 @@ func put[T any](account ids.Account, sk string, kind kv.Document[T], v T) kv.Wri
 	return kv.Put(settingRow{Key: kv.Key{PK: settingsKey(account), SK: sk}, Data: data}).Unless(err)
 }
 
-// remove deletes a setting; deleting a missing setting is no error.
-func (s *Store) remove(ctx context.Context, account ids.Account, sk string) error {
-	return s.table.Commit(ctx, kv.Delete(kv.Key{PK: settingsKey(account), SK: sk}), setups.Raise(account))
+// remove deletes settings; deleting a missing setting is no error.
+func (s *Store) remove(ctx context.Context, account ids.Account, sks ...string) error {
+	writes := []kv.Write{setups.Raise(account)}
+	for _, sk := range sks {
+		writes = append(writes, kv.Delete(kv.Key{PK: settingsKey(account), SK: sk}))
+	}
+	return s.table.Commit(ctx, writes...)
+}
+
+// swap stores a setting in place of the one that the caller read, nil for a missing one; else it returns
+// eligibility.ErrMoved. The stored bytes are compared, because they are read back as they were written.
+func swap[T any](ctx context.Context, s *Store, k settingOf[T], seen *T, v T) error {
+	w, unchanged := put(k.account, k.sk, k.kind, v), kv.Missing("PK")
+	if seen != nil {
+		before, err := k.kind.Encode(*seen)
+		w, unchanged = w.Unless(err), kv.Is("data", before)
+	}
+	return s.table.Commit(ctx, w.If(unchanged).Else(eligibility.ErrMoved), setups.Raise(k.account))
+}
+
+// settingOf is where a setting of a kind is stored.
+type settingOf[T any] struct {
+	account ids.Account
+	sk      string
+	kind    kv.Document[T]
 }
 
 // PutAssistant sets the assistant of a project, or the account's own for "".
@@ -125,17 +153,18 @@ func (s *Store) PutTerms(ctx context.Context, account ids.Account, t eligibility
 // PutProvider sets an account's provider, if it is as the caller read it; nil: not there. It
 // returns eligibility.ErrMoved.
 func (s *Store) PutProvider(ctx context.Context, account ids.Account, seen *eligibility.Config, c eligibility.Config) error {
-	w, unchanged := put(account, providerKey+c.Name, providers, c), kv.Missing("PK")
-	if seen != nil { // the stored bytes are compared, because they are read back as they were written
-		before, err := providers.Encode(*seen)
-		w, unchanged = w.Unless(err), kv.Is("data", before)
-	}
-	return s.table.Commit(ctx, w.If(unchanged).Else(eligibility.ErrMoved), setups.Raise(account))
+	return swap(ctx, s, settingOf[eligibility.Config]{account, providerKey + c.Name, providers}, seen, c)
 }
 
-// DeleteProvider removes a provider; deleting a missing provider is no error.
+// DeleteProvider removes a provider, and its check; deleting a missing provider is no error.
 func (s *Store) DeleteProvider(ctx context.Context, account ids.Account, name string) error {
-	return s.remove(ctx, account, providerKey+name)
+	return s.remove(ctx, account, providerKey+name, checkKey+name)
+}
+
+// PutCheck stores the check of a provider, if it is as the caller read it; nil: not there. It returns
+// eligibility.ErrMoved.
+func (s *Store) PutCheck(ctx context.Context, account ids.Account, seen *eligibility.Check, c eligibility.Check) error {
+	return swap(ctx, s, settingOf[eligibility.Check]{account, checkKey + c.Provider, checks}, seen, c)
 }
 
 // PutHealth notes how a provider's last call ended. It is no transaction, because turns write it, and transactions of

@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"piloto/internal/ground/ids"
+)
+
+// newCheckSite returns a site whose checks are made when the test serves them.
+func newCheckSite(t *testing.T) (s *asyncSite, serve func()) {
+	t.Helper()
+	s = newAsyncSite()
+	var begun []func() error
+	s.config.Async.Start = func(_ context.Context, account ids.Account, id string) error {
+		begun = append(begun, func() error { return s.apart.Serve(context.Background(), account, id) })
+		return s.failed
+	}
+	return s, func() {
+		for _, f := range begun {
+			if err := f(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestACheckIsAnsweredAtOnceAndReadLater: it is 202 while it runs, however often it is asked for, and its result is in the
+// provider, in the language of whoever reads it.
+func TestACheckIsAnsweredAtOnceAndReadLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+	}{
+		"asked for":          {"POST", "/ai/providers/openai/check", `{"model":"m"}`, 202},
+		"with the setting":   {"PUT", "/ai/providers/openai", `{"check":true,"check_model":"m"}`, 200},
+		"asked for no model": {"POST", "/ai/providers/openai/check", "", 202},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, serve := newCheckSite(t)
+			for range 2 {
+				w := s.do(ask(boss, c.method, c.path, c.body))
+				got, _ := decode(t, w)["check"].(map[string]any)
+				if w.Code != c.status || got["status"] != "running" || c.status == 202 && (w.Header().Get("Location") != "/ai/providers/openai" || w.Header().Get("Retry-After") == "") {
+					t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
+				}
+			}
+			if len(s.turns) != 0 {
+				t.Error("it is a turn")
+			}
+			serve()
+			serve()
+			for lang, want := range map[string]string{"es": "Su ventana es de 8192 tokens.", "en": "Its window is 8192 tokens."} {
+				w := s.do(ask(talker, "GET", "/ai/providers/openai", "", "Accept-Language", lang))
+				got, _ := decode(t, w)["check"].(map[string]any)
+				calls, findings := listOf(got["calls"]), listOf(got["findings"])
+				if name != "asked for no model" {
+					if len(calls) != 5 || got["status"] != "done" || got["model"] != "m" || got["cost_micros"] == nil {
+						t.Errorf("%s", w.Body)
+					}
+					continue
+				}
+				last, _ := findings[len(findings)-1].(map[string]any)
+				if got["model"] != "gpt-4o-mini" || last["text"] != want || got["quirks"] == nil || got["window"] != 8192.0 {
+					t.Errorf("%s", w.Body)
+				}
+			}
+			if w := s.do(ask(other, "GET", "/ai/providers/openai", "")); decode(t, w)["check"] != nil {
+				t.Errorf("another account sees %s", w.Body)
+			}
+		})
+	}
+}
+
+// TestWhoMayHaveAProviderChecked: who sets it, of a provider that is there. Nothing else begins a check.
+func TestWhoMayHaveAProviderChecked(t *testing.T) {
+	s, _ := newCheckSite(t)
+	for _, w := range []struct {
+		code int
+		got  int
+	}{
+		{403, s.do(ask(talker, "POST", "/ai/providers/openai/check", "")).Code},
+		{404, s.do(ask(boss, "POST", "/ai/providers/nobody/check", "")).Code},
+		{422, s.do(ask(boss, "POST", "/ai/providers/openai/check", `{"model":"a\nb"}`)).Code},
+		{422, s.do(ask(boss, "POST", "/ai/providers/openai/check", `{"models":"a"}`)).Code},
+		{200, s.do(ask(boss, "PUT", "/ai/providers/openai", `{}`)).Code},
+		{204, s.do(ask(boss, "DELETE", "/ai/providers/openai", "")).Code},
+	} {
+		if w.got != w.code {
+			t.Errorf("%d, want %d", w.got, w.code)
+		}
+	}
+	if len(s.settings.accounts["a"].settings.Checks) != 0 {
+		t.Error("a check began")
+	}
+}
+
+// TestACheckThatCannotBeStartedIsNotRunning.
+func TestACheckThatCannotBeStartedIsNotRunning(t *testing.T) {
+	s, _ := newCheckSite(t)
+	s.failed = errors.New("no machine")
+	w := s.do(ask(boss, "POST", "/ai/providers/openai/check", ""))
+	if w.Code != http.StatusServiceUnavailable || decode(t, w)["code"] != "ai.check_not_begun" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	got, _ := decode(t, s.do(ask(boss, "GET", "/ai/providers/openai", "")))["check"].(map[string]any)
+	if got["status"] != "failed" || got["message"] == "" {
+		t.Errorf("%v", got)
+	}
+}
