@@ -60,6 +60,24 @@ func (w *world) aiRoutes(mux *http.ServeMux, locked lockedRoute) {
 		_, err := w.ai.PutProvider(r.Context(), w.account, before.Own, c)
 		w.done(rw, err)
 	})
+	mux.HandleFunc("POST /ai/providers/{name}/check", func(rw http.ResponseWriter, r *http.Request) {
+		var body struct{ Model string }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		v, _ := w.ai.View(r.Context(), w.account, r.PathValue("name"))
+		w.mu.Lock()
+		w.checked = append(w.checked, v.Name+" "+body.Model)
+		w.mu.Unlock()
+		w.done(rw, w.PutCheck(r.Context(), w.account, nil, eligibility.Check{
+			Provider: v.Name, BaseURL: v.BaseURL, Status: eligibility.CheckRunning, At: w.now(), Until: w.now().Add(time.Hour), Model: body.Model,
+		}))
+	})
+	mux.HandleFunc("GET /ai/providers/{name}", func(rw http.ResponseWriter, r *http.Request) { // the check ends when it is asked for
+		v, _ := w.ai.View(r.Context(), w.account, r.PathValue("name"))
+		c := *v.Check
+		c.Status, c.Findings = eligibility.CheckDone, []eligibility.Finding{{Code: "tools"}}
+		_ = w.PutCheck(r.Context(), w.account, v.Check, c)
+		tell(rw, 200, map[string]any{"provider": v.Name, "check": map[string]any{"status": c.Status}})
+	})
 	mux.HandleFunc("PUT /ai/providers/{name}/key", func(rw http.ResponseWriter, r *http.Request) {
 		var body struct{ Key string }
 		_ = json.NewDecoder(r.Body).Decode(&body)

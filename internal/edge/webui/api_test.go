@@ -38,7 +38,8 @@ type world struct {
 	notes []conversation.Note      // of each answer in text
 	looks looks
 
-	drawer *drawer // the files of chats
+	drawer  *drawer  // the files of chats
+	checked []string // providers and models of checks
 
 	decisions []map[string]any // that were asked for together
 

@@ -76,6 +76,15 @@ type providerRow struct {
 	Windows []windowRow // the account's own
 	Waiting time.Time   // the provider asked for no call before; zero: none
 	Used    bool        // the account's assistant uses it
+	Check   *checkView
+	Checked string // the model that a check calls when nobody names another
+}
+
+// checkView is the last check of a provider. Note is why it failed, and Do what to do then.
+type checkView struct {
+	Check    eligibility.Check
+	Note, Do string
+	Findings []string
 }
 
 // modelRow is a model with its price, in micro-USD per million tokens.
@@ -126,7 +135,7 @@ func (r assistantReader) all(ctx context.Context, v visit) (*assistantsView, err
 		return nil, err
 	}
 	view.Facts = who.Facts
-	view.Providers = rowsOf(providers, view.Entitlement, a, v.now)
+	view.Providers = rowsOf(providers, view.Entitlement, a, v)
 	view.Form = formOf(a, ok, "", view.Providers, view.Admin)
 	return view, nil
 }
@@ -152,7 +161,7 @@ func (r assistantReader) one(ctx context.Context, v visit, projectID string) (*a
 		return nil, err
 	}
 	view := &assistantView{Facts: who.Facts, Project: p, Admin: v.who.Allows(auth.ScopeAdmin)}
-	view.Providers = rowsOf(providers, eligibility.Entitlement{}, a, v.now)
+	view.Providers = rowsOf(providers, eligibility.Entitlement{}, a, v)
 	view.Form = formOf(a, ok, projectID, view.Providers, view.Admin)
 	return view, nil
 }
@@ -211,12 +220,12 @@ func standInOf(c eligibility.Choice, names []string) standIn {
 
 // rowsOf returns the rows of providers. The page does not know whether the deployment has a key: the script asks
 // the API.
-func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, a eligibility.Assistant, now time.Time) []providerRow {
+func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, a eligibility.Assistant, v visit) []providerRow {
 	var rows []providerRow
 	for _, p := range providers {
 		row := providerRow{
 			Name: p.Name, Target: targetOf(p.BaseURL), Own: p.Own, Costs: p.CostsCredits, Used: p.Name == a.Provider,
-			Allowed: slices.Contains(e.Providers, p.Name), State: stateOf(p), Models: modelsOf(p, a),
+			Allowed: slices.Contains(e.Providers, p.Name), State: stateOf(p), Models: modelsOf(p, a), Check: checkOf(p.Check, v),
 		}
 		for _, model := range slices.Sorted(maps.Keys(p.Windows)) {
 			row.Windows = append(row.Windows, windowRow{model, p.Windows[model]})
@@ -227,12 +236,33 @@ func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, a e
 				row.Charge = map[bool]string{true: "yes", false: "no"}[*p.Own.CostsCredits]
 			}
 		}
-		if now.Before(p.Health.Waiting) {
+		switch {
+		case row.Check != nil:
+			row.Checked = row.Check.Check.Model
+		case row.Used:
+			row.Checked = a.Model
+		}
+		if v.now.Before(p.Health.Waiting) {
 			row.Waiting = p.Health.Waiting
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// checkOf returns a check in the words of a visit; nil for none.
+func checkOf(c *eligibility.Check, v visit) *checkView {
+	if c == nil {
+		return nil
+	}
+	view := &checkView{Check: c.Seen(v.now)}
+	if view.Check.Reason != "" {
+		view.Note, view.Do = view.Check.Message().In(v.tag), view.Check.Action().In(v.tag)
+	}
+	for _, f := range view.Check.Findings {
+		view.Findings = append(view.Findings, f.Text().In(v.tag))
+	}
+	return view
 }
 
 func stateOf(p eligibility.ProviderView) string {

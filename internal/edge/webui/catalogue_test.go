@@ -58,6 +58,8 @@ func families() map[string][]string {
 	}
 	f["page.mode."] = []string{string(eligibility.Automatic), string(eligibility.Manual), string(eligibility.Off)}
 	f["page.scope."] = []string{string(eligibility.ScopeDeployment), string(eligibility.ScopeAccount), string(eligibility.ScopeProject)}
+	f["page.check."] = []string{string(eligibility.CheckRunning), string(eligibility.CheckDone), string(eligibility.CheckFailed)}
+	f["page.check.call."] = []string{"text", "tool", "two_tools", "structured", "stream"}
 	f["page.provider."] = []string{"demo", "keyless", "own", "missing", "deployment"}
 	f["page.entry."] = []string{string(credit.KindGrant), string(credit.KindAdjustment), string(credit.KindRefund), string(credit.KindSession)}
 	for _, by := range []credit.By{credit.ByDay, credit.ByChat, credit.ByModel} {

@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,17 @@ func (w *world) spend() {
 		{Name: "router", BaseURL: "https://openrouter.ai/api/v1", CostsCredits: &waits, Prices: map[string]credit.Price{"x/y-z": {Input: 100_000, Output: 2_500_000}}},
 	}
 	p.settings.Terms = &eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: credit.Limits{Day: 2_000_000, Month: 20_000_000}}
+	p.settings.Checks = map[string]eligibility.Check{
+		"openai": {
+			Provider: "openai", BaseURL: "https://api.openai.com/v1", Status: eligibility.CheckDone, At: now.Add(-time.Hour), Model: "gpt-4o-mini", Micros: 1_234,
+			Calls:    []eligibility.CheckCall{{Name: "text", OK: true, Millis: 4321, Tokens: 36}, {Name: "two_tools", Error: "provider_refused"}},
+			Findings: []eligibility.Finding{{Code: "tools"}, {Code: "renames_tools", Value: "<b>x</b>"}, {Code: "window", Value: "8192"}},
+		},
+		"router": {
+			Provider: "router", BaseURL: "https://openrouter.ai/api/v1", Status: eligibility.CheckFailed, At: now.Add(-time.Hour), Model: "x/y-z", Reason: eligibility.CheckBalance,
+			Calls: []eligibility.CheckCall{{Name: "text", Millis: 80, Error: "no_balance"}},
+		},
+	}
 	for i := range 30 {
 		at := now.Add(-time.Duration(i) * 20 * time.Minute)
 		turn := credit.Turn{
@@ -95,6 +107,30 @@ func TestCreditIsManagedFromThePage(t *testing.T) {
 	b.world.mu.Unlock()
 	if terms.Limits != (credit.Limits{Day: 2_500_000}) || terms.Policy != credit.DefaultPolicy() {
 		t.Errorf("%+v", terms)
+	}
+}
+
+// TestAProviderIsCheckedFromThePage: the page says that a check goes on, and what it found once it has ended.
+func TestAProviderIsCheckedFromThePage(t *testing.T) {
+	b := open(t, 1280, 1700)
+	b.spend()
+	b.visit("/?view=assistants")
+	b.until(`document.getElementById("ai-status")?.ariaBusy !== "true"`)
+	eval[bool](b, `(document.querySelector('[data-provider="openai"] details').open = true)`)
+	eval[bool](b, `(document.querySelector('[data-provider="router"] details').open = true)`)
+	eval[bool](b, `(document.querySelector('[data-provider="openai"]').scrollIntoView(), true)`)
+	b.picture("provider-checked")
+	b.click(`[data-provider="ollama"] > details > summary`)
+	b.write(`[data-provider="ollama"] [data-submit="check-provider"] [name=model]`, "qwen3:8b")
+	b.click(`[data-provider="ollama"] [data-submit="check-provider"] button`)
+	b.until(`document.querySelector('[data-provider="ollama"] [role=status]')?.innerText.includes("Comprobando…")`)
+	b.picture("provider-checking")
+	b.until(`document.querySelector('[data-provider="ollama"] .findings')?.innerText === "Usa herramientas."`)
+	if asked := b.world.checked; !slices.Equal(asked, []string{"ollama qwen3:8b"}) {
+		t.Errorf("%q", asked)
+	}
+	if on := eval[bool](b, `document.querySelector('[data-provider="ollama"] [data-submit="check-provider"] button').disabled`); on {
+		t.Error("it cannot be checked again")
 	}
 }
 

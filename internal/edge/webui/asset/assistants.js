@@ -88,6 +88,11 @@ export const submits = {
     await api("PUT", providerPath(nameOf(form)), { ...body, windows });
     await saved();
   },
+  "check-provider": async (form, data) => {
+    const model = data.get("model").trim();
+    await api("POST", providerPath(nameOf(form), "check"), model ? { model } : {});
+    await again();
+  },
   "set-provider-key": async (form, data) => {
     const key = data.get("key");
     form.reset();
@@ -168,6 +173,7 @@ export function sayPrice(input) {
     and whether the deployment has the keys that are taken from it. */
 export async function askStatus() {
   const v = view();
+  awaitChecks(v);
   if (v.dataset.name !== "assistants" && v.dataset.name !== "assistant") return;
   const model = v.querySelector("[data-input=model]");
   if (model) sayPrice(model);
@@ -180,6 +186,18 @@ export async function askStatus() {
     if (!state || p.has_key !== false) continue;
     state.dataset.state = "missing";
     state.querySelector("[data-key-state]").textContent = t("no_key");
+  }
+}
+
+// awaitChecks shows the checks that go on once they have ended.
+async function awaitChecks(v) {
+  const names = [...v.querySelectorAll("[data-check=running]")].map(nameOf);
+  while (names.length) {
+    await new Promise((done) => setTimeout(done, 2000));
+    if (view() !== v) return;
+    const read = await Promise.all(names.map((name) => quietly(providerPath(name))));
+    if (view() !== v) return;
+    if (read.some((p) => p && p.check?.status !== "running")) return void again();
   }
 }
 
