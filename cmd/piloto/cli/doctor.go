@@ -56,10 +56,22 @@ func (g *doctor) commands() []*cobra.Command {
 }
 
 func (g *doctor) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var provider, model string
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look at ports, data folder, keys, provider, clock and versions, and say what to do", Args: usage.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := g.examine(cmd.Context())
+			var list []finding
+			switch {
+			case provider != "":
+				var err error
+				if list, err = g.check(cmd.Context(), provider, model); err != nil {
+					return err
+				}
+			case model != "":
+				return ending.Miswritten(ending.Refusal("cli.doctor.which_provider"))
+			default:
+				list = g.examine(cmd.Context())
+			}
 			bad := false
 			for _, f := range list {
 				bad = bad || !f.OK
@@ -86,6 +98,9 @@ func (g *doctor) doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&provider, "provider", "", "the `name` of a provider: only find out what its model takes, with five small calls that are paid")
+	cmd.Flags().StringVar(&model, "model", "", "the `model` that --provider calls; without it the one of an assistant")
+	return cmd
 }
 
 // examine makes all checks.

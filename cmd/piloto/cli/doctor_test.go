@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -70,6 +71,46 @@ func TestUsageTellsNewTokensFromCached(t *testing.T) {
 	if got := strings.Join(rows[1:], "|"); got != "a/m 2 200 700 30 ≈ $0.000041|b/m 1 10 0 1 $0.000005|total 3 210 700 31 ≈ $0.000046" ||
 		!strings.Contains(rows[0], "NEW TOKENS FROM THE CACHE") {
 		t.Errorf("%s", out)
+	}
+}
+
+// TestDoctorChecksAProvider when somebody asks for it, waits for the end, and tells what was found.
+func TestDoctorChecksAProvider(t *testing.T) {
+	for name, c := range map[string]struct {
+		args, check, out string
+		code             ending.Code
+	}{
+		"answers": {
+			"--provider mine --model m", `{"status":"done","model":"m\u001b[2J","calls":[],"findings":[{"code":"tools","text":"It uses tools.\u001b[2J"}],"cost_micros":1200}`,
+			"ok   provider   mine, model m⟦U+001B⟧[2J: it answers (the check cost 0.0012 USD)\nok   provider   It uses tools.⟦U+001B⟧[2J\n", ending.Success,
+		},
+		"fails": {
+			"--provider mine", `{"status":"failed","reason":"timeout","message":"mine did not answer in time.","action":"Check it again.","calls":[],"findings":[]}`,
+			"BAD  provider   mine did not answer in time.\n                → Check it again.\n", ending.Failed,
+		},
+		"is set anew": {"--provider mine", "null", "BAD  provider   mine was changed while it was checked: check it again\n", ending.Failed},
+		"no provider": {"--model m", "null", "", ending.Usage},
+	} {
+		var asked []string
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			asked = append(asked, r.Method+" "+r.URL.Path+" "+string(body))
+			if r.Method == http.MethodPost {
+				w.WriteHeader(http.StatusAccepted)
+				_, _ = fmt.Fprint(w, `{"provider":"mine","check":{"status":"running","calls":[],"findings":[]}}`)
+				return
+			}
+			_, _ = fmt.Fprint(w, `{"provider":"mine","check":`+c.check+`}`)
+		}))
+		t.Cleanup(s.Close)
+		a, out, _ := newApp(map[string]string{"PILOTO_TOKEN": "t", "PILOTO_LANG": "en", "XDG_CONFIG_HOME": t.TempDir()}, "")
+		code := a.run(append([]string{"--at", s.URL, "doctor"}, strings.Fields(c.args)...))
+		if code != c.code || out.String() != c.out {
+			t.Errorf("%s: %d %q", name, code, out)
+		}
+		if c.out != "" && (len(asked) != 2 || !strings.HasPrefix(asked[0], "POST /ai/providers/mine/check {") || strings.Contains(asked[0], `"m"`) != strings.Contains(c.args, "--model")) {
+			t.Errorf("%s: asked %q", name, asked)
+		}
 	}
 }
 
