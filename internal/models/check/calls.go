@@ -165,8 +165,13 @@ func whyOf(err error, seen []llm.Exchange) eligibility.Reason {
 		return eligibility.CheckTimeout
 	case errors.Is(err, context.Canceled):
 		return eligibility.CheckInterrupted
-	case len(seen) > 0 && seen[len(seen)-1].Cause != "" && !errors.Is(err, llm.ErrNoKey):
-		return eligibility.Reason(seen[len(seen)-1].Cause)
+	case len(seen) > 0 && causes[seen[len(seen)-1].Cause] != "" && !errors.Is(err, llm.ErrNoKey):
+		return causes[seen[len(seen)-1].Cause]
 	}
 	return reasonOf(err)
+}
+
+// causes are the reasons that a check gives for what an exchange shows.
+var causes = map[llm.Cause]eligibility.Reason{
+	llm.Unpaid: eligibility.CheckBalance, llm.NoModel: eligibility.CheckModel, llm.NoAPI: eligibility.CheckNoAPI,
 }

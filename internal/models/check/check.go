@@ -266,7 +266,7 @@ func reasonOf(err error) eligibility.Reason {
 	if why, ok := eligibility.ReasonOf(err); ok {
 		return why
 	}
-	if errors.Is(err, llm.ErrTooLong) { // of a call this small: its window is not of use
+	if llm.CauseOf(err) == llm.TooLong { // of a call this small: its window is not of use
 		return eligibility.ProviderRefused
 	}
 	return eligibility.InternalError

@@ -9,18 +9,8 @@ import (
 type Exchange struct {
 	Request []byte
 	Answer  []byte // at most MostWatched bytes of it
-	Cause   Cause
+	Cause   Cause  // of a failure, as far as the answer shows it
 }
-
-// Cause is the cause of a failed exchange, as far as its answer shows it.
-type Cause string
-
-// Causes between which the faults of a provider make no difference.
-const (
-	CauseBalance Cause = "no_balance"    // the account has no money at the provider
-	CauseModel   Cause = "model_unknown" // the provider does not have the model
-	CauseNoAPI   Cause = "not_an_api"    // a page, or anything else that is no answer of such a provider
-)
 
 // MostWatched is the longest part of an answer that a watcher gets.
 const MostWatched = 256 << 10

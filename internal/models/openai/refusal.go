@@ -211,7 +211,7 @@ func causeOf(status int, header http.Header, body []byte) llm.Cause {
 	page := strings.Contains(header.Get("Content-Type"), "text/html") || strings.HasPrefix(text, "<!doctype") || strings.HasPrefix(text, "<html")
 	if meaning.Of(status, false) == meaning.Done {
 		if page || !json.Valid(body) && !strings.HasPrefix(text, "{") && !strings.Contains(text, "data:") {
-			return llm.CauseNoAPI
+			return llm.NoAPI
 		}
 		return ""
 	}
@@ -221,14 +221,14 @@ func causeOf(status int, header http.Header, body []byte) llm.Cause {
 	missing := status == http.StatusNotFound
 	switch {
 	case page && status < http.StatusInternalServerError, meaning.Redirects(status): // a gateway has a page for a server that is down
-		return llm.CauseNoAPI
+		return llm.NoAPI
 	case status == http.StatusPaymentRequired, speaks(words, "insufficient_quota", "insufficient_balance", "insufficient balance", "billing_"):
-		return llm.CauseBalance
+		return llm.Unpaid
 	case speaks(words, "model_not_found", "model not found", "unknown model", "unknown_model", "invalid model"),
 		speaks(words, "model") && (missing || speaks(words, "does not exist")):
-		return llm.CauseModel
+		return llm.NoModel
 	case missing:
-		return llm.CauseNoAPI
+		return llm.NoAPI
 	}
 	return ""
 }
