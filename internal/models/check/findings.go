@@ -163,6 +163,10 @@ func counted(raw []rawAnswer) bool {
 }
 
 func (f *findings) tool(reply llm.Reply, sent sentRequest, raw []rawAnswer) {
+	if reply.NoTools {
+		f.add("no_tools", "")
+		return
+	}
 	if len(reply.Calls) == 0 {
 		f.add("no_call", "")
 		return
