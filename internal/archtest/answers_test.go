@@ -16,7 +16,6 @@ var judges = map[string]string{
 	"cmd/piloto/client/answer.go":        "202 is a turn that goes on",
 	"cmd/piloto/client/client.go":        "a deployment answers 202 to a turn that goes on, and 503 with its health",
 	"cmd/piloto/client/files.go":         "206 is a part of a file",
-	"internal/models/openai/toolong.go":  "which refusals say that a request is too long",
 	"internal/models/openai/format.go":   "which refusals are about a member of the request",
 	"internal/models/openai/probe.go":    "a provider without a list of models answers",
 	"internal/models/openai/quirks.go":   "which refusals are about a member of the request",

@@ -33,9 +33,12 @@ func TestModelTellsWhatCameOfRun(t *testing.T) {
 	} {
 		ended := "<event>\n{\"plan_ended\":{\"run_id\":\"run1\"," + c.ended[1:] + "}\n</event>"
 		d, err := completion{ToolChoice: "none", Tools: offered, Messages: []openai.ChatCompletionMessage{
-			{Role: "system", Content: "…"}, {Role: "user", Content: c.asked},
+			{Role: "system", Content: "…"},
+			{Role: "user", Content: c.asked},
 			{Role: "system", Content: strings.ReplaceAll(strings.ReplaceAll(ended, "run1", "run0"), "status", "state")}, // an earlier one
-			{Role: "system", Content: ended}, {Role: "system", Content: "Now: Friday 2026-11-20 09:00 (UTC)."}, {Role: "user", Content: order},
+			{Role: "system", Content: ended},
+			{Role: "system", Content: "Now: Friday 2026-11-20 09:00 (UTC)."},
+			{Role: "user", Content: order},
 		}}.decide(friday)
 		if err != nil || d.text != c.want || d.tool != "" {
 			t.Errorf("%s:\n%q, %v, want\n%q", c.ended, d.text, err, c.want)

@@ -57,12 +57,12 @@ type Runs interface {
 type Of struct {
 	Account   ids.Account
 	Chat      conversation.Chat
-	Message   conversation.Message // that is to be answered; without an id: none is
-	RequestID string               // id of the message of a request that may be retried; "": none
-	RunID     string               // the run whose end is told at the end of it; "": none
+	Message   conversation.Message                           // that is to be answered; without an id: none is
+	RequestID string                                         // id of the message of a request that may be retried; "": none
+	RunID     string                                         // the run whose end is told at the end of it; "": none
 	Whole     func(ctx context.Context, r plan.Run) plan.Run // returns that run with its largest results; nil: they stay as they begin
-	JobID     string               // the job whose prompt it is: its own plans are results of its calls; "": none
-	Again     bool                 // it has an answer, which is no part of the history
+	JobID     string                                         // the job whose prompt it is: its own plans are results of its calls; "": none
+	Again     bool                                           // it has an answer, which is no part of the history
 }
 
 // Past is the history of a chat before a message.

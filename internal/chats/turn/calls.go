@@ -13,10 +13,8 @@ import (
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/chats/toolset"
-	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
-	"piloto/internal/tools/tool"
 )
 
 // maxSearches bounds the searches of the catalogue in an answer.
@@ -31,7 +29,7 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 	}
 	l.words.keep(answer.Text)
 	l.query.Messages = append(l.query.Messages, answer.Message())
-	l.transcript.Rounds = append(l.transcript.Rounds, roundOf(answer, l.left))
+	l.trail.begin(answer, l.left)
 	reading, cancel := l.journal.bound(asking)
 	defer cancel()
 	var b batch
@@ -45,7 +43,7 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 	s.open = b.open
 	l.useFiles(reading, &b, s.results)
 	l.withdraw(ctx, &b, s.results)
-	l.keepResults(s.results)
+	l.trail.answer(s.results, l.sources)
 	if b.apply != nil {
 		var err error
 		if s.reply, s.results[b.apply.at], err = l.applyChanges(ctx, &b); err != nil || s.reply.Run != nil {
@@ -71,7 +69,7 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 			s.results[i] = cmp.Or(p.Early, toolcall.Errors(p.Wrong))
 		}
 	}
-	l.keepResults(s.results)
+	l.trail.answer(s.results, l.sources)
 	for i, call := range answer.Calls {
 		content := s.results[i]
 		if i == len(answer.Calls)-1 && !s.isLeft(i) {
@@ -80,62 +78,6 @@ func (l *loop) answerCalls(ctx, asking context.Context, answer llm.Reply) (step,
 		l.query.Messages = append(l.query.Messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: content})
 	}
 	return s, nil
-}
-
-// roundOf returns a reply as the transcript has it, without the results of its calls.
-func roundOf(answer llm.Reply, left int) conversation.Round {
-	r := conversation.Round{Text: answer.Text, Thought: answer.Thought, Extra: answer.Extra, Left: left}
-	for _, c := range answer.Calls {
-		r.Calls = append(r.Calls, conversation.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments, Extra: c.Extra})
-	}
-	return r
-}
-
-// keepResults puts the results of a reply into the transcript. What a read answered stands in its source.
-func (l *loop) keepResults(results []string) {
-	calls := l.transcript.Rounds[len(l.transcript.Rounds)-1].Calls
-	for i := range calls {
-		calls[i].Result = results[i]
-		for _, s := range l.sources {
-			if s.Answer != "" && (results[i] == reads.Text(s) || s.MCPID == tool.FilesID && results[i] == s.Answer) {
-				calls[i].Result, calls[i].Source = "", s.ID
-			}
-		}
-	}
-}
-
-// Results of the calls with which a turn ends.
-var (
-	asked    = toolcall.Encode(map[string]string{"asked": "the person reads the question; their next message answers it"})
-	unknowns = toolcall.Error("", "the answer ended before this was done")
-)
-
-// waits is the result of a proposal: it waits.
-func waits(runID string) string {
-	return toolcall.Encode(struct {
-		Waits string `json:"waits"`
-		RunID string `json:"run_id"`
-	}{"the person sees the plan, and confirms or refuses it; an <event> tells what came of it", runID})
-}
-
-// endedTranscript returns the transcript of an answer, in which the calls that have no result get one; nil in a job, whose
-// rounds are kept.
-func (l *loop) endedTranscript(result string) *conversation.Transcript {
-	if l.terms.jobID != "" {
-		return nil
-	}
-	t := l.transcript
-	t.Rounds = slices.Clone(t.Rounds)
-	if n := len(t.Rounds); n > 0 {
-		last := &t.Rounds[n-1]
-		last.Calls = slices.Clone(last.Calls)
-		for i, c := range last.Calls {
-			if c.Result == "" && c.Source == "" {
-				last.Calls[i].Result, last.Left = result, 0 // no reply follows
-			}
-		}
-	}
-	return &t
 }
 
 // answerCall answers one call of a reply; "" when it is answered together with the others. A reply that was cut is refused

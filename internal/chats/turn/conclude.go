@@ -204,7 +204,7 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 	if err != nil {
 		return err
 	}
-	l.files.Offered = l.hasFiles() // the prompt begins with the tools of a turn, and reads no file
+	l.files.Offered = hasFiles(l.chat, l.project) // the prompt begins with the tools of a turn, and reads no file
 	w.read(l.past)
 	task, err := locale.ModelPrompt("conclude", map[string]any{"Goal": toolcall.OneLine(w.run.Plan.Goal), "RunID": w.run.ID})
 	if err != nil {

@@ -201,7 +201,7 @@ func (d *dialog) stopped(ctx context.Context, soFar string) (Reply, error) {
 	if !d.hasRead() {
 		d.ending.status = conversation.Failed
 	}
-	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindNotice, locale.Say("turn.stopped"), answerMeta{by: by, notes: d.notes, sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending, transcript: d.loop.endedTranscript(unknowns)})
+	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindNotice, locale.Say("turn.stopped"), answerMeta{by: by, notes: d.notes, sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending, transcript: d.loop.trail.transcript(unknowns)})
 }
 
 // storeText stores a text of the model as the answer, with the notes under it.
@@ -210,7 +210,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 	if err != nil {
 		return Reply{}, err
 	}
-	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindText, locale.Verbatim(shorten(text)), answerMeta{by: by, notes: append(notes, d.notes...), sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending, transcript: d.loop.endedTranscript(unknowns)})
+	return d.service.thread().text(ctx, d.loop.req, d.loop.chat, conversation.KindText, locale.Verbatim(shorten(text)), answerMeta{by: by, notes: append(notes, d.notes...), sources: d.loop.sources, readFrom: d.loop.dataFrom(), ending: d.ending, transcript: d.loop.trail.transcript(unknowns)})
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
@@ -224,7 +224,7 @@ func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale
 	}
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() { d.service.settle(ctx, d.loop.calls, d.loop.count, Reply{Kind: replyOf(kind), By: by}, nil) })
-	reply, err := d.service.thread().text(ctx, d.loop.req, d.loop.chat, kind, text, answerMeta{by, notes, d.loop.sources, d.loop.dataFrom(), d.ending, d.failed(), d.question, d.loop.endedTranscript(result)})
+	reply, err := d.service.thread().text(ctx, d.loop.req, d.loop.chat, kind, text, answerMeta{by, notes, d.loop.sources, d.loop.dataFrom(), d.ending, d.failed(), d.question, d.loop.trail.transcript(result)})
 	writes.Wait()
 	return reply, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/chats/changes"
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
 	"piloto/internal/workspace/files"
@@ -24,11 +25,11 @@ func (l *loop) scope() files.Place {
 }
 
 // hasFiles reports whether the chat, or its project, has files.
-func (l *loop) hasFiles() bool {
-	if l.chat.ProjectID != "" {
-		return l.project.Files
+func hasFiles(chat conversation.Chat, project conversation.Project) bool {
+	if chat.ProjectID != "" {
+		return project.Files
 	}
-	return l.chat.Files
+	return chat.Files
 }
 
 // openFiles begins the work on files. One whose client has tools works on the files of that machine.
@@ -41,7 +42,7 @@ func (l *loop) openFiles(ctx context.Context) {
 		Set: l.terms.changes.Set, Proposed: l.terms.changes.Proposed,
 	}
 	if len(l.terms.client) == 0 {
-		l.files.Open(ctx, l.hasFiles())
+		l.files.Open(ctx, hasFiles(l.chat, l.project))
 	}
 }
 

@@ -115,7 +115,7 @@ func (jj *jobJournal) askRound(ctx context.Context) (conversation.StopReason, er
 		return "", err
 	}
 	if r.Now = jj.now; r.N == 1 {
-		r.Now = jj.loop.transcript.Now
+		r.Now = jj.loop.trail.now
 	}
 	if r.Eval = jj.rows.toJudge(); r.Eval {
 		askToJudge(&jj.loop.query)

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"unicode/utf8"
 	"time"
+	"unicode/utf8"
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"

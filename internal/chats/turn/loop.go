@@ -18,6 +18,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/models/paid"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/tools/tool"
@@ -42,8 +43,8 @@ type loop struct {
 	pending   *plan.Run // the draft that waits, when the model may change it
 	concludes bool      // the model describes the outcome of its plan
 
-	transcript conversation.Transcript // of this answer
-	left       int                     // replies with calls that may follow the present one
+	trail trail // of this answer
+	left  int   // replies with calls that may follow the present one
 
 	reading  *reads.Set
 	files    changes.Work
@@ -161,8 +162,8 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if l.transcript.Now == "" { // a job keeps that of its first round
-		if l.transcript.Now, err = l.now(); err != nil {
+	if l.trail.now == "" { // a job keeps that of its first round
+		if l.trail.now, err = l.now(); err != nil {
 			return err
 		}
 	}
@@ -172,7 +173,7 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 		begin = append(begin, llm.Message{Role: llm.System, Content: text})
 	}
 	before, message := l.past.Texts[:len(l.past.Texts)-1], l.past.Texts[len(l.past.Texts)-1]
-	l.query.Messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: l.transcript.Now}, message})
+	l.query.Messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: l.trail.now}, message})
 	l.query.Answered = len(l.query.Messages) - 1
 	return nil
 }
@@ -223,7 +224,7 @@ func (l *loop) newReads() *reads.Set {
 	return reads.NewSet(reads.Turn{
 		Reader: l.service.Reads, Drafter: l.drafter(), Log: l.service.Log, Stopped: ask.ErrStopped, Denied: l.denied().read,
 		For:  plan.Bound{Account: l.req.Principal.Account, ProjectID: l.chat.ProjectID, TraceID: l.req.TraceID, Key: l.incoming.ID},
-		Most: reads.Most, AskAll: l.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(l.listed, from), Before: l.past.Reads, Room: l.readRoom,
+		Most: reads.Most, AskAll: l.agent.Mode == agent.ConfirmAll, Zones: reads.Zones(l.listed, from), Before: l.past.Reads, Room: func() int { return readRoom(l.calls) },
 	})
 }
 
@@ -231,10 +232,10 @@ func (l *loop) newReads() *reads.Set {
 const readShare = 6
 
 // readRoom returns the most characters of an answer of a service in the prompt.
-func (l *loop) readRoom() int {
+func readRoom(calls *paid.Calls) int {
 	tokens := reads.MostTokens
-	if use := l.calls.Use; use != nil && use.Window > 0 {
+	if use := calls.Use; use != nil && use.Window > 0 {
 		tokens = min(tokens, use.Window/readShare)
 	}
-	return int(float64(tokens) * l.calls.CharsPerToken())
+	return int(float64(tokens) * calls.CharsPerToken())
 }

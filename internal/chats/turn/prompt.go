@@ -73,13 +73,13 @@ func (l *loop) now() (string, error) {
 	return locale.ModelPrompt("now", map[string]any{
 		"Today":   brief.Now(l.service.Now()),
 		"Who":     l.who(),
-		"Matches": l.unsaid("matches", brief.Catalogue(brief.Best(l.listed, l.req.Message))),
+		"Matches": unsaid(l.past.Texts, "matches", brief.Catalogue(brief.Best(l.listed, l.req.Message))),
 		"Runs":    runs,
 		"Draft":   draft,
 		"RunID":   runID,
 		"Doubts":  brief.Doubts(l.pending, l.req.Locale),
 		"Pending": brief.Goal(waiting, l.service.Now()),
-		"Files":   l.unsaid("files", llm.Escape(l.files.Tree)),
+		"Files":   unsaid(l.past.Texts, "files", llm.Escape(l.files.Tree)),
 		"Unread":  l.files.Down,
 		"Lost":    lost,
 
@@ -88,9 +88,9 @@ func (l *loop) now() (string, error) {
 }
 
 // unsaid returns a text, or "" when the newest text between the same tags in the transcript is equal to it.
-func (l *loop) unsaid(tag, text string) string {
+func unsaid(texts []llm.Message, tag, text string) string {
 	open, end := "<"+tag+">\n", "\n</"+tag+">"
-	for _, m := range slices.Backward(l.past.Texts) {
+	for _, m := range slices.Backward(texts) {
 		if m.Role != llm.System {
 			continue
 		}

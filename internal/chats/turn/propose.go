@@ -90,7 +90,7 @@ func (l *loop) provenance() provenance {
 		asked: l.req, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
 		readFrom: l.dataFrom(), notes: l.journal.cardNotes(), askers: l.askers(), data: modelData(l.calls.Use), viewer: l.terms.viewer,
 		refuses: l.refusals().check, preceding: l.textMessages,
-		transcript: func(runID string) *conversation.Transcript { return l.endedTranscript(waits(runID)) },
+		transcript: func(runID string) *conversation.Transcript { return l.trail.transcript(waits(runID)) },
 	}
 }
 

@@ -106,7 +106,7 @@ func (s *Service) loadJob(ctx context.Context, account ids.Account, id string) (
 	req := Request{
 		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TraceID: j.TraceID,
 	}
-	w.loop = &loop{exchange: s.exchange(req, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID}), service: s, terms: jobTerms(j), agent: actor{Loop: j.Loop}}
+	w.loop = &loop{exchange: s.exchange(req, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID}), service: s, terms: jobTerms(j), agent: actor{Loop: j.Loop}, trail: trail{job: true}}
 	w.loop.began, w.loop.agent.Name = s.Now(), j.Agent
 	w.journal = &jobJournal{service: s, rows: rows, loop: w.loop, job: &rows.job}
 	w.loop.journal = w.journal

@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"piloto/internal/chats/history"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -52,7 +51,7 @@ func (w *work) open(ctx context.Context) error {
 	}
 	w.loop.past.ReadFrom = append(w.loop.past.ReadFrom, w.job.ReadFrom...)
 	if len(w.rows.rounds) > 0 {
-		w.loop.transcript.Now = w.rows.rounds[0].Now
+		w.loop.trail.now = w.rows.rounds[0].Now
 	}
 	if err := w.loop.prepare(snapshot); err != nil {
 		return err
@@ -107,54 +106,5 @@ func (w *work) addRounds() {
 			w.loop.past.Reads = append(w.loop.past.Reads, l.Source)
 		}
 	}
-	w.sayRounds()
-}
-
-// sayRounds adds the rounds to the prompt: the summary of the oldest, and the others as they were.
-func (w *work) sayRounds() {
-	if w.job.Summary != "" {
-		text := locale.ModelText("prompt.summary_rounds") + "\n<summary>\n" + llm.Escape(w.job.Summary) + "\n</summary>"
-		w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: text})
-	}
-	w.loop.query.Messages = append(w.loop.query.Messages, w.roundMessages(w.job.Summed)...)
-}
-
-// roundMessages returns the rounds after one, by its number, as the prompt has them.
-func (w *work) roundMessages(after int) (list []llm.Message) {
-	left := w.job.Loop.MaxSteps
-	for _, r := range w.rows.rounds {
-		if !r.Eval {
-			left--
-		}
-		if r.N <= after {
-			continue
-		}
-		if r.N > 1 && r.Now != "" {
-			list = append(list, llm.Message{Role: llm.System, Content: r.Now})
-		}
-		if r.Handled.IsZero() {
-			continue
-		}
-		if r.Eval {
-			v, _ := readVerdict(r.Text) // it can be read, because the job went on after it
-			list = append(list, correction(v))
-			continue
-		}
-		list = append(list, answerOf(r).Message())
-		if r.Doubted {
-			list = append(list, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.reconsider")})
-		}
-		for k, call := range r.Calls {
-			list = append(list, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: resultOf(r, k, left)})
-		}
-	}
-	return list
-}
-
-// resultOf returns the result of a call of a round, as the prompt has it. left is how many steps the job has left after it.
-func resultOf(r job.Round, k, left int) string {
-	if k < len(r.Calls)-1 {
-		return r.Results[k]
-	}
-	return history.WithLeft(r.Results[k], left)
+	w.loop.query.Messages = append(w.loop.query.Messages, w.rows.messages()...)
 }

@@ -45,7 +45,7 @@ func room(use *eligibility.Selection) int {
 }
 
 // tokensOf returns about how many tokens messages have.
-func (l *loop) tokensOf(list []llm.Message) int {
+func tokensOf(calls *paid.Calls, list []llm.Message) int {
 	size := 0
 	for _, m := range list {
 		size += utf8.RuneCountInString(m.Content)
@@ -53,19 +53,19 @@ func (l *loop) tokensOf(list []llm.Message) int {
 			size += utf8.RuneCountInString(c.Arguments)
 		}
 	}
-	return int(float64(size) / l.calls.CharsPerToken())
+	return int(float64(size) / calls.CharsPerToken())
 }
 
 // older returns the part of a transcript that has to be summarised: the messages, and the position of the last one. It is
 // empty while the transcript has room.
-func (l *loop) older() (messages []llm.Message, until string) {
-	texts, most := l.past.Texts, float64(room(l.calls.Use))
-	if float64(l.tokensOf(texts)) <= fullShare*most {
+func older(past history.Past, calls *paid.Calls) (messages []llm.Message, until string) {
+	texts, most := past.Texts, float64(room(calls.Use))
+	if float64(tokensOf(calls, texts)) <= fullShare*most {
 		return nil, ""
 	}
-	for i, e := range l.past.Exchanges[:max(0, len(l.past.Exchanges)-1)] {
-		next := l.past.Exchanges[i+1].At
-		if messages, until = texts[:next], e.Until; float64(l.tokensOf(texts[next:])) <= keptShare*most {
+	for i, e := range past.Exchanges[:max(0, len(past.Exchanges)-1)] {
+		next := past.Exchanges[i+1].At
+		if messages, until = texts[:next], e.Until; float64(tokensOf(calls, texts[next:])) <= keptShare*most {
 			break
 		}
 	}
@@ -75,8 +75,8 @@ func (l *loop) older() (messages []llm.Message, until string) {
 // summarise begins to make the summary for later turns, when it is due. The function that it returns ends that.
 func (d *dialog) summarise(asking context.Context) (end func()) {
 	l := d.loop
-	older, until := l.older()
-	if len(older) == 0 {
+	messages, until := older(l.past, l.calls)
+	if len(messages) == 0 {
 		return func() {}
 	}
 	calls := l.calls.Apart(d.service.record(l.req, l.chat, credit.SourceSummary))
@@ -85,7 +85,7 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		text, err := summary(working, calls, l.past.Summary.Text, older)
+		text, err := summary(working, calls, l.past.Summary.Text, messages)
 		d.service.settle(working, calls, nil, Reply{Kind: KindMessage}, err)
 		if err == nil && text != "" {
 			err = d.service.Chats.PutSummary(context.WithoutCancel(working), l.chat.Key(l.req.Principal.Account), conversation.Summary{

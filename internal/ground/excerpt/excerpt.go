@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/jcs"
 )
 
@@ -221,7 +222,7 @@ func (c *cutter) cutTexts(n *node, most int) {
 	if len(runes) <= most {
 		return
 	}
-	n.all, n.text = len(runes), quoted(string(runes[:most])+"…")
+	n.all, n.text = len(runes), quoted(clip.Runes(text, most+1))
 }
 
 // longest drops elements of the longest list or map, so many that the value fits if that is possible. At least one stays. It

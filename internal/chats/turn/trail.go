@@ -1,0 +1,73 @@
+package turn
+
+import (
+	"slices"
+
+	"piloto/internal/chats/reads"
+	"piloto/internal/chats/toolcall"
+	"piloto/internal/conversation"
+	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
+)
+
+// trail is how a model comes to an answer, while it does: the state of its prompt, and its replies with calls. It is stored with
+// the answer as its transcript. A job keeps its rounds itself.
+type trail struct {
+	now    string
+	rounds []conversation.Round
+	job    bool
+}
+
+// begin adds a reply with calls, after which so many may follow.
+func (t *trail) begin(answer llm.Reply, left int) {
+	r := conversation.Round{Text: answer.Text, Thought: answer.Thought, Extra: answer.Extra, Left: left}
+	for _, c := range answer.Calls {
+		r.Calls = append(r.Calls, conversation.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments, Extra: c.Extra})
+	}
+	t.rounds = append(t.rounds, r)
+}
+
+// answer adds the results of the calls of the last reply. What a read answered stands in its source.
+func (t *trail) answer(results []string, sources []conversation.Source) {
+	calls := t.rounds[len(t.rounds)-1].Calls
+	for i := range calls {
+		calls[i].Result = results[i]
+		for _, s := range sources {
+			if s.Answer != "" && (results[i] == reads.Text(s) || s.MCPID == tool.FilesID && results[i] == s.Answer) {
+				calls[i].Result, calls[i].Source = "", s.ID
+			}
+		}
+	}
+}
+
+// Results of the calls with which a turn ends.
+var (
+	asked    = toolcall.Encode(map[string]string{"asked": "the person reads the question; their next message answers it"})
+	unknowns = toolcall.Error("", "the answer ended before this was done")
+)
+
+// waits is the result of a proposal: it waits.
+func waits(runID string) string {
+	return toolcall.Encode(struct {
+		Waits string `json:"waits"`
+		RunID string `json:"run_id"`
+	}{"the person sees the plan, and confirms or refuses it; an <event> tells what came of it", runID})
+}
+
+// transcript returns the trail of an answer, in which the calls that have no result get one; nil in a job.
+func (t *trail) transcript(result string) *conversation.Transcript {
+	if t.job {
+		return nil
+	}
+	out := conversation.Transcript{Now: t.now, Rounds: slices.Clone(t.rounds)}
+	if n := len(out.Rounds); n > 0 {
+		last := &out.Rounds[n-1]
+		last.Calls = slices.Clone(last.Calls)
+		for i, c := range last.Calls {
+			if c.Result == "" && c.Source == "" {
+				last.Calls[i].Result, last.Left = result, 0 // no reply follows
+			}
+		}
+	}
+	return &out
+}
