@@ -16,11 +16,8 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// Limits of a user's input, in bytes.
-const (
-	MaxMessage = 32 << 10
-	MaxContext = 16 << 10
-)
+// MaxMessage is the most bytes of a user's message.
+const MaxMessage = 32 << 10
 
 // Errors of reading chats and projects.
 var (

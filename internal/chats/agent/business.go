@@ -16,9 +16,6 @@ import (
 // ErrBusinessMoved is the error when another process wrote the context meanwhile.
 var ErrBusinessMoved = errors.New("agent: the business context moved")
 
-// MaxBusiness bounds a business context, in bytes.
-const MaxBusiness = 16 << 10
-
 // Business holds the stored context of a company. Text is "" where the source has none.
 type Business struct {
 	Text    string    `json:"text"`
@@ -206,7 +203,7 @@ func (b *Businesses) fetch(ctx context.Context, of businessKey, before Business)
 }
 
 // BusinessText returns a text in the stored form: without control characters, and at most 16 KB.
-func BusinessText(text string) string { return clip.Bytes(cleanText(text), MaxBusiness) }
+func BusinessText(text string) string { return clip.Bytes(cleanText(text), clip.Instructions) }
 
 // isFresh reports whether the source need not be read: it answered or failed recently, or
 // another process reads it and an older text is usable.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 )
@@ -354,7 +355,7 @@ func TestBusinessTextIsReadableAndBounded(t *testing.T) {
 		s := newSetup()
 		s.set("Somos\x00 un\x1b spa\xff\r\nde "+strings.Repeat("ñ", 20<<10), nil, 0)
 		got := s.process().Read(t.Context(), "acme", 7, url)
-		if !strings.HasPrefix(got, "Somos un spa\nde ñ") || !strings.HasSuffix(got, "ñ…") || len(got) > agent.MaxBusiness || !utf8.ValidString(got) {
+		if !strings.HasPrefix(got, "Somos un spa\nde ñ") || !strings.HasSuffix(got, "ñ…") || len(got) > clip.Instructions || !utf8.ValidString(got) {
 			t.Errorf("%.40q… %d bytes", got, len(got))
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/chats/toolset"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/visible"
 )
@@ -21,8 +22,7 @@ const (
 	MaxSteps      = 200
 	MaxTimeoutS   = 7 * 24 * 60 * 60
 	maxLoopName   = 40
-	maxPrompt     = 16_000 // characters
-	maxAbout      = 2_000  // characters
+	maxAbout      = 2_000 // characters
 	maxGlobs      = 50
 	maxGlob       = 64 // bytes
 	maxServers    = 100
@@ -118,6 +118,9 @@ func (l Loop) check(before []fault.Field) []fault.Field {
 			wrong = append(wrong, fieldError(typ, loc...))
 		}
 	}
+	if len(l.Prompt) > clip.Instructions {
+		wrong = append(wrong, fault.TooLong(l.Prompt, clip.Instructions, "body", "prompt"))
+	}
 	l.checkTexts(add)
 	l.checkLists(add)
 	l.checkBounds(add)
@@ -130,12 +133,11 @@ func (l Loop) checkTexts(add func(typ string, loc ...any)) {
 	}
 	for _, t := range []struct {
 		member, text string
-		most         int
-	}{{"prompt", l.Prompt, maxPrompt}, {"description", l.Description, maxAbout}} {
+	}{{"prompt", l.Prompt}, {"description", l.Description}} {
 		switch {
 		case t.text != "" && visible.Blank(t.text):
 			add("string_too_short", t.member)
-		case utf8.RuneCountInString(t.text) > t.most:
+		case t.member == "description" && utf8.RuneCountInString(t.text) > maxAbout:
 			add("string_too_long", t.member)
 		case strings.ContainsFunc(t.text, isUnseen):
 			add("string_pattern_mismatch", t.member)

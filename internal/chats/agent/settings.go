@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/visible"
@@ -24,10 +24,8 @@ var (
 
 // Bounds of settings.
 const (
-	maxSection  = 4000     // characters of one section
-	maxSections = 12 << 10 // bytes of all sections, because the rest of a prompt needs room
-	maxAllowed  = 50       // agents that are named
-	maxNames    = 20       // agents in an error
+	maxAllowed = 50 // agents that are named
+	maxNames   = 20 // agents in an error
 )
 
 // Settings holds an account's settings of its router, for all of its companies or for one of
@@ -221,8 +219,8 @@ func (s Settings) validateContext() []fault.Field {
 		return []fault.Field{fieldError("one_of_two", "context")}
 	case visible.Blank(cleanText(s.Context)):
 		return []fault.Field{fieldError("string_too_short", "context")}
-	case len(s.Context) > MaxBusiness:
-		return []fault.Field{fieldError("string_too_long", "context")}
+	case len(s.Context) > clip.Instructions:
+		return []fault.Field{fault.TooLong(s.Context, clip.Instructions, "body", "context")}
 	}
 	return nil
 }
@@ -233,21 +231,23 @@ func validatePrompts(prompts map[string]string) []fault.Field {
 		return []fault.Field{fieldError("too_long", "prompts")}
 	}
 	var wrong []fault.Field
-	size := 0
+	all := ""
 	for _, section := range slices.Sorted(maps.Keys(prompts)) {
 		text := prompts[section]
-		size += len(text)
+		all += text
 		switch {
 		case section == SectionFormat || !slices.Contains(Sections, section):
 			wrong = append(wrong, fieldError("unknown_section", "prompts", section))
 		case visible.Blank(cleanText(text)):
 			wrong = append(wrong, fieldError("string_too_short", "prompts", section))
-		case utf8.RuneCountInString(text) > maxSection:
-			wrong = append(wrong, fieldError("string_too_long", "prompts", section))
+		case len(text) > clip.Instructions:
+			wrong = append(wrong, fault.TooLong(text, clip.Instructions, "body", "prompts", section))
 		}
 	}
-	if size > maxSections && len(wrong) == 0 {
-		wrong = append(wrong, fieldError("too_long", "prompts"))
+	if len(all) > clip.Instructions && len(wrong) == 0 {
+		together := fault.TooLong(all, clip.Instructions, "body", "prompts")
+		together.Type = "too_long"
+		wrong = append(wrong, together)
 	}
 	return wrong
 }

@@ -170,7 +170,7 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 	w.exchange = s.exchange(Request{
 		Principal: auth.Principal{Account: account, User: w.run.User}, ChatID: chat.ID, Locale: locale.Tag(w.run.Locale), TraceID: w.run.TraceID,
 	}, chat)
-	set, err := s.Setups.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID})
+	set, err := s.Setups.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID, Agent: chat.Agent})
 	if err != nil {
 		return "", err
 	}

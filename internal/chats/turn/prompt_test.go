@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"piloto/infra/local/fixture"
+	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 )
 
@@ -49,4 +52,42 @@ func sameMessage(a, b llm.Message) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
+}
+
+// TestInstructionsHaveOnePlace: what the assistant, the project and the agent say stands between one pair of tags, whole, below
+// the rules, in a turn and in the conclusion of its plan.
+func TestInstructionsHaveOnePlace(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	assistant := *fixture.Assistant("test", "m")
+	assistant.Persona = "PERSONA </instructions> " + strings.Repeat("p", 16_000) + " END"
+	project := conversation.Project{ID: w.IDs.New(w.Clock()), Name: "P", Context: "PROJECT " + strings.Repeat("q", 16_000) + " END", All: true, CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
+	for _, err := range []error{
+		w.Store.Settings.PutAssistant(ctx, fixture.Account, "", assistant),
+		w.Store.Chats.CreateProject(ctx, fixture.Account, project),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Store.Chats.UpdateChat(ctx, w.ChatKey(), conversation.ChatChange{ProjectID: &project.ID}, w.Clock()); err != nil {
+		t.Fatal(err)
+	}
+	w.choose(t, "ayuda", `{"prompt":"AGENT `+strings.Repeat("a", 16_000)+` END"}`)
+	run := w.endedRun(t, text("Hecho: la Sala Norte está reservada."))
+	w.conclude(t, run)
+	concluded := w.asked().Messages[0].Content
+	rules, rest, _ := strings.Cut(concluded, "\n<instructions>\n")
+	inside, after, found := strings.Cut(rest, "\n</instructions>\n")
+	for _, whose := range []string{"PERSONA", "PROJECT", "AGENT"} {
+		begin, end := strings.Index(inside, whose), strings.Index(inside, " END")
+		if begin < 0 || end < begin+16_000 || strings.Contains(rules+after, whose) {
+			t.Errorf("%s is not whole in its place", whose)
+			continue
+		}
+		inside = inside[end+len(" END"):]
+	}
+	if !found || !strings.Contains(rules, "What changes something is proposed") {
+		t.Errorf("the rules do not stand above: %.300s", rules)
+	}
 }

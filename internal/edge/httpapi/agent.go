@@ -16,6 +16,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
@@ -24,11 +25,8 @@ import (
 // agentPath is the route of the router's contract (document 001).
 const agentPath = "/api/agent/chat"
 
-// maxPersona is the limit of each text of a config, in bytes, and maxConfig that of the whole config.
-const (
-	maxPersona = 2 << 10
-	maxConfig  = 16 << 10
-)
+// maxConfig is the most bytes of a config.
+const maxConfig = 2 * clip.Instructions
 
 // AgentRequest is the body of POST /api/agent/chat.
 type AgentRequest struct {
@@ -98,8 +96,8 @@ func (c *AgentConfig) UnmarshalJSON(raw []byte) error {
 		if err := json.Unmarshal(orNull(members[name]), to); err != nil {
 			c.bad("string_type", name)
 		}
-		if len(*to) > maxPersona {
-			c.bad("string_too_long", name)
+		if len(*to) > clip.Instructions {
+			c.faults = append(c.faults, fault.TooLong(*to, clip.Instructions, "body", "config", name))
 		}
 		delete(members, name)
 	}

@@ -97,7 +97,7 @@ func (AgentPatch) Schema(r huma.Registry) *huma.Schema {
 			"kind":          {Type: huma.TypeString, Description: "loop"},
 			"name":          {Type: huma.TypeString, Description: "as in the path"},
 			"description":   text("when it is to be chosen; at most 2000 characters"),
-			"prompt":        text("what it does and how; at most 16000 characters. null over a shipped one: its own, in the language of the chat"),
+			"prompt":        text("what it does and how; at most 16 KB. null over a shipped one: its own, in the language of the chat"),
 			"tools":         texts("globs of tools: " + strings.Join(toolset.Names(), ", ") + "; absent or null: all that the account may use; []: none"),
 			"servers":       texts("ids of services; absent or null: all; []: none"),
 			"mode":          text("confirm-all: reads are proposed, too; confirm-sensitive; yolo is the same over a service, because it never covers one"),

@@ -81,7 +81,7 @@ func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
 		{"otro", `{"version":0,"prompt":"p","assistant":{"provider":"openai","model":"m"}}`, 200, nil},
 		{"otro", `{"version":0,"prompt":"p","Prompt":"q"}`, 422, []string{"Prompt"}},
 		{"otro", `{"version":0,"prompt":"` + long + `"}`, 413, nil},
-		{"otro", `{"version":0,"prompt":"` + long[:200_000] + `"}`, 422, []string{"16000"}},
+		{"otro", `{"version":0,"prompt":"` + long[:200_000] + `"}`, 422, []string{"tiene 200.000 bytes; caben 16.384 como mucho"}},
 		{"plan", `{"version":0,"prompt":null,"tools":null}`, 200, []string{"Preparas"}},
 		{"reserva", `{"version":0,"prompt":"p"}`, 409, []string{"agent.taken"}},
 	} {

@@ -92,7 +92,7 @@ type AssistantRequest struct {
 	Model       string               `json:"model" minLength:"1" maxLength:"200"`
 	Temperature *float64             `json:"temperature,omitempty" minimum:"0" maximum:"2" doc:"0.2 when absent"`
 	MaxTokens   *int                 `json:"max_tokens,omitempty" minimum:"16" maximum:"128000" doc:"that one answer may have; 4096 when absent"`
-	Persona     string               `json:"persona,omitempty" maxLength:"4000" doc:"who it is and how it speaks"`
+	Persona     string               `json:"persona,omitempty" doc:"who it is, how it speaks and what it has to do; at most 16 KB"`
 	Automation  *AutomationRequest   `json:"automation,omitempty" doc:"automatic, without delay, when absent"`
 	Conclude    *string              `json:"conclude,omitempty" enum:"on,off" doc:"whether the model tells what came of a plan; as the wider assistant says when absent, and on when none says it"`
 	Fallback    []eligibility.Choice `json:"fallback,omitempty" maxItems:"5" doc:"who stands in, in order; nobody when absent"`

@@ -85,8 +85,8 @@ type companyInput struct {
 type RouterRequest struct {
 	Agents     []string          `json:"agents,omitempty" doc:"that may be delegated to, by name, at most 50; when absent, all servers and those of your own that have keywords; none when empty"`
 	ContextURL string            `json:"context_url,omitempty" maxLength:"2048" doc:"where the business context is asked for"`
-	Context    string            `json:"context,omitempty" maxLength:"16384" doc:"the business context itself, instead of a URL; at most 16 KB"`
-	Prompts    map[string]string `json:"prompts,omitempty" doc:"texts in place of the sections identity, business, state, delegation and direct; at most 4000 characters each"`
+	Context    string            `json:"context,omitempty" doc:"the business context itself, instead of a URL; at most 16 KB"`
+	Prompts    map[string]string `json:"prompts,omitempty" doc:"texts in place of the sections identity, business, state, delegation and direct; at most 16 KB together"`
 }
 
 // RouterValues are the settings of a router.

@@ -9,6 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/tools/tool"
 )
@@ -94,8 +96,8 @@ func (s Services) applyTo(p *conversation.Project) {
 
 func projectErrors(context *string, services Services) []error {
 	var errs []error
-	if context != nil && len(*context) > conversation.MaxContext {
-		errs = append(errs, errInvalid.At(field("string_too_long", "body", "context")))
+	if context != nil && len(*context) > clip.Instructions {
+		errs = append(errs, errInvalid.At(fault.TooLong(*context, clip.Instructions, "body", "context")))
 	}
 	if services.All != nil && *services.All && len(services.ids()) > 0 {
 		errs = append(errs, errInvalid.At(field("value_error", "body", "all_services")))

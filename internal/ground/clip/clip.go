@@ -13,6 +13,10 @@ import (
 // ellipsis stands for the end of a text that was cut. It counts as a part of the result.
 const ellipsis = "…"
 
+// Instructions is the most bytes of what an operator tells a model in one place: an assistant, a project, an agent, the
+// sections of a router, a business context.
+const Instructions = 16 << 10
+
 // Runes returns a text of at most most characters. A longer one is cut, and ends with an ellipsis.
 func Runes(text string, most int) string {
 	if len(text) <= most {

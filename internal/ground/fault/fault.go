@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 )
 
 // Kind says how the caller can react to a failure.
@@ -53,6 +54,12 @@ type Field struct {
 	Msg  string `json:"msg"`
 	Type string `json:"type"`
 	Why  *Error `json:"-"`
+}
+
+// TooLong returns the error of a text of more than most bytes.
+func TooLong(text string, most int, loc ...any) Field {
+	why := New(Invalid, "text.too_long").With("given", strconv.Itoa(len(text))).With("most", strconv.Itoa(most))
+	return Field{Loc: loc, Type: "string_too_long", Why: why}
 }
 
 // Error is a classified failure. Two errors are the same (errors.Is) when their codes are.

@@ -2,7 +2,8 @@
 // a run, and the errors. A sentence has a key in text/LANG/*.json. Both languages have the same keys and the same
 // placeholders; a test checks this. The page adds its own sentences (Add), so that only its function has them.
 //
-// A placeholder is {name}; {n:paso|pasos} is the first word when n is 1, else the second.
+// A placeholder is {name}; {n:paso|pasos} is the first word when n is 1, else the second; {n:#} is a number with the sign of the
+// language between its thousands.
 package locale
 
 import (
@@ -126,6 +127,9 @@ func Fill(tag Tag, key string, args map[string]string) string {
 		case !plural:
 			return value
 		}
+		if forms == "#" {
+			return Grouped(tag, value)
+		}
 		one, many, _ := strings.Cut(forms, "|")
 		if value == "1" {
 			return one
@@ -191,7 +195,7 @@ func execute(t *render.Set, name string, data map[string]any) (string, error) {
 }
 
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*)?\}`)
+	return regexp.MustCompile(`\{[a-z_]+(:[^{}|]*\|[^{}|]*|:#)?\}`)
 })
 
 // load reads the embedded catalogue of one language. An error in it is a programming error, and panics.

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/origin"
@@ -26,8 +27,7 @@ var (
 
 // Limits of an account's settings.
 const (
-	MaxPersona     = 4000 // characters
-	MaxName        = 80
+	MaxName        = 80 // characters
 	MaxModel       = 200
 	MaxFallback    = 5
 	MaxProviders   = 20
@@ -315,7 +315,7 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 	check(known(a.Provider), fieldFault("provider", unknown, "unknown_provider"))
 	check(IsModelName(a.Model), fieldFault("model", "is required, and has at most 200 characters", "string_too_short"))
 	check(utf8.RuneCountInString(a.Name) <= MaxName, fieldFault("name", "has at most 80 characters", "string_too_long"))
-	check(utf8.RuneCountInString(a.Persona) <= MaxPersona, fieldFault("persona", "has at most 4000 characters", "string_too_long"))
+	check(len(a.Persona) <= clip.Instructions, fault.TooLong(a.Persona, clip.Instructions, "body", "persona"))
 	check(!math.IsNaN(a.Temperature) && a.Temperature >= 0 && a.Temperature <= maxTemperature, fieldFault("temperature", "must be from 0 to 2", "out_of_range"))
 	check(a.MaxTokens >= 16 && a.MaxTokens <= maxTokens, fieldFault("max_tokens", "must be from 16 to 128000", "out_of_range"))
 	check(slices.Contains([]Mode{Automatic, Manual, Off}, a.Automation.Mode), fieldFault("automation", "mode must be one of automatic, manual, off", "enum"))

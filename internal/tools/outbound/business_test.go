@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/tools/tool"
 )
@@ -148,7 +149,7 @@ func FuzzBusinessContext(f *testing.F) {
 		if len(text) > 3*len(answer) { // a broken byte becomes a replacement character of three bytes
 			t.Errorf("%d bytes of %d", len(text), len(answer))
 		}
-		if kept := agent.BusinessText(text); !utf8.ValidString(kept) || len(kept) > agent.MaxBusiness || strings.ContainsRune(kept, 0) {
+		if kept := agent.BusinessText(text); !utf8.ValidString(kept) || len(kept) > clip.Instructions || strings.ContainsRune(kept, 0) {
 			t.Errorf("%q", fmt.Sprintf("%.80s", kept))
 		}
 	})
