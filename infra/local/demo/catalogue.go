@@ -20,9 +20,10 @@ type parameter struct {
 }
 
 var (
-	serverLine    = regexp.MustCompile(`^server (\S+).*?( \(look\))?$`)
-	operationLine = regexp.MustCompile(`^- (GET|POST|PUT|PATCH|DELETE) (\S.*)$`)
+	serverLine    = regexp.MustCompile(`^server (\S+).*$`)
+	operationLine = regexp.MustCompile(`^- (reads|asks|destroys) (GET|POST|PUT|PATCH|DELETE) (\S.*)$`)
 	bodyMark      = regexp.MustCompile(` body\??(?:\{(.*)\}|:.*)?$`)
+	elements      = regexp.MustCompile(`\[\{[^{}]*\}\]`)
 	placeholder   = regexp.MustCompile(`\{([^{}]+)\}`)
 )
 
@@ -30,18 +31,19 @@ var (
 // another form are skipped.
 func readCatalogue(prompt string) []operation {
 	var out []operation
-	server, service, base, look := "", "", "", false
+	server, service, base := "", "", ""
 	newest := prompt[max(0, strings.LastIndex(prompt, "<matches>\n")):] // what an earlier turn found is no more than that
 	lines := textBetween(prompt, "<catalogue>\n", "</catalogue>") + textBetween(newest, "<matches>\n", "</matches>")
 	for line := range strings.SplitSeq(lines, "\n") {
 		line = strings.TrimSpace(line)
 		if m := serverLine.FindStringSubmatch(line); m != nil {
-			words := strings.Fields(strings.TrimSuffix(line, m[2]))
-			server, base, look = m[1], words[len(words)-1], m[2] != ""
+			words := strings.Fields(line)
+			server, base = m[1], words[len(words)-1]
 			service = strings.Trim(strings.Join(words[2:max(2, len(words)-1)], " "), `"`)
 		} else if m := operationLine.FindStringSubmatch(line); m != nil && server != "" {
-			signature, summary, _ := strings.Cut(m[2], " — ")
-			out = append(out, readOperation(operation{Server: server, Service: service, Base: base, Method: m[1], Summary: summary, Look: look && m[1] == "GET"}, signature))
+			signature, about, _ := strings.Cut(m[3], " — ")
+			summary, _, _ := strings.Cut(about, ". ")
+			out = append(out, readOperation(operation{Server: server, Service: service, Base: base, Method: m[2], Summary: summary, Look: m[1] == "reads"}, signature))
 		}
 	}
 	return out
@@ -56,7 +58,7 @@ func textBetween(text, from, to string) string {
 
 // readOperation reads `/path(a:integer) body{b:string*}`. A star marks a required value.
 func readOperation(op operation, signature string) operation {
-	signature = strings.TrimSpace(signature)
+	signature = elements.ReplaceAllString(strings.TrimSpace(signature), "object[]")
 	if at := bodyMark.FindStringSubmatchIndex(signature); at != nil {
 		if at[2] >= 0 {
 			op.Body = readParameters(signature[at[2]:at[3]])

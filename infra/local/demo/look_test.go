@@ -17,11 +17,12 @@ func looking(t *testing.T) openai.ChatCompletionMessage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompt.Content = strings.Replace(prompt.Content, "http://127.0.0.1:8091", "http://127.0.0.1:8091 (look)", 1) + string(known)
+	rooms, shop, _ := strings.Cut(prompt.Content, "server mcp_shop")
+	prompt.Content = strings.ReplaceAll(rooms, "- asks GET", "- reads GET") + "server mcp_shop" + shop + string(known)
 	return prompt
 }
 
-// What the catalogue marks with (look) is looked at, and its answer is told in rows.
+// What the catalogue marks as one that reads is looked at, and its answer is told in rows.
 func TestAMarkedServiceIsLookedAt(t *testing.T) {
 	plain, marked := system(t), looking(t)
 	ask := func(first openai.ChatCompletionMessage, tools []openai.Tool, rest ...openai.ChatCompletionMessage) openai.ChatCompletionMessage {

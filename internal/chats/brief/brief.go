@@ -4,6 +4,7 @@
 package brief
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/toolcall"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -25,8 +27,12 @@ const (
 	Whole         = 40 // operations that are listed without a selection
 	catalogueBest = 24 // of a larger catalogue, the best matches for the message
 	searchHits    = 6
-	aboutListed   = 400     // characters of a service's text about an operation; a search result has all
-	schemaBytes   = 8 << 10 // of a body's schema in a search result
+	listedBytes   = 10 << 10 // of a catalogue, above which the texts about operations are cut shorter
+	aboutListed   = 400      // characters of a service's text about an operation
+	aboutLeast    = 80       // characters of it in a long catalogue
+	aboutFound    = 4000     // characters of it in a search result
+	signature     = 320      // characters of an operation's signature
+	schemaBytes   = 8 << 10  // of a body's schema in a search result
 
 	parameterBytes  = 1 << 10 // of a parameter's schema
 	parametersShown = 40
@@ -79,17 +85,28 @@ func Count(listed []tool.Listed) int {
 	return n
 }
 
-// Catalogue writes servers and operations, a line each.
+// Catalogue writes servers and operations, a line each: what a call of it takes, and the service's text about it. A long
+// catalogue has less of those texts.
 func Catalogue(listed []tool.Listed) string {
+	about := aboutListed
+	text := catalogue(listed, about)
+	for about > aboutLeast && len(text) > listedBytes {
+		about = max(aboutLeast, about*3/4)
+		text = catalogue(listed, about)
+	}
+	return text
+}
+
+func catalogue(listed []tool.Listed, most int) string {
 	var b strings.Builder
 	for _, l := range listed {
-		fmt.Fprintf(&b, "server %s %q %s%s\n", l.Server.ID, toolcall.OneLine(l.Server.Name), l.Server.BaseURL, mark(l.Server.MayRead(tool.Entry{Method: "GET"})))
+		fmt.Fprintf(&b, "server %s %q %s\n", l.Server.ID, toolcall.OneLine(l.Server.Name), l.Server.BaseURL)
 		for _, e := range l.Entries {
-			b.WriteString("- " + operation(e) + mark(e.Name != "" && l.Server.MayRead(e)) + withSpace(toolcall.OneLine(e.Signature)))
+			b.WriteString("- " + mark(l.Server, e) + " " + operation(e) + withSpace(toolcall.Line(e.Signature, signature)))
 			if e.Refused != nil {
 				b.WriteString(" (cannot be called)")
 			}
-			if about := toolcall.Line(e.FullDescription(), aboutListed); about != "" {
+			if about := toolcall.Line(e.FullDescription(), most); about != "" {
 				fmt.Fprintf(&b, " — %s", about)
 			}
 			b.WriteByte('\n')
@@ -98,12 +115,16 @@ func Catalogue(listed []tool.Listed) string {
 	return strings.TrimSpace(b.String())
 }
 
-// mark marks an operation that a turn may read.
-func mark(reads bool) string {
-	if reads {
-		return " (look)"
+// mark says what a call of an operation takes: nothing, a confirmation, or one of something that is lost. The last is as the
+// card says it.
+func mark(s tool.Server, e tool.Entry) string {
+	switch {
+	case s.MayRead(e):
+		return "reads"
+	case plan.RiskOf(e.Method).Raised(e.Hints.Destroys()) == plan.Destructive:
+		return "destroys"
 	}
-	return ""
+	return "asks"
 }
 
 // operation returns an operation's name, as the catalogue writes it.
@@ -143,6 +164,7 @@ func Search(ctx context.Context, servers tool.OperationReader, account ids.Accou
 		Tool       string           `json:"tool,omitempty"`
 		Method     string           `json:"method,omitempty"`
 		Path       string           `json:"path,omitempty"`
+		Mark       string           `json:"mark"` // as in the catalogue
 		Summary    string           `json:"summary"`
 		Parameters []tool.Parameter `json:"parameters,omitempty"`
 		Body       json.RawMessage  `json:"body,omitempty"`
@@ -161,7 +183,7 @@ func Search(ctx context.Context, servers tool.OperationReader, account ids.Accou
 		}
 		f := found{
 			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
-			Summary: toolcall.Line(h.Entry.FullDescription(), tool.MaxAbout), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
+			Mark: mark(h.Server, h.Entry), Summary: toolcall.Line(whole(h.Entry, op.Description), aboutFound), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
 		}
 		if why := h.Entry.Refused; why != nil {
 			f.Refused = toolcall.OneLine(why.Phrase().In(locale.English))
@@ -181,6 +203,12 @@ func Search(ctx context.Context, servers tool.OperationReader, account ids.Accou
 	}
 	text, err := json.Marshal(out)
 	return string(text), err
+}
+
+// whole returns the summary of an operation and all that its service says about it.
+func whole(e tool.Entry, description string) string {
+	e.About = cmp.Or(clip.Line(description), e.About)
+	return e.FullDescription()
 }
 
 // trimSchemas empties parameter schemas of more than parameterBytes and keeps parametersShown

@@ -70,10 +70,18 @@ func (d Drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	*to = boundCall{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.At(op), Query: query,
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: tool.Auth(listed.Server.KeysOf(op)),
-		Media: op.Media(args), Summary: toolcall.OneLine(entry.Summary), About: toolcall.Line(entry.About, maxAbout), Names: op.Labels(args),
+		Media: op.Media(args), Summary: toolcall.OneLine(entry.Summary), About: about(entry), Names: op.Labels(args),
 		AnswerNames: op.AnswerNames,
 	}}
 	return wrong, nil
+}
+
+// about returns what a server says about its tool, for the card. An operation of a document is described by its summary.
+func about(e tool.Entry) string {
+	if e.Name == "" {
+		return ""
+	}
+	return toolcall.Line(e.About, maxAbout)
 }
 
 // matchEntry finds the entry of a call, and the arguments in the canonical form that is shown

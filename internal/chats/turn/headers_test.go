@@ -68,7 +68,7 @@ func TestARequiredHeaderIsAnArgument(t *testing.T) {
 	if reply.Kind != turn.KindPlan || !strings.Contains(w.model.lastTool(), "If-Match") || len(w.Requests()) != 0 {
 		t.Fatalf("%+v; the model was told %s", reply.Message, w.model.lastTool())
 	}
-	if !strings.Contains(prompted(w.model.asked[0]), "- PUT /o headers{If-Match:string*} body") {
+	if !strings.Contains(prompted(w.model.asked[0]), "- asks PUT /o headers{If-Match:string*} body") {
 		t.Errorf("the catalogue does not name the header: %s", prompted(w.model.asked[0]))
 	}
 	r := *reply.Run
@@ -132,7 +132,7 @@ func TestARefusedOperationIsNeverCalled(t *testing.T) {
 	if got := w.model.lastTool(); reply.Kind != turn.KindMessage || len(w.Requests()) != 0 || !strings.Contains(got, "cannot be called") || !strings.Contains(got, "https://upload.example") {
 		t.Errorf("%+v; the model was told %s", reply.Message, got)
 	}
-	if !strings.Contains(prompted(w.model.asked[0]), "- POST /upload (cannot be called)") {
+	if !strings.Contains(prompted(w.model.asked[0]), "- asks POST /upload (cannot be called)") {
 		t.Error("the catalogue does not mark it")
 	}
 }

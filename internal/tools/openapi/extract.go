@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/redact"
 	"piloto/internal/tools/tool"
 )
@@ -47,7 +48,7 @@ type extractor struct {
 func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 	e.left = schemaSize
 	out := tool.Operation{
-		Entry:       tool.Entry{Method: c.method, Path: c.path, OperationID: c.operationID, Summary: c.title()},
+		Entry:       tool.Entry{Method: c.method, Path: c.path, OperationID: c.operationID, Summary: c.title(), About: about(c.description)},
 		Description: c.description,
 	}
 	names := templateNames(c.path)
@@ -170,6 +171,16 @@ func (c call) title() string {
 		}
 	}
 	return clipLine(s, 300)
+}
+
+// maxAbout is the most characters of a description that a catalogue has.
+const maxAbout = 400
+
+var markup = lazy.Pattern(`<[^<>]{1,80}>`)
+
+// about returns a description as a catalogue has it: one line, without the tags of a page.
+func about(description string) string {
+	return clipLine(markup().ReplaceAllString(description, " "), maxAbout)
 }
 
 // templateNames returns the parameters in a path.

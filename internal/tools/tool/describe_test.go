@@ -85,10 +85,11 @@ func TestSignature(t *testing.T) {
 		want string
 	}{
 		{op("GET", "/x"), ""},
-		{Reserve(), "(mode:fast|slow*, notify:boolean, tags:string[]) headers{X-Tenant} body{date:string*, people:integer*, code:string, look:string, guest:object, extras:array, pay:object, when:string}"},
+		{Reserve(), "(mode:fast|slow*, notify:boolean, tags:string[]) headers{X-Tenant} body{date:date*, people:integer*, code:string, look:string, guest:object, extras:array, pay:object, when:date-time}"},
 		{body("application/json", `{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"},{"required":["y"],"properties":{"y":{"type":["string","null"]}}}]},"b":{"properties":{"x":{"type":"array","items":{"$ref":"#/$defs/c"}}}},"c":{"type":"integer"}}}`, true), "body{y:string*, x:integer[]}"},
 		{body("application/json", `{"type":"array","items":{"type":"string"}}`, true), "body:string[]"},
 		{body("application/json", `{}`, false), "body?"},
+		{body("application/json", `{"required":["lines"],"properties":{"lines":{"type":"array","items":{"$ref":"#/$defs/line"}},"notes":{"type":["array","null"],"items":{"type":"object"}}},"$defs":{"line":{"required":["product_id"],"properties":{"quantity":{"type":"integer"},"product_id":{"type":"string"},"at":{"type":"string","format":"date-time"},"parts":{"type":"array","items":{"properties":{"x":{}}}}}}}}`, true), "body{lines:[{product_id:string*, quantity:integer, at:date-time, parts:object[]}]*, notes:object[]}"},
 		{body("application/json", many, true), "body{p00, p01, p02, p03, p04, p05, p06, p07, p08, p09, p10, p11, …}"},
 		{body("multipart/form-data", `{"properties":{"file":false},"allOf":[{"properties":{"file":{"type":"string"},"to":{"type":"string"}}}]}`, true), "body{to:string}"},
 		{body("application/json", `{"allOf":[{"properties":{"a":{"type":"string"},"b":true}},{"properties":{"b":{"type":"integer"},"a":true}}]}`, true), "body{a:string, b:integer}"},

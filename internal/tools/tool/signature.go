@@ -11,7 +11,7 @@ const maxNames = 12
 
 // Signature writes an operation compactly for a model, such as "(capacity:integer, free_on:string)
 // headers{If-Match:string*} body{room_id:string*, date:string*}". Query parameters stand in parentheses, the headers and the body's properties in braces; *
-// marks a required name. Required names come first; "…" follows the twelfth. Path parameters are visible in the
+// marks a required name. A list of objects has the members of its elements: lines:[{id:string*}]. Required names come first; "…" follows the twelfth. Path parameters are visible in the
 // path.
 func Signature(op Operation) string {
 	var params []string
@@ -83,19 +83,53 @@ func bodySignature(b *Body) string {
 		}
 		return "body" + mark
 	}
-	required := map[string]bool{}
-	for _, name := range listedAs {
-		required[name] = true
-	}
+	return "body" + mark + "{" + memberNames(names, types, setOf(listedAs), defs, true) + "}"
+}
+
+// memberNames lists the members of an object with their types, the required ones first; of the elements of a list of objects
+// their members, when deep is set.
+func memberNames(names []string, types map[string]json.RawMessage, required map[string]bool, defs map[string]json.RawMessage, deep bool) string {
 	var shown []string
 	for _, must := range []bool{true, false} {
 		for _, name := range names {
-			if required[name] == must && string(types[name]) != "false" {
-				shown = append(shown, nameAndType(name, typeName(types[name], defs), must))
+			switch {
+			case required[name] != must || string(types[name]) == "false":
+			case len(shown) == maxNames:
+				return joinNames(append(shown, ""))
+			default:
+				typ := typeName(types[name], defs)
+				if deep && typ == "object[]" {
+					typ = elementType(types[name], defs)
+				}
+				shown = append(shown, nameAndType(name, typ, must))
 			}
 		}
 	}
-	return "body" + mark + "{" + joinNames(shown) + "}"
+	return joinNames(shown)
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// elementType returns the type of a list of objects with the members of its elements: [{product_id:string*, quantity:integer*}].
+func elementType(raw json.RawMessage, defs map[string]json.RawMessage) string {
+	o, own := openSchema(raw)
+	if defs == nil {
+		defs = own
+	}
+	o, _ = o.follow(defs)
+	item, _ := openSchema(o.Items)
+	left := leastRead
+	names, types, required := item.collect(defs, 0, &left)
+	if len(names) == 0 {
+		return "object[]"
+	}
+	return "[{" + memberNames(names, types, setOf(required), defs, false) + "}]"
 }
 
 // leastRead is the minimum number of bytes that may be read from the parts of a schema. A part can refer to its own
@@ -106,6 +140,7 @@ const leastRead = 64 << 10
 type outline struct {
 	Ref        string                     `json:"$ref"`
 	Type       json.RawMessage            `json:"type"`
+	Format     string                     `json:"format"`
 	Enum       []json.RawMessage          `json:"enum"`
 	Const      json.RawMessage            `json:"const"`
 	Items      json.RawMessage            `json:"items"`
@@ -172,7 +207,7 @@ func (o outline) collect(defs map[string]json.RawMessage, depth int, left *int) 
 	return names, types, required
 }
 
-// typeName returns a short name of a type: a|b for a small enum, x[] for a list.
+// typeName returns a short name of a type: a|b for a small enum, x[] for a list, date or date-time for such a text.
 func typeName(raw json.RawMessage, defs map[string]json.RawMessage) string {
 	o, own := openSchema(raw)
 	if defs == nil {
@@ -200,6 +235,9 @@ func (o outline) word(defs map[string]json.RawMessage, depth int) string {
 			if w := item.word(defs, depth+1); w != "" && !strings.ContainsAny(w, "|") {
 				return w + "[]"
 			}
+		}
+		if types[0] == "string" && len(types) == 1 && (o.Format == "date" || o.Format == "date-time") {
+			return o.Format
 		}
 		return strings.Join(types, "|")
 	}

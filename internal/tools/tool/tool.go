@@ -162,7 +162,7 @@ type Entry struct {
 	Path        string `json:"path"` // the template, beginning with "/"
 	OperationID string `json:"operation_id"`
 	Summary     string `json:"summary"`
-	About       string `json:"about,omitempty"` // of a tool with a name: its server's description, cleaned and cut to one line of MaxAbout characters
+	About       string `json:"about,omitempty"` // the description, cleaned and cut to one line of MaxAbout characters, of 400 where a document gives it
 	Hints       Hints  `json:"hints,omitzero"`  // of a tool with a name
 	Fingerprint string `json:"fingerprint"`
 	Signature   string `json:"signature,omitempty"`
