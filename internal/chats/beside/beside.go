@@ -62,7 +62,7 @@ func (n names) asksElse(text string) bool {
 		if n.sendsNo && len(clauses) == 2 && clauses[1] == "no" && n.named(clauses[0]) { // «Seguro: no»
 			continue
 		}
-		if slices.ContainsFunc(clauses, n.denied) || slices.ContainsFunc(clauses, n.announcesAct) {
+		if slices.ContainsFunc(clauses, n.denies) || slices.ContainsFunc(clauses, n.announcesAct) {
 			return true
 		}
 		if kept := slices.DeleteFunc(slices.Clone(clauses), n.promised); len(kept) > 0 {
@@ -149,7 +149,7 @@ func TitleAsksElse(title string, yes consent.Yes, of consent.Card) bool {
 	title = plain(title)
 	names := newNames(of)
 	return intent.HasQuestionMark(title) || slices.ContainsFunc(sentencesOf(title), func(s spoken) bool {
-		return slices.ContainsFunc(clausesOf(s.text), func(clause string) bool { return names.denied(clause) || wantsYes(clause) })
+		return slices.ContainsFunc(clausesOf(s.text), func(clause string) bool { return names.denied(clause, true) || wantsYes(clause) })
 	})
 }
 

@@ -119,6 +119,29 @@ func TestTitleAsksElse(t *testing.T) {
 	}
 }
 
+// TestATitleNamesItsThingByWhatItIsNot: such a negation denies nothing; one of the act does, in whatever place.
+func TestATitleNamesItsThingByWhatItIsNot(t *testing.T) {
+	of := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/orders/{id}/cancel", Summary: "Cancel an order, a booking or a card"}}}
+	for _, title := range []string{
+		"Anular el pedido sin pagar", "Anular los dos pedidos sin pagar", "Cancelar el pedido no pagado", "Cancelar la reserva que no quiero", "Cancelar las reservas que no están confirmadas",
+		"Anular el pedido que no se ha enviado", "Cancel the order without a payment", "Cancel the bookings that are not confirmed", "Cancel the booking I don't want", "Cancel the order not paid",
+		"Cancela el pedido sin enviar", "Anular la reserva sin confirmar de Ana",
+	} {
+		if TitleAsksElse(title, bare, of) {
+			t.Errorf("%q is taken for a denial", title)
+		}
+	}
+	for _, title := range []string{
+		"No anular el pedido", "Anular el pedido sin anularlo", "Anular el pedido sin cambiar nada", "Anular el pedido no hace nada", "Anular el pedido sin efecto", "Cancel the order without cancelling anything",
+		"Cancel the order, not really", "Cancel the order but not now", "Cancel the order is not what this does", "Cancel no order", "Anular el pedido sin coste", "El pedido sin pagar no se anula", "Cancel the order will not happen",
+		"Cancel the order without risk", "Anular el pedido: no pasa nada", "Anular el pedido y no cobrar",
+	} {
+		if !TitleAsksElse(title, bare, of) {
+			t.Errorf("%q is taken for an order", title)
+		}
+	}
+}
+
 // FuzzAsksElse: a question about something else is found wherever it stands.
 func FuzzAsksElse(f *testing.F) {
 	for _, text := range []string{"¿Lo confirmas?", "¿¿¿???", strings.Repeat("sí, ", 99), "\xff¿"} {

@@ -9,8 +9,8 @@ import (
 
 // denied reports whether a clause says that nothing happens by a yes: nothing at all, only a reading, a draft or a
 // rehearsal, nothing yet because another question follows, or that the card is none. Any negation may say so, but for a
-// few, and one of a value that the plan sends: «sin azúcar». That nothing happens before a confirmation is true.
-func (n names) denied(clause string) bool {
+// few, one of a value that the plan sends: «sin azúcar», and in a title one that belongs to its thing. That nothing happens before a confirmation is true.
+func (n names) denied(clause string, title bool) bool {
 	words := strings.Fields(clause)
 	if asksAgain(words) || disowns(words) {
 		return true
@@ -25,12 +25,39 @@ func (n names) denied(clause string) bool {
 	}
 	for i, w := range words {
 		switch {
-		case lackings()[w] && i+1 < len(words) && n.sends(words[i+1]):
+		case lackings()[w] && i+1 < len(words) && n.sends(words[i+1]) && !n.does(words[i+1]), title && n.ofTheThing(words, i):
 		case negations()[w], pretences()[w] && !n.sends(w), onlies()[w] && has(near(words, i), readings()):
 			return true
 		}
 	}
 	return slices.ContainsFunc(pretending, func(phrase string) bool { return strings.Contains(" "+clause+" ", " "+phrase+" ") })
+}
+
+// denies is denied of a clause that is no title.
+func (n names) denies(clause string) bool { return n.denied(clause, false) }
+
+// ofTheThing reports whether the negation at i belongs to the thing of a title that begins with the plan's act: «Anular el
+// pedido sin pagar», “Cancel the bookings that are not confirmed”. One that is of the act, or says that little happens, does not.
+func (n names) ofTheThing(words []string, i int) bool {
+	if i < 2 || i+1 == len(words) {
+		return false
+	}
+	before, rest := words[i-1], words[i+1:]
+	if !n.does(words[0]) || len(rest) > 5 || has(words[1:i], joining()) || slices.ContainsFunc(rest, func(w string) bool {
+		return n.does(w) || negations()[w] || belittling()[w]
+	}) {
+		return false
+	}
+	relative := i > 2 && (relatives()[before] || beings()[before] && relatives()[words[i-2]])
+	switch words[i] {
+	case "sin", "without":
+		return true
+	case "no", "not":
+		return relative || participle().MatchString(rest[0])
+	case "dont", "doesnt", "didnt", "isnt", "arent", "wasnt", "werent":
+		return relative
+	}
+	return false
 }
 
 // near returns the few words after the word at i.
@@ -63,6 +90,14 @@ var (
 		imaginario imaginaria ficticio ficticia inofensivo inofensiva inocuo inocua informativo cosmetico reversible historial igual intacta intacto
 		test theoretical simulation simulated demo joke pretend pretending practice game dry drill rehearsal draft preview mockup mock receipt staging sandbox sample sketch template hypothetical imaginary cosmetic informational fake harmless readonly noop glitch
 		history untouched unchanged nowhere`)
+
+	relatives  = lazy.Words(`que that which who i you we they he she`)
+	beings     = lazy.Words(`is are was were has have had been do does did se ha han esta estan estaba estaban fue fueron`)
+	participle = lazy.Pattern(`(?:[aei]d[oa]s?|hech[oa]s?|[a-z]{3,}ed|paid|sent|made|done|taken|shown|sold|kept|bought)$`)
+	joining    = lazy.Words(`y e o u pero sino aunque and or but then though pues luego asi so will would can could may might`)
+	belittling = lazy.Words(`anything everything todo algo alguno alguna ningun efecto efectos effect effects consecuencia consecuencias consequence consequences cambio cambios change changes changing cambiar cambia cambiara
+		real reales really verdad truly actually hacer hace hara hecho hecha doing does done made do happen happens happening pasa pasara ocurre ocurrira tocar toca touching ejecutar ejecuta executing run runs
+		this what esto eso lo significa mean means coste costes costo cargo cargos cost costs charge charges fee fees gastos compromiso commitment obligation riesgo riesgos risk risks penalizacion penalty problema problemas problem problems trouble`)
 
 	laters  = lazy.Words(`otra another again luego despues later volvere vuelvo volvera nuevo someone somebody alguien`)
 	askings = lazy.Words(`confirmacion confirmation confirmaciones confirmar permiso permission preguntar preguntare pregunto pedire ensenare veras revisara aprobara persona ask asked approval approve aprobacion review reviews chance see person`)
