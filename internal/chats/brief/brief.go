@@ -143,14 +143,35 @@ func withSpace(signature string) string {
 	return " " + signature
 }
 
-// Today returns a date with its weekday, which the model needs to resolve «el martes».
-func Today(tag locale.Tag, at time.Time) string {
-	day := locale.Text(tag, "day."+strings.ToLower(at.Weekday().String()))
-	return fmt.Sprintf("%s %s (UTC %s)", day, at.UTC().Format(time.DateOnly), at.UTC().Format("15:04"))
+// Today returns a time of a place with its weekday in a language, which the model needs to resolve «el martes».
+func Today(tag locale.Tag, at time.Time, zone *time.Location) string {
+	at = at.In(zone)
+	return locale.Text(tag, "day."+strings.ToLower(at.Weekday().String())) + " " + local(at)
 }
 
-// Now returns a time as a model reads it, with its weekday.
-func Now(at time.Time) string { return at.UTC().Format("Monday 2006-01-02 15:04 (UTC)") }
+// Now returns a time of a place as a model reads it: Monday 2026-11-30 22:10, Europe/Madrid, UTC+1.
+func Now(at time.Time, zone *time.Location) string {
+	at = at.In(zone)
+	return at.Weekday().String() + " " + local(at)
+}
+
+// local returns a time with its zone and offset.
+func local(at time.Time) string {
+	text := at.Format("2006-01-02 15:04, ") + at.Location().String()
+	_, offset := at.Zone()
+	if at.Location() == time.UTC {
+		return text
+	}
+	sign, minutes := "+", offset/60
+	if minutes < 0 {
+		sign, minutes = "-", -minutes
+	}
+	text += fmt.Sprintf(", UTC%s%d", sign, minutes/60)
+	if minutes%60 != 0 {
+		text += fmt.Sprintf(":%02d", minutes%60)
+	}
+	return text
+}
 
 // Search answers a search_tools call. It returns an error when an operation cannot be read.
 func Search(ctx context.Context, servers tool.OperationReader, account ids.Account, listed []tool.Listed, raw json.RawMessage) (string, error) {

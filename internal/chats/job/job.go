@@ -82,6 +82,7 @@ type Job struct {
 	ProjectID string     `json:"project_id,omitempty"`
 	Prompt    string     `json:"prompt"`
 	Locale    string     `json:"locale"`
+	TimeZone  string     `json:"time_zone,omitempty"` // of who asked for it
 	TraceID   string     `json:"trace_id,omitempty"`
 	DryRun    bool       `json:"dry_run,omitempty"` // nothing is proposed
 	Cache     bool       `json:"cache,omitempty"`   // repeated calls of its model are answered from the cache

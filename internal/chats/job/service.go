@@ -58,6 +58,7 @@ type Order struct {
 	At        time.Time
 	Principal auth.Principal
 	Locale    locale.Tag
+	TimeZone  string // of who asks for it; "": unknown
 	TraceID   string
 	Agent     string
 	Prompt    string
@@ -143,7 +144,7 @@ func (o Order) job(loop agent.Loop) Job {
 	}
 	return Job{
 		ID: o.ID, Account: o.Principal.Account, User: o.Principal.User, Agent: loop.Name, Loop: loop, ChatID: o.ChatID, MessageID: o.ID,
-		Prompt: o.Prompt, Locale: string(o.Locale), TraceID: o.TraceID, DryRun: o.DryRun, Cache: o.Cache, Status: Running, Tools: o.Tools, Context: o.Context,
+		Prompt: o.Prompt, Locale: string(o.Locale), TimeZone: o.TimeZone, TraceID: o.TraceID, DryRun: o.DryRun, Cache: o.Cache, Status: Running, Tools: o.Tools, Context: o.Context,
 		CreatedAt: o.At, UpdatedAt: o.At, EndsAt: o.At.Add(MostLife), DueAt: o.At.Add(startGrace),
 	}
 }

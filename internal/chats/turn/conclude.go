@@ -147,6 +147,7 @@ type conclusion struct {
 	facts    evidence.Facts        // compared with its claims, besides the run
 	asked    []string              // the person's messages, from the question to the end of the run
 	ended    time.Time             // of the final message
+	zone     *time.Location        // in which the prompt tells the time
 	messages []conversation.Message
 }
 
@@ -214,7 +215,7 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 	if err := l.prepare(snapshot); err != nil {
 		return err
 	}
-	w.dataFrom = l.dataFrom()
+	w.dataFrom, w.zone = l.dataFrom(), l.zone(snapshot.Assistant)
 	w.query = l.query
 	w.query.NoCalls = true
 	return nil

@@ -85,7 +85,7 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Note, error) {
 	var list []conversation.Note
 	counts, record := recordOf(w.run, w.reads)
-	record = append(record, brief.Now(w.service.Now()))
+	record = append(record, brief.Now(w.service.Now(), w.zone))
 	if missing := figures.Missing(text, counts, append(record, w.asked...)...); len(missing) > 0 {
 		key := "note.not_in_results"
 		if !isWhole(w.run) {

@@ -163,7 +163,7 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 		return err
 	}
 	if l.trail.now == "" { // a job keeps that of its first round
-		if l.trail.now, err = l.now(); err != nil {
+		if l.trail.now, err = l.now(snapshot.Assistant); err != nil {
 			return err
 		}
 	}

@@ -1,15 +1,14 @@
 package turn
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"piloto/internal/chats/brief"
 	"piloto/internal/chats/proposal"
-	"piloto/internal/chats/toolcall"
 	"piloto/internal/chats/toolset"
 	"piloto/internal/ground/locale"
+	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 )
@@ -51,7 +50,7 @@ func (l *loop) prompt() (string, error) {
 // now writes the state of this turn: the time, who writes, the draft that waits, the plans that go on, the files, and the best
 // matches of a large catalogue. It stands before the person's message, and stays there in later prompts. What an earlier
 // one has in the same words is not said again.
-func (l *loop) now() (string, error) {
+func (l *loop) now(assistant *eligibility.Assistant) (string, error) {
 	active := slices.DeleteFunc(slices.Clone(l.past.Runs), func(r plan.Run) bool { return !r.Status.Active() })
 	runs, err := brief.Runs(active, l.service.Now())
 	if err != nil {
@@ -71,7 +70,7 @@ func (l *loop) now() (string, error) {
 		lost = locale.ModelText("prompt.changes_lost")
 	}
 	return locale.ModelPrompt("now", map[string]any{
-		"Today":   brief.Now(l.service.Now()),
+		"Today":   brief.Now(l.service.Now(), l.zone(assistant)),
 		"Who":     l.who(),
 		"Matches": unsaid(l.past.Texts, "matches", brief.Catalogue(brief.Best(l.listed, l.req.Message))),
 		"Runs":    runs,
@@ -102,13 +101,4 @@ func unsaid(texts []llm.Message, tag, text string) string {
 		}
 	}
 	return text
-}
-
-// who says who writes, and the language of their client: «ok» has none of its own.
-func (l *loop) who() string {
-	language := locale.ModelText("prompt.language." + string(cmp.Or(l.req.Locale, locale.Spanish)))
-	if l.req.Route != nil {
-		return "A customer of the business writes (session " + toolcall.OneLine(l.chat.SessionID) + "). " + language
-	}
-	return language
 }

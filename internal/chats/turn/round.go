@@ -104,7 +104,7 @@ func (s *Service) loadJob(ctx context.Context, account ids.Account, id string) (
 	}
 	j := rows.job
 	req := Request{
-		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TraceID: j.TraceID,
+		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TimeZone: j.TimeZone, TraceID: j.TraceID,
 	}
 	w.loop = &loop{exchange: s.exchange(req, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID}), service: s, terms: jobTerms(j), agent: actor{Loop: j.Loop}, trail: trail{job: true}}
 	w.loop.began, w.loop.agent.Name = s.Now(), j.Agent

@@ -178,14 +178,18 @@ func (r *routing) leaveToPerson(ctx context.Context) (Reply, error) {
 }
 
 // prepare implements strategy.
-func (r *routing) prepare(eligibility.Snapshot) error {
+func (r *routing) prepare(snapshot eligibility.Snapshot) error {
+	zone := firstZone(r.req.TimeZone)
+	if snapshot.Assistant != nil {
+		zone = firstZone(r.req.TimeZone, snapshot.Assistant.TimeZone)
+	}
 	if allowed := r.settings.Agents; allowed != nil {
 		r.agents = slices.DeleteFunc(r.agents, func(a agent.Agent) bool {
 			return !slices.ContainsFunc(allowed, func(name string) bool { return strings.EqualFold(name, a.Name) })
 		})
 	}
 	system, err := agent.Prompt(r.req.Locale, agent.Scene{
-		Today: brief.Today(r.req.Locale, r.service.Now()), Persona: r.req.Route.Persona, Business: r.business,
+		Today: brief.Today(r.req.Locale, r.service.Now(), zone), Persona: r.req.Route.Persona, Business: r.business,
 		Memory: r.memory.Recent(), Current: r.memory.Current(), Agents: r.agents, Overrides: r.settings.Prompts,
 	})
 	r.query.Messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: r.req.Message}}

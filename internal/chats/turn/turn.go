@@ -57,6 +57,7 @@ type Request struct {
 	Replaces  string      // id of the last message of the chat, which this one replaces; "" for none
 	Again     bool        // of a request for an answer: to a message that has one
 	Locale    locale.Tag
+	TimeZone  string // of the sender, as Europe/Madrid; "": unknown
 	TraceID   string
 	Session   *Session // set by the Operator contract: the chat is created when it is absent
 	Route     *Route   // set by the router's contract: the chat is created when it is absent
@@ -91,13 +92,15 @@ func (r Request) writers() []string {
 // named.
 type Session struct {
 	UserID   string
+	Customer string // the name of whom the client speaks for, if it says it
 	Summary  string
 	Metadata map[string]json.RawMessage
 }
 
 // Route holds the router contract's own part of a request.
 type Route struct {
-	Persona agent.Persona
+	Persona  agent.Persona
+	Customer string // the customer's name, if the request says it
 }
 
 // Routed describes the router's answer. Agent is "" unless an agent answered. Failure is the

@@ -34,6 +34,8 @@ type AgentRequest struct {
 	Message   string      `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
 	SessionID string      `json:"session_id" minLength:"1" maxLength:"128" doc:"the client's own name for the conversation: a telephone number, an id"`
 	Config    AgentConfig `json:"config"`
+	Customer  string      `json:"customer_name,omitempty" maxLength:"200" doc:"the name of the person who writes, for the model"`
+	TimeZone  string      `json:"time_zone,omitempty" maxLength:"64" doc:"of the person, as Europe/Madrid: the model is told the time there"`
 }
 
 // Resolve checks the rules that a schema cannot express.
@@ -41,6 +43,7 @@ func (r *AgentRequest) Resolve(huma.Context) (errs []error) {
 	if r.SessionID != "" && (!isPrintable(r.SessionID) || visible.Blank(r.SessionID)) {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
 	}
+	errs = append(errs, wrongZone(r.TimeZone)...)
 	for _, f := range r.Config.faults {
 		errs = append(errs, errInvalid.At(f))
 	}
@@ -203,8 +206,8 @@ func (s messageHandler) agent(ctx context.Context, in *struct {
 	return serveTurn(ctx, s.config, func(ctx context.Context, t ticket) (AgentAnswer, error) {
 		got, err := s.turns.Route(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.SessionID, Message: in.Body.Message,
-			Locale: lang, TraceID: s.config.Trace(ctx),
-			Route: &turn.Route{Persona: persona}, MessageID: t.ID, MessageAt: t.At, MayRepeat: mayBeRetried(ctx),
+			Locale: lang, TimeZone: in.Body.TimeZone, TraceID: s.config.Trace(ctx),
+			Route: &turn.Route{Persona: persona, Customer: in.Body.Customer}, MessageID: t.ID, MessageAt: t.At, MayRepeat: mayBeRetried(ctx),
 		})
 		if err != nil {
 			return AgentAnswer{}, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"piloto/internal/models/eligibility"
 )
 
@@ -93,10 +95,14 @@ type AssistantRequest struct {
 	Temperature *float64             `json:"temperature,omitempty" minimum:"0" maximum:"2" doc:"0.2 when absent"`
 	MaxTokens   *int                 `json:"max_tokens,omitempty" minimum:"16" maximum:"128000" doc:"that one answer may have; 4096 when absent"`
 	Persona     string               `json:"persona,omitempty" doc:"who it is, how it speaks and what it has to do; at most 16 KB"`
+	TimeZone    string               `json:"time_zone,omitempty" maxLength:"64" doc:"of who does not say theirs, as Europe/Madrid; UTC when absent"`
 	Automation  *AutomationRequest   `json:"automation,omitempty" doc:"automatic, without delay, when absent"`
 	Conclude    *string              `json:"conclude,omitempty" enum:"on,off" doc:"whether the model tells what came of a plan; as the wider assistant says when absent, and on when none says it"`
 	Fallback    []eligibility.Choice `json:"fallback,omitempty" maxItems:"5" doc:"who stands in, in order; nobody when absent"`
 }
+
+// Resolve refuses an unknown time zone.
+func (r *AssistantRequest) Resolve(huma.Context) []error { return wrongZone(r.TimeZone) }
 
 // AutomationRequest decides when an assistant answers.
 type AutomationRequest struct {
@@ -109,7 +115,7 @@ const temperature = 0.2
 
 func (r AssistantRequest) assistant() eligibility.Assistant {
 	a := eligibility.Assistant{
-		Name: r.Name, Provider: r.Provider, Model: r.Model, Persona: r.Persona, Fallback: list(r.Fallback),
+		Name: r.Name, Provider: r.Provider, Model: r.Model, Persona: r.Persona, TimeZone: r.TimeZone, Fallback: list(r.Fallback),
 		Active: valueOr(r.Active, true), Temperature: valueOr(r.Temperature, temperature), MaxTokens: valueOr(r.MaxTokens, eligibility.DefaultMaxTokens),
 		Automation: eligibility.Automation{Mode: eligibility.Automatic}, Conclude: eligibility.Conclusion(valueOr(r.Conclude, "")),
 	}

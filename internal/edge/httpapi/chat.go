@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
@@ -59,8 +61,12 @@ type SendRequest struct {
 	ChatID   string      `json:"chat_id"`
 	Message  string      `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
 	Replaces string      `json:"replaces,omitempty" doc:"id of the last message of the chat, in whose place this one comes. The one before stays stored"`
+	TimeZone string      `json:"time_zone,omitempty" maxLength:"64" doc:"of the person, as Europe/Madrid: the model is told the time there"`
 	Digest   plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"of the plan on the person's screen: a typed yes confirms no other"`
 }
+
+// Resolve refuses an unknown time zone.
+func (r *SendRequest) Resolve(huma.Context) []error { return wrongZone(r.TimeZone) }
 
 // SendAnswer is the result of a turn.
 type SendAnswer struct {
@@ -104,7 +110,7 @@ func (s messageHandler) send(ctx context.Context, in *struct {
 	return serveTurn(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Replaces: in.Body.Replaces, Seen: in.Body.Digest,
-			Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
+			Locale: requestInfoFrom(ctx).lang, TimeZone: in.Body.TimeZone, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
 		})
 		if err != nil {
 			return SendAnswer{}, err
@@ -135,7 +141,12 @@ func pending(got turn.Reply) *Run {
 // AnswerRequest is the body of POST /api/chats/{id}/answer.
 type AnswerRequest struct {
 	Again bool `json:"again,omitempty" doc:"answer the last message once more, although it has an answer, which the new one replaces"`
+
+	TimeZone string `json:"time_zone,omitempty" maxLength:"64" doc:"of the person, as Europe/Madrid: the model is told the time there"`
 }
+
+// Resolve refuses an unknown time zone.
+func (r *AnswerRequest) Resolve(huma.Context) []error { return wrongZone(r.TimeZone) }
 
 func (s messageHandler) answer(ctx context.Context, in *struct {
 	ID   string `path:"id"`
@@ -149,7 +160,7 @@ func (s messageHandler) answer(ctx context.Context, in *struct {
 		return nil, err
 	}
 	got, err := s.turns.Answer(ctx, turn.Request{
-		Principal: caller(ctx), ChatID: in.ID, Again: in.Body.Again, Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx),
+		Principal: caller(ctx), ChatID: in.ID, Again: in.Body.Again, Locale: requestInfoFrom(ctx).lang, TimeZone: in.Body.TimeZone, TraceID: s.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err

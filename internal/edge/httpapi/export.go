@@ -67,9 +67,17 @@ type ExportFormat struct {
 func (f ExportFormat) location() (*time.Location, error) {
 	zone, err := time.LoadLocation(f.Zone)
 	if err != nil || zone == time.Local {
-		return nil, errInvalid.At(field("value_error", "query", "tz"))
+		return nil, errInvalid.At(field("time_zone", "query", "tz"))
 	}
 	return zone, nil
+}
+
+// wrongZone returns the fault of a time zone in a body that is not known; nil for one that is, and for none.
+func wrongZone(name string) []error {
+	if _, err := (ExportFormat{Zone: name}).location(); err != nil {
+		return []error{errInvalid.At(field("time_zone", "body", "time_zone"))}
+	}
+	return nil
 }
 
 func (s chatRecords) exportChat(ctx context.Context, in *struct {

@@ -77,9 +77,10 @@ type JobRequest struct {
 	Assistant *agent.Assistant `json:"assistant,omitempty" doc:"the model that works, in place of the agent's"`
 	Servers   *[]string        `json:"servers,omitempty" maxItems:"100" doc:"ids of services: of those of the agent it may use only these; an empty list: none"`
 
-	Tools   []ClientTool `json:"tools,omitempty" maxItems:"20" doc:"that the client carries out itself, on its own machine: the job waits for its answers to their calls"`
-	Context string       `json:"context,omitempty" maxLength:"24576" doc:"what the client tells the model about its machine, such as a tree of its files"`
-	Cache   bool         `json:"cache,omitempty" doc:"its model is not asked again what it answered within a day; only where one machine is the deployment"`
+	Tools    []ClientTool `json:"tools,omitempty" maxItems:"20" doc:"that the client carries out itself, on its own machine: the job waits for its answers to their calls"`
+	Context  string       `json:"context,omitempty" maxLength:"24576" doc:"what the client tells the model about its machine, such as a tree of its files"`
+	TimeZone string       `json:"time_zone,omitempty" maxLength:"64" doc:"of the person, as Europe/Madrid: the model is told the time there"`
+	Cache    bool         `json:"cache,omitempty" doc:"its model is not asked again what it answered within a day; only where one machine is the deployment"`
 }
 
 // ClientTool is a tool that the client of a job carries out itself.
@@ -93,10 +94,11 @@ type ClientTool struct {
 // Resolve refuses a model without a name, and tools that no model can call.
 func (r *JobRequest) Resolve(huma.Context) []error {
 	wrong := append(r.Assistant.Check(), job.CheckTools(clientTools(r.Tools), toolset.OfServices)...)
+	errs := wrongZone(r.TimeZone)
 	if len(wrong) > 0 {
-		return []error{errInvalid.At(wrong...)}
+		errs = append(errs, errInvalid.At(wrong...))
 	}
-	return nil
+	return errs
 }
 
 // Job is the JSON form of a job.
@@ -209,7 +211,7 @@ func (h jobHandler) start(ctx context.Context, in *struct {
 	}
 	return serveTurn(ctx, h.config, func(ctx context.Context, t ticket) (Job, error) {
 		j, err := h.jobs.Start(ctx, job.Order{
-			ID: t.ID, At: t.At.UTC(), Principal: caller(ctx), Locale: requestInfoFrom(ctx).lang, TraceID: h.config.Trace(ctx),
+			ID: t.ID, At: t.At.UTC(), Principal: caller(ctx), Locale: requestInfoFrom(ctx).lang, TimeZone: in.Body.TimeZone, TraceID: h.config.Trace(ctx),
 			Agent: in.Name, Prompt: in.Body.Prompt, ChatID: in.Body.ChatID, DryRun: in.Body.DryRun,
 			BudgetMicros: in.Body.BudgetMicros, MaxSteps: in.Body.MaxSteps, TimeoutS: in.Body.TimeoutS, Eval: agent.Eval(in.Body.Eval),
 			Mode: agent.Mode(in.Body.Mode), Assistant: in.Body.Assistant, Servers: in.Body.Servers,

@@ -37,6 +37,8 @@ type OperatorRequest struct {
 	UserID    string                     `json:"user_id,omitempty" maxLength:"128" doc:"whom the client speaks for; a session is of whom it named first; local when absent"`
 	Summary   string                     `json:"context_summary,omitempty" maxLength:"16384"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty" doc:"at most 64 members and 8 KB"`
+	Customer  string                     `json:"customer_name,omitempty" maxLength:"200" doc:"the name of the person who writes, for the model"`
+	TimeZone  string                     `json:"time_zone,omitempty" maxLength:"64" doc:"of the person, as Europe/Madrid: the model is told the time there"`
 }
 
 // Resolve checks the rules that a schema cannot express.
@@ -47,6 +49,7 @@ func (r *OperatorRequest) Resolve(huma.Context) (errs []error) {
 	if r.UserID != "" && !isPrintable(r.UserID) {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "user_id")))
 	}
+	errs = append(errs, wrongZone(r.TimeZone)...)
 	size := 0
 	for name, value := range r.Metadata {
 		size += len(name) + len(value)
@@ -108,8 +111,8 @@ func (s messageHandler) operator(ctx context.Context, in *struct {
 		session := cmp.Or(body.SessionID, t.ID)
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: session, Message: body.Message,
-			Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
-			Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: body.Metadata},
+			Locale: requestInfoFrom(ctx).lang, TimeZone: body.TimeZone, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
+			Session: &turn.Session{UserID: body.UserID, Customer: body.Customer, Summary: body.Summary, Metadata: body.Metadata},
 		})
 		switch {
 		case err != nil:

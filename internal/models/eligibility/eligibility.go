@@ -122,6 +122,7 @@ type Assistant struct {
 	Temperature float64    `json:"temperature"`
 	MaxTokens   int        `json:"max_tokens" doc:"that one answer may have"`
 	Persona     string     `json:"persona,omitempty" doc:"who it is and how it speaks; part of the prompt"`
+	TimeZone    string     `json:"time_zone,omitempty" doc:"of who does not say theirs, as Europe/Madrid; absent: UTC"`
 	Automation  Automation `json:"automation"`
 	Conclude    Conclusion `json:"conclude,omitempty" enum:"on,off" doc:"whether the model tells what came of a plan; absent: as the wider assistant says, and on when none says it"`
 	Fallback    []Choice   `json:"fallback" nullable:"false" doc:"who stands in, in order; empty: nobody"`

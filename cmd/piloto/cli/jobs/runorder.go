@@ -42,7 +42,7 @@ func (w work) micros() int64 { return int64(w.budget*1e6 + 0.5) }
 func (w work) order(ctx context.Context, c *client.Client, prompt string) (httpapi.JobRequest, error) {
 	o := httpapi.JobRequest{
 		Prompt: prompt, ChatID: w.chat, BudgetMicros: w.micros(), MaxSteps: w.steps, TimeoutS: int(w.timeout / time.Second), Eval: w.eval, DryRun: w.dry,
-		Mode: w.mode, Cache: w.cache,
+		Mode: w.mode, Cache: w.cache, TimeZone: client.Zone(),
 	}
 	if w.noMCP {
 		o.Servers = &[]string{}

@@ -85,6 +85,7 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 
 // Send sends one message. A deployment that does not answer has the same message, once.
 func (g *Group) Send(ctx context.Context, c *client.Client, message httpapi.SendRequest) (httpapi.SendAnswer, error) {
+	message.TimeZone = client.Zone()
 	call := client.Call{Method: http.MethodPost, Path: "/api/send", Body: message, Key: ids.Secret()}
 	got, err := client.Send[httpapi.SendAnswer](ctx, c, call)
 	if err == nil && got.Chat.ID == "" {

@@ -231,8 +231,14 @@ async function hand(agent, chat, text, mine) {
   refreshChats();
 }
 
+/** zone returns the person's time zone; undefined when the browser has none. */
+function zone() {
+  const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return name === "Etc/Unknown" ? undefined : name;
+}
+
 async function deliver(chat, text, mine, about, replaces) {
-  const body = { chat_id: chat, message: text, replaces };
+  const body = { chat_id: chat, message: text, replaces, time_zone: zone() };
   const shown = pendingCard();
   if (shown) body.digest = (about?.chat === chat && about.digest) || shown.dataset.digest;
   const key = newKey();
@@ -297,7 +303,7 @@ export function askAnswer(by, body) {
     expect(chat);
     toEnd(true);
     try {
-      await show(chat, await api("POST", `/api/chats/${encodeURIComponent(chat)}/answer`, body), []);
+      await show(chat, await api("POST", `/api/chats/${encodeURIComponent(chat)}/answer`, { ...body, time_zone: zone() }), []);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
       problem(saying, failure);
