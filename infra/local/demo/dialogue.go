@@ -86,7 +86,7 @@ func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today 
 }
 
 // clientLine says in the state of a turn which language the person's client has.
-var clientLine = regexp.MustCompile(`(?m)Their client is in (English|Spanish)`)
+var clientLine = regexp.MustCompile(`(?i)language(?: of the person)?: (English|Spanish)`)
 
 // openingOf returns the first line of a prompt. That of a router is in the language of the person's client, and it has nobody
 // else's words.

@@ -12,7 +12,7 @@ import (
 func TestTheModelKnowsTheLanguageOfTheClient(t *testing.T) {
 	w := newWorld(t)
 	begins := ""
-	for tag, says := range map[locale.Tag]string{locale.Spanish: "Their client is in Spanish.", locale.English: "Their client is in English."} {
+	for tag, says := range map[locale.Tag]string{locale.Spanish: ": Spanish, or as they write.", locale.English: ": English, or as they write."} {
 		w.model.answers = []any{text("Hola.")}
 		r := w.message("ok")
 		r.Locale = tag

@@ -31,6 +31,9 @@ const (
 	English Tag = "en"
 )
 
+// model has the texts that only a model reads, in English. It is no language of a person.
+const model Tag = "model"
+
 // Tags lists the languages, the default first.
 func Tags() []Tag { return []Tag{Spanish, English} }
 
@@ -48,7 +51,7 @@ func Add(more embed.FS) { sources = append(sources, more) }
 var catalogue = map[Tag]func() map[string]string{
 	Spanish: sync.OnceValue(func() map[string]string { return load(Spanish) }),
 	English: sync.OnceValue(func() map[string]string { return load(English) }),
-	"":      sync.OnceValue(func() map[string]string { return load("") }), // those that only a model reads
+	model:   sync.OnceValue(func() map[string]string { return load(model) }),
 }
 
 var matcher = sync.OnceValue(func() language.Matcher {
@@ -106,8 +109,8 @@ func Text(tag Tag, key string, pairs ...string) string {
 	return Fill(tag, key, args)
 }
 
-// ModelText is Text for a sentence that only a model reads (text/model.json), in English.
-func ModelText(key string, pairs ...string) string { return Text("", key, pairs...) }
+// ModelText is Text for a sentence that only a model reads (text/model), in English.
+func ModelText(key string, pairs ...string) string { return Text(model, key, pairs...) }
 
 // Fill does the same as Text, with the placeholders in a map.
 func Fill(tag Tag, key string, args map[string]string) string {
@@ -160,10 +163,10 @@ func Keys(prefix string) []string {
 	return keys
 }
 
-// prompts parses the prompts when the first one is needed: few functions call a model. Those under "" have one language.
+// prompts parses the prompts when the first one is needed: few functions call a model.
 var prompts = sync.OnceValue(func() map[Tag]*render.Set {
 	all := map[Tag]*render.Set{}
-	for _, tag := range append(Tags(), "") {
+	for _, tag := range append(Tags(), model) {
 		sources := map[string]string{}
 		eachFile(files, path.Join("prompts", string(tag)), func(name string, raw []byte) {
 			sources[strings.TrimSuffix(name, ".tmpl")] = string(raw)
@@ -176,16 +179,16 @@ var prompts = sync.OnceValue(func() map[Tag]*render.Set {
 // Prompt renders a prompt that has words of a person, or is shown to one (prompts/LANG/name.tmpl).
 func Prompt(tag Tag, name string, data map[string]any) (string, error) {
 	t, ok := prompts()[tag]
-	if !ok || tag == "" {
+	if !ok {
 		t = prompts()[Spanish]
 	}
 	return execute(t, name, data)
 }
 
-// ModelPrompt renders a prompt that only a model reads (prompts/name.tmpl). It is in English in every chat, because a
+// ModelPrompt renders a prompt that only a model reads (prompts/model/name.tmpl). It is in English in every chat, because a
 // provider finds a prompt in its cache only if it begins as the one before.
 func ModelPrompt(name string, data map[string]any) (string, error) {
-	return execute(prompts()[""], name, data)
+	return execute(prompts()[model], name, data)
 }
 
 func execute(t *render.Set, name string, data map[string]any) (string, error) {
@@ -201,7 +204,11 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 // load reads the embedded catalogue of one language. An error in it is a programming error, and panics.
 func load(tag Tag) map[string]string {
 	all := make(map[string]string, 2048)
-	for _, source := range sources {
+	from := sources
+	if tag == model {
+		from = sources[:1] // nobody adds to them
+	}
+	for _, source := range from {
 		eachFile(source, path.Join("text", string(tag)), func(name string, raw []byte) {
 			if err := read(string(raw), all); err != nil {
 				panic(fmt.Sprintf("locale: %s/%s: %v", tag, name, err))
@@ -261,9 +268,6 @@ func eachFile(files embed.FS, dir string, do func(name string, raw []byte)) {
 		panic(fmt.Sprintf("locale: %v", err))
 	}
 	for _, e := range entries {
-		if e.IsDir() {
-			continue
-		}
 		raw, err := files.ReadFile(path.Join(dir, e.Name()))
 		if err != nil {
 			panic(fmt.Sprintf("locale: %v", err))
