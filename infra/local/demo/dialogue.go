@@ -169,12 +169,12 @@ func (d dialogue) report(ops []operation, result string) decision {
 	var made struct {
 		Run string `json:"run_id"`
 	}
-	if json.Unmarshal([]byte(result), &made) == nil && made.Run != "" {
-		return decision{text: d.speech.say("draft_ready")}
-	}
 	var ended endedRun // the plan of a job
 	if json.Unmarshal([]byte(result), &ended) == nil && ended.Goal != "" && ended.Status != "" {
 		return decision{text: d.speech.conclude(ended)}
+	}
+	if json.Unmarshal([]byte(result), &made) == nil && made.Run != "" {
+		return decision{text: d.speech.say("draft_ready")}
 	}
 	read, ok := d.lastRead(ops)
 	if !ok {

@@ -22,7 +22,7 @@ func promptsIn(t *testing.T, tag locale.Tag) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := "Now: Friday 2026-11-20 09:00 (UTC). " + locale.ModelText("prompt.language."+string(tag)) + "\nNo plan waits for a confirmation."
+	now := "Now: Friday 2026-11-20 09:00 (UTC). " + locale.ModelText("prompt.someone", "language", locale.ModelText("prompt.language."+string(tag))) + "\nNo plan waits for a confirmation."
 	router, err := agent.Prompt(tag, agent.Scene{Today: "2026-11-20", Agents: []agent.Agent{{Name: "venta"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -438,7 +438,7 @@ func (s *Service) waitIsOver(ctx context.Context, j Job) (bool, error) {
 }
 
 func (s *Service) postpone(ctx context.Context, k Key, by time.Duration) error {
-	err := retry.Do(ctx, func() error {
+	return retry.Do(ctx, func() error {
 		j, err := s.Store.Job(ctx, k.Account, k.ID)
 		if err != nil || j.Status.Terminal() {
 			return err
@@ -447,5 +447,4 @@ func (s *Service) postpone(ctx context.Context, k Key, by time.Duration) error {
 		_, err = s.Store.SaveJob(ctx, j, nil)
 		return err
 	})
-	return err
 }

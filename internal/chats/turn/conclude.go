@@ -215,7 +215,7 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 	if err := l.prepare(snapshot); err != nil {
 		return err
 	}
-	w.dataFrom, w.zone = l.dataFrom(), l.zone(snapshot.Assistant)
+	w.dataFrom, w.zone = l.dataFrom(), zone(l.req, l.past.Texts, snapshot.Assistant)
 	w.query = l.query
 	w.query.NoCalls = true
 	return nil

@@ -70,7 +70,7 @@ func (l *loop) now(assistant *eligibility.Assistant) (string, error) {
 		lost = locale.ModelText("prompt.changes_lost")
 	}
 	return locale.ModelPrompt("now", map[string]any{
-		"Today":   brief.Now(l.service.Now(), l.zone(assistant)),
+		"Today":   brief.Now(l.service.Now(), zone(l.req, l.past.Texts, assistant)),
 		"Who":     l.who(),
 		"Matches": unsaid(l.past.Texts, "matches", brief.Catalogue(brief.Best(l.listed, l.req.Message))),
 		"Runs":    runs,

@@ -40,11 +40,16 @@ func (t *trail) answer(results []string, sources []conversation.Source) {
 	}
 }
 
-// Results of the calls with which a turn ends.
-var (
-	asked    = toolcall.Encode(map[string]string{"asked": "the person reads the question; their next message answers it"})
-	unknowns = toolcall.Error("", "the answer ended before this was done")
-)
+// unknowns is the result of a call that was not made, because the answer ended.
+var unknowns = toolcall.Error("", "the answer ended before this was done")
+
+// asks is the result of a question: the person reads it as shown.
+func asks(shown string) string {
+	return toolcall.Encode(struct {
+		Asked string `json:"asked"`
+		Shown string `json:"shown"`
+	}{"the person reads this, and their next message answers it", shown})
+}
 
 // waits is the result of a proposal: it waits.
 func waits(runID string) string {

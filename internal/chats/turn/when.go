@@ -26,9 +26,9 @@ var told = lazy.Pattern(`^Now: [^\n]*?:\d\d, ([A-Za-z0-9_+/-]+)`)
 
 // zone returns the time zone of a turn: that of its request, else the one in which the chat was told the time last (a
 // conclusion and a later round have no request), else that of the assistant, else UTC.
-func (l *loop) zone(assistant *eligibility.Assistant) *time.Location {
-	names := []string{l.req.TimeZone}
-	for _, m := range slices.Backward(l.past.Texts) {
+func zone(req Request, texts []llm.Message, assistant *eligibility.Assistant) *time.Location {
+	names := []string{req.TimeZone}
+	for _, m := range slices.Backward(texts) {
 		if m.Role != llm.System {
 			continue
 		}

@@ -32,7 +32,7 @@ const (
 )
 
 // model has the texts that only a model reads, in English. It is no language of a person.
-const model Tag = "model"
+const model = "model"
 
 // Tags lists the languages, the default first.
 func Tags() []Tag { return []Tag{Spanish, English} }
