@@ -173,14 +173,14 @@ var toolTable = []toolSpec{
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
-    "title": {"type": "string", "description": "what the call does, in the person's language"},
+    "title": {"type": "string", "description": "what it does, in the person's language"},
     "why": {"type": "string", "description": "what it is for, in one sentence"},
     "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
     "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
-    "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
-    "query": {"type": "object", "description": "query parameters by name"},
-    "headers": {"type": "object", "description": "header parameters by name, only those of the catalogue's headers{…}"},
-    "body": {"type": "object", "description": "request body; a list or a text where the operation takes one"}
+    "path": {"type": "string"},
+    "query": {"type": "object"},
+    "headers": {"type": "object"},
+    "body": {"type": "object", "description": "or a list or a text, where the operation takes one"}
   },
   "required": ["mcp_id", "method", "path"],
   "additionalProperties": false
@@ -191,7 +191,7 @@ var toolTable = []toolSpec{
 		do: doPropose,
 		Tool: llm.Tool{
 			Name:        toolset.Plan,
-			Description: "Propose several calls as one plan, in order; later steps may use the answers of earlier ones. Nothing is sent before the person saw and confirmed it.",
+			Description: "Propose several calls as one plan, in order; later steps may use the answers of earlier ones.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
@@ -207,7 +207,7 @@ var toolTable = []toolSpec{
 		do: doSearch,
 		Tool: llm.Tool{
 			Name:        toolset.Search,
-			Description: "Search the catalogue for operations, and get their parameters and the schema of their body. It calls nothing.",
+			Description: "Find operations of the catalogue, with their parameters and the schema of their body.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {"query": {"type": "string", "description": "a few words"}},
@@ -224,11 +224,11 @@ var toolTable = []toolSpec{
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
-    "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
+    "mcp_id": {"type": "string"},
     "method": {"type": "string", "enum": ["GET", "HEAD"], "description": "absent: GET"},
-    "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
-    "query": {"type": "object", "description": "query parameters by name"},
-    "headers": {"type": "object", "description": "header parameters by name"},
+    "path": {"type": "string"},
+    "query": {"type": "object"},
+    "headers": {"type": "object"},
     "tool": {"type": "string", "description": "name of a tool, in the place of path and query"},
     "body": {"type": "object", "description": "arguments of the tool"}
   },
@@ -241,12 +241,12 @@ var toolTable = []toolSpec{
 		needs: needsReads, do: doReadResult,
 		Tool: llm.Tool{
 			Name:        toolset.Result,
-			Description: "Read on where the answer of a look was cut: further elements of the list or map, or further lines of a text.",
+			Description: "Read on where the answer of a look was cut.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "id": {"type": "string", "description": "of the look: l1, l2, …"},
-    "at": {"type": "string", "description": "the list, map or text, as cut names it; absent: the first one"},
+    "at": {"type": "string", "description": "as cut names it; absent: the first one"},
     "from": {"type": "integer", "description": "first element or line, from 1"},
     "lines": {"type": "integer", "description": "how many elements or lines; absent: as many as fit"}
   },
@@ -275,7 +275,7 @@ var toolTable = []toolSpec{
 		needs: needsDraft, do: doPropose,
 		Tool: llm.Tool{
 			Name:        toolset.Revise,
-			Description: "Change the plan that waits: give all of its steps, as propose_plan takes them, with their ids. The person sees what changed and confirms it.",
+			Description: "Change the plan that waits: give all of its steps, with their ids.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
@@ -291,7 +291,7 @@ var toolTable = []toolSpec{
 		needs: needsDecider, do: doWithdraw,
 		Tool: llm.Tool{
 			Name:        toolset.Withdraw,
-			Description: "Take back the plan that waits, when the person does not want it and asks for nothing in its place. They read that you did it and why.",
+			Description: "Take back the plan that waits, when the person wants nothing in its place. They read that you did it and why.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
@@ -312,8 +312,8 @@ const steps = `{
         "type": "object",
         "properties": {
           "id": {"type": "string", "description": "s1, s2, …"},
-          "title": {"type": "string", "description": "what the step does, in the person's language"},
-          "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
+          "title": {"type": "string", "description": "what it does, in the person's language"},
+          "mcp_id": {"type": "string"},
           "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
           "path": {"type": "string"},
           "query": {"type": "object"},
