@@ -44,7 +44,7 @@ func TestALookMayBeAHead(t *testing.T) {
 		if src := reply.Message.Sources; len(src) != 1 || src[0].Method != "HEAD" || src[0].RequestHash != plan.RequestHash("HEAD", s.BaseURL+path, nil) {
 			t.Errorf("%+v", src)
 		}
-		if !strings.Contains(prompted(w.model.asked[0]), "- HEAD "+path) {
+		if !strings.Contains(prompted(w.model.asked[0]), "- reads HEAD "+path) {
 			t.Error("the catalogue does not have it")
 		}
 	}

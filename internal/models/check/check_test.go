@@ -355,7 +355,7 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 // TestAProviderThatHangs is given up, and told as such.
 func TestAProviderThatHangs(t *testing.T) {
 	p := newProvider(t, func(asked) (int, string) { return 0, "" })
-	p.patience = 100 * time.Millisecond
+	p.patience = 500 * time.Millisecond
 	if got := newWorld(t, p).run(t, ""); got.Status != eligibility.CheckFailed || got.Reason != eligibility.CheckTimeout || len(p.asked) != 1 {
 		t.Errorf("%s %s, %d requests", got.Status, got.Reason, len(p.asked))
 	}
@@ -365,7 +365,7 @@ func TestAProviderThatHangs(t *testing.T) {
 		}
 		return good(a)
 	})
-	late.patience = 300 * time.Millisecond
+	late.patience = 3 * time.Second
 	if got := newWorld(t, late).run(t, ""); got.Status != eligibility.CheckDone || got.Calls[3].Error != string(eligibility.CheckTimeout) ||
 		!slices.Contains(codes(got), "unanswered_structured") || !slices.Contains(codes(got), "stream") {
 		t.Errorf("%+v", got)
