@@ -55,6 +55,7 @@ export const submits = {
     const body = {
       name: data.get("name").trim(), active: data.has("active"), provider: data.get("provider"), model: data.get("model").trim(),
       temperature: Number(data.get("temperature")), max_tokens: Number(data.get("max_tokens")), persona: data.get("persona"),
+      time_zone: data.get("time_zone").trim() || undefined,
       automation: { mode: data.get("mode"), delay_ms: Math.round(Number(data.get("delay")) * 1000) }, conclude: data.get("conclude") || undefined,
       fallback: choices(form),
     };
