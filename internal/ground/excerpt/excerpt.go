@@ -163,9 +163,6 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// Size returns the characters of the value in its shortest form.
-func (v Value) Size() int { return v.top.size }
-
 // Short returns the value with at most about so many characters, and what was cut. A value whose end is missing has the
 // cuts of the lists and maps that are not all there.
 func (v Value) Short(most int) (text string, cuts []Cut) {
@@ -380,20 +377,4 @@ func (n *node) find(at, here string) *node {
 		}
 	}
 	return nil
-}
-
-// Longest returns how many elements the longest list or map of things has.
-func (v Value) Longest() int {
-	most := 0
-	var walk func(n *node)
-	walk = func(n *node) {
-		if !n.isRecord() {
-			most = max(most, n.all, len(n.kids))
-		}
-		for _, kid := range n.kids {
-			walk(kid)
-		}
-	}
-	walk(v.top)
-	return most
 }
