@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -41,19 +40,15 @@ type Client struct {
 	now      func() time.Time
 }
 
-// Endpoint is where a provider is called, and with which key; "" is none. Quirks are those of its models that are known, by
-// the model's name.
-type Endpoint struct {
-	Provider, BaseURL, Key string
-	Quirks                 map[string]Quirks
-}
+// Endpoint is where a provider is called, and with which key; "" is none.
+type Endpoint struct{ Provider, BaseURL, Key string }
 
 // New returns a client of the API at an endpoint (…/v1). The transport of doer sends the requests, and its Timeout
 // limits each of them, including a streamed answer. Redirects are never followed, under any settings of doer. An answer
 // may ask to wait until a date, which is compared with now.
 func New(e Endpoint, doer *http.Client, now func() time.Time) *Client {
 	return &Client{
-		Provider: e.Provider, base: strings.TrimRight(e.BaseURL, "/"), key: e.Key, now: now, quirks: quirkCache{known: maps.Clone(e.Quirks)},
+		Provider: e.Provider, base: strings.TrimRight(e.BaseURL, "/"), key: e.Key, now: now,
 		http: &http.Client{
 			Transport: doer.Transport, Timeout: doer.Timeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -61,7 +56,7 @@ func New(e Endpoint, doer *http.Client, now func() time.Time) *Client {
 	}
 }
 
-// Quirks returns what is known of a model: what New was given, and what its refusals have shown since.
+// Quirks returns what is known of a model: what the client was taught, and what refusals have shown since.
 func (c *Client) Quirks(model string) Quirks { return c.quirks.of(model) }
 
 // Window implements llm.Windowed.

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"strings"
@@ -65,7 +66,8 @@ func TestARefusalOfALongRequestTellsTheWindow(t *testing.T) {
 func TestAWindowThatIsKnownIsOfTheModel(t *testing.T) {
 	server := httptest.NewServer(says(400, `{"error":{"code":"context_length_exceeded"}}`))
 	defer server.Close()
-	client := openai.New(openai.Endpoint{BaseURL: server.URL, Quirks: map[string]openai.Quirks{"a": {Window: 9000}}}, server.Client(), time.Now)
+	client := openai.New(openai.Endpoint{BaseURL: server.URL}, server.Client(), time.Now)
+	client.Teach("a", json.RawMessage(`{"window":9000}`), time.Now())
 	if client.Window("a") != 9000 || client.Window("b") != 0 {
 		t.Error(client.Window("a"), client.Window("b"))
 	}
