@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 )
@@ -89,5 +90,63 @@ func TestInstructionsHaveOnePlace(t *testing.T) {
 	}
 	if !found || !strings.Contains(rules, "What changes something is proposed") {
 		t.Errorf("the rules do not stand above: %.300s", rules)
+	}
+}
+
+// TestPromptsOnlyAppend: in a chat whose settings stay, each prompt begins with the whole prompt before it, with its tools. Only the
+// order to tell what came of a plan, which ends a prompt, is not repeated. A read, a question, a plan that a person edits, its run,
+// a plan that is withdrawn and one that is refused are in it.
+func TestPromptsOnlyAppend(t *testing.T) {
+	w := newLookWorld(t)
+	say := func(message string, answers ...any) turn.Reply {
+		t.Helper()
+		w.Pass(time.Minute)
+		w.model.answers = answers
+		return w.send(t, message)
+	}
+	book := func(words string) llm.Reply {
+		r := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"norte"}`))
+		r.Text, r.Thought = words, "Hay que reservarla."
+		return r
+	}
+	say("hola", text("Hola."))
+	say("¿qué salas hay?", calls("look", lookAt(w.Server.ID, "/rooms"), "search_tools", `{"query":"salas"}`), text("La Norte."))
+	say("resérvala", calls("ask_person", `{"question":"¿De mañana o de tarde?","options":["mañana","tarde"]}`))
+	r := *say("2", book("La propongo.")).Run
+	say("¿cuánto cuesta?", text("No lo sé."))
+	edited, err := w.service.Revise(t.Context(), w.edit(t, r, "", strings.ReplaceAll(bookNorth, "norte", "sur")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Minute)
+	if err := w.Confirm(edited); err != nil {
+		t.Fatal(err)
+	}
+	w.Execute(r.ID)
+	w.Pass(time.Minute)
+	w.model.answers = []any{text("Hecho: la Sur.")}
+	w.conclude(t, w.Read(r.ID))
+	draft := *say("otra más", book("")).Run
+	say("mejor no", takesBack(draft.ID, "no la quiere"), text("La retiro."))
+	say("bueno, sí", book("Otra vez."))
+	say("cancela")
+	say("gracias", text("De nada."))
+	if len(w.model.asked) < 12 {
+		t.Fatalf("%d prompts", len(w.model.asked))
+	}
+	var before llm.Request
+	for i, now := range w.model.asked {
+		if toolsOf(now) != toolsOf(w.model.asked[0]) {
+			t.Errorf("prompt %d has the tools %s", i, toolsOf(now))
+		}
+		if n := len(before.Messages); n > 0 && strings.HasPrefix(before.Messages[n-1].Content, "[SYSTEM]") {
+			before.Messages = before.Messages[:n-2] // with the state in which that order was given
+		}
+		for k, m := range before.Messages {
+			if k >= len(now.Messages) || !sameMessage(m, now.Messages[k]) {
+				t.Fatalf("prompt %d of %d messages is other at %d:\n%+v\n%+v", i, len(now.Messages), k, m, now.Messages[min(k, len(now.Messages)-1)])
+			}
+		}
+		before = now
 	}
 }
