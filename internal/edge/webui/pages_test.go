@@ -155,13 +155,14 @@ func TestAssistantsAndProvidersAreManagedFromThePage(t *testing.T) {
 	b.picture("assistant-refused")
 	b.click(`.stand-in:last-child [data-action="stand-in-remove"]`)
 	b.click(`.stand-in:last-child [data-action="stand-in-up"]`)
-	b.do(chromedp.SetValue(chromedp.CSS("[name=delay]"), "1.5"), chromedp.SetValue(chromedp.CSS("[name=temperature]"), "0.7"))
+	b.do(chromedp.SetValue(chromedp.CSS("[name=delay]"), "1.5"), chromedp.SetValue(chromedp.CSS("[name=temperature]"), "0.7"),
+		chromedp.SetValue(chromedp.CSS("[name=time_zone]"), "Europe/Madrid"))
 	b.click(`[data-submit="save-assistant"] .primary`)
 	b.until(`[...document.querySelectorAll(".toast")].some(t => t.innerText === "Guardado")`)
 	b.world.mu.Lock()
 	a := b.purse.settings.Assistants[""]
 	b.world.mu.Unlock()
-	if len(a.Fallback) != 2 || a.Fallback[0].Provider != "ollama" || len(a.Fallback[0].On) != 0 || len(a.Fallback[1].On) != 1 || a.Automation.DelayMS != 1500 || a.Temperature != .7 {
+	if len(a.Fallback) != 2 || a.Fallback[0].Provider != "ollama" || len(a.Fallback[0].On) != 0 || len(a.Fallback[1].On) != 1 || a.Automation.DelayMS != 1500 || a.Temperature != .7 || a.TimeZone != "Europe/Madrid" {
 		t.Errorf("%+v", a)
 	}
 	b.click(`[data-provider="groq"] summary`)
