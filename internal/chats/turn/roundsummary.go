@@ -21,7 +21,7 @@ func (w *work) summarise(ctx context.Context) error {
 	if l.calls.Use == nil || w.rows.isAnswered() || w.closing {
 		return nil
 	}
-	most := float64(room(l.calls.Use))
+	most := float64(room(ctx, l.calls))
 	if float64(tokensOf(l.calls, l.query.Messages)) <= fullShare*most {
 		return nil
 	}

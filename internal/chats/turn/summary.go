@@ -17,7 +17,6 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
 	"piloto/internal/models/credit"
-	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/models/paid"
 )
@@ -40,8 +39,9 @@ const (
 )
 
 // room returns the tokens of the window that a prompt of the chosen model has.
-func room(use *eligibility.Selection) int {
-	return min(use.Window, history.MostTokens) - use.Estimate.Output
+func room(ctx context.Context, calls *paid.Calls) int {
+	calls.Narrow(ctx)
+	return min(calls.Use.Window, history.MostTokens) - calls.Use.Estimate.Output
 }
 
 // tokensOf returns about how many tokens messages have.
@@ -58,8 +58,8 @@ func tokensOf(calls *paid.Calls, list []llm.Message) int {
 
 // older returns the part of a transcript that has to be summarised: the messages, and the position of the last one. It is
 // empty while the transcript has room.
-func older(past history.Past, calls *paid.Calls) (messages []llm.Message, until string) {
-	texts, most := past.Texts, float64(room(calls.Use))
+func older(ctx context.Context, past history.Past, calls *paid.Calls) (messages []llm.Message, until string) {
+	texts, most := past.Texts, float64(room(ctx, calls))
 	if float64(tokensOf(calls, texts)) <= fullShare*most {
 		return nil, ""
 	}
@@ -75,7 +75,7 @@ func older(past history.Past, calls *paid.Calls) (messages []llm.Message, until 
 // summarise begins to make the summary for later turns, when it is due. The function that it returns ends that.
 func (d *dialog) summarise(asking context.Context) (end func()) {
 	l := d.loop
-	messages, until := older(l.past, l.calls)
+	messages, until := older(asking, l.past, l.calls)
 	if len(messages) == 0 {
 		return func() {}
 	}

@@ -121,8 +121,8 @@ func (c *Calls) Resolve(snapshot eligibility.Snapshot) *eligibility.Block {
 	return block
 }
 
-// narrow takes the window that the provider has named for the chosen model, if it is smaller than was assumed.
-func (c *Calls) narrow(ctx context.Context) {
+// Narrow takes the window that the provider has named for the chosen model, if it is smaller than was assumed.
+func (c *Calls) Narrow(ctx context.Context) {
 	model, err := c.service.Models.Model(ctx, c.account, c.Use.Candidate)
 	if err != nil {
 		return // the call has the same error
@@ -138,7 +138,7 @@ func (c *Calls) narrow(ctx context.Context) {
 // other model is called, and the reply holds the text up to then.
 func (c *Calls) Ask(ctx context.Context, build func() (llm.Request, error)) (llm.Reply, error) {
 	for {
-		c.narrow(ctx)
+		c.Narrow(ctx)
 		r, err := build()
 		if err != nil {
 			return llm.Reply{}, err
