@@ -176,9 +176,14 @@ const MaxAbout = 1000
 // FullDescription returns the summary and the description of the operation, neither twice.
 func (e Entry) FullDescription() string {
 	summary := strings.TrimRight(e.Summary, "…")
+	first, rest, more := strings.Cut(e.About, ". ")
 	switch {
 	case e.About == "":
 		return e.Summary
+	case more && strings.HasPrefix(summary, first):
+		return strings.TrimSuffix(summary, ".") + ". " + rest
+	case strings.HasPrefix(summary, strings.TrimSuffix(e.About, ".")):
+		return summary
 	case strings.HasPrefix(e.About, summary):
 		return e.About
 	case strings.HasSuffix(summary, "."):
