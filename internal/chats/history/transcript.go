@@ -9,6 +9,7 @@ import (
 	"piloto/internal/chats/brief"
 	"piloto/internal/chats/reads"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -46,6 +47,9 @@ func (w *writer) write(messages []conversation.Message, last conversation.Messag
 		}
 		if err := w.message(m); err != nil {
 			return err
+		}
+		if i > 0 && list[i-1].Role == conversation.RoleUser {
+			w.answeredFor(m)
 		}
 	}
 	if last.ID == "" {
@@ -128,10 +132,28 @@ func (w *writer) message(m conversation.Message) error {
 	return nil
 }
 
+// answeredFor writes what a person was told when no model answered their message: that it did not confirm the plan, or else.
+func (w *writer) answeredFor(m conversation.Message) {
+	switch {
+	case m.Transcript != nil:
+	case wasNoYes(m):
+		w.event(map[string]any{"not_confirmed": "these words did not confirm the plan: its card was shown again", "run_id": m.RunID})
+	case m.Kind == conversation.KindNotice && m.RunID == "":
+		w.event(map[string]any{"told_the_person": clip.Runes(m.Content, mostTold)})
+	}
+}
+
+// mostTold is the most characters of a notice in a prompt.
+const mostTold = 600
+
+// wasNoYes reports whether a message is a card that was shown again, because the words before it did not confirm it.
+func wasNoYes(m conversation.Message) bool {
+	return slices.ContainsFunc(m.Notes, func(n conversation.Note) bool { return n.Code == conversation.NoteNotConfirmed })
+}
+
 // card takes the card of a plan. A further one that no model wrote is a person's change, unless it was only shown again.
 func (w *writer) card(m conversation.Message) {
-	again := slices.ContainsFunc(m.Notes, func(n conversation.Note) bool { return n.Code == conversation.NoteNotConfirmed })
-	if slices.Contains(w.shown, m.RunID) && m.By == nil && !again {
+	if slices.Contains(w.shown, m.RunID) && m.By == nil && !wasNoYes(m) {
 		w.edited = append(w.edited, m.RunID)
 	}
 	w.shown = append(w.shown, m.RunID)

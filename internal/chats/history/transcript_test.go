@@ -237,6 +237,23 @@ func TestAModelIsToldOfAPlanThatIsNotHere(t *testing.T) {
 	}
 }
 
+// TestAModelKnowsWhatAPersonWasToldWithoutIt: words that did not confirm its plan, and a notice in its place.
+func TestAModelKnowsWhatAPersonWasToldWithoutIt(t *testing.T) {
+	chat := proposed(plan.Run{ID: "r1", Status: plan.Draft, Plan: plan.Plan{ExpiresAt: noon.Add(99 * time.Hour)}})
+	again, notice := chat.messages[2], chat.messages[4]
+	again.ID, again.Seq, again.By, again.Transcript, again.At = "m5", "5", nil, nil, noon.Add(5*time.Hour)
+	again.Notes = []conversation.Note{{Code: conversation.NoteNotConfirmed}}
+	notice.By, notice.Kind, notice.Content = nil, conversation.KindNotice, "Nada está en marcha."
+	for told, answer := range map[string]conversation.Message{"not_confirmed": again, "told_the_person": notice} {
+		chat.messages[4] = answer
+		list := chat.texts(t, noon.Add(9*time.Hour))
+		where, what := events(t, list)
+		if len(what) != 1 || list[where[0]-1].Content != "gracias" || what[0][told] == nil {
+			t.Errorf("%s: %v, %s in %+v", told, where, what, list)
+		}
+	}
+}
+
 // TestTheEndOfAPlanOfTheJobIsTheResultOfItsCall: so no event tells it once more.
 func TestTheEndOfAPlanOfTheJobIsTheResultOfItsCall(t *testing.T) {
 	for jobID, want := range map[string]int{"j1": 0, "j2": 1, "": 1} {
