@@ -43,6 +43,8 @@ var phrases = sync.OnceValue(func() map[string]sort {
 
 	add(polite, list("for, for any, for some"), list("further assistance, further help, assistance, help, additional support"))
 	add(polite, list("for me, on my behalf"))
+	add(polite, list("that is, thats, that will be, thatll be, that would be, thatd be"), list("all, everything"), list(", for now, i need, i wanted, i want"))
+	add(polite, list("nothing else, nothing more, eso es todo, es todo, eso seria todo, seria todo, nada mas, no necesito nada mas"))
 	add(polite, words("someone somebody"), list("who can, who could, who may, who might"), list("help, assist, be able to help, be able to assist"), list(", me, further, me further"))
 	things := list("everything, it, that, this, all, all of it, all of that, that all, it all, the plan, this plan, the details, these details, all the details, all details, the information, all the information")
 	add(praise, things, words("is are looks look sounds sound seems seem"), list("good, great, perfect, correct, right, fine, ok, okay, excellent, accurate, all right, wonderful, in order"), list(", to me, for me, with me"))
