@@ -213,11 +213,14 @@ func unique(wrong []fault.Field) []fault.Field {
 	return some
 }
 
-// planGoal returns the goal, or the steps' titles when it is empty, cut to plan.MaxGoal
-// characters.
+// planGoal returns the goal without its full stop, because sentences name it; the steps' titles when it is empty. It has at
+// most plan.MaxGoal characters.
 func planGoal(text string, titles []string) string {
 	if text = clip.Line(text); text == "" {
 		text = clip.Line(strings.Join(slices.Compact(titles), "; "))
+	}
+	if !strings.HasSuffix(text, "..") {
+		text = strings.TrimSuffix(text, ".")
 	}
 	return clip.Runes(text, plan.MaxGoal)
 }
