@@ -42,7 +42,10 @@ func (w *writer) write(messages []conversation.Message, last conversation.Messag
 			w.exchanges = append(w.exchanges, Exchange{At: len(w.list)})
 		}
 		w.exchanges[len(w.exchanges)-1].Until = max(w.exchanges[len(w.exchanges)-1].Until, m.Seq)
-		if m.Role == conversation.RoleUser {
+		if m.Role == conversation.RoleUser { // in the order of its prompt
+			if err := w.endedBy(m.At); err != nil {
+				return err
+			}
 			w.state(list[i+1:])
 		}
 		if err := w.message(m); err != nil {
@@ -275,7 +278,7 @@ func (w *writer) endedBy(at time.Time) error {
 			end = r.Plan.ExpiresAt
 		}
 		unrun := r.StatusAt(w.now).Terminal() && r.Confirmer == ""
-		if unrun && slices.Contains(w.seen, r.ID) && !end.After(at) {
+		if unrun && slices.Contains(w.seen, r.ID) && end.Before(at) {
 			if err := w.ended(r.ID); err != nil {
 				return err
 			}

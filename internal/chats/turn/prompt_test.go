@@ -95,7 +95,7 @@ func TestInstructionsHaveOnePlace(t *testing.T) {
 
 // TestPromptsOnlyAppend: in a chat whose settings stay, each prompt begins with the whole prompt before it, with its tools. Only the
 // order to tell what came of a plan, which ends a prompt, is not repeated. A read, a question, a plan that a person edits, its run,
-// a plan that is withdrawn and one that is refused are in it.
+// a plan that is withdrawn, one that another replaces and one that is refused are in it.
 func TestPromptsOnlyAppend(t *testing.T) {
 	w := newLookWorld(t)
 	say := func(message string, answers ...any) turn.Reply {
@@ -104,15 +104,15 @@ func TestPromptsOnlyAppend(t *testing.T) {
 		w.model.answers = answers
 		return w.send(t, message)
 	}
-	book := func(words string) llm.Reply {
-		r := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"norte"}`))
+	book := func(words, room string) llm.Reply {
+		r := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"`+room+`"}`))
 		r.Text, r.Thought = words, "Hay que reservarla."
 		return r
 	}
 	say("hola", text("Hola."))
 	say("¿qué salas hay?", calls("look", lookAt(w.Server.ID, "/rooms"), "search_tools", `{"query":"salas"}`), text("La Norte."))
 	say("resérvala", calls("ask_person", `{"question":"¿De mañana o de tarde?","options":["mañana","tarde"]}`))
-	r := *say("2", book("La propongo.")).Run
+	r := *say("2", book("La propongo.", "norte")).Run
 	say("¿cuánto cuesta?", text("No lo sé."))
 	edited, err := w.service.Revise(t.Context(), w.edit(t, r, "", strings.ReplaceAll(bookNorth, "norte", "sur")))
 	if err != nil {
@@ -126,11 +126,18 @@ func TestPromptsOnlyAppend(t *testing.T) {
 	w.Pass(time.Minute)
 	w.model.answers = []any{text("Hecho: la Sur.")}
 	w.conclude(t, w.Read(r.ID))
-	draft := *say("otra más", book("")).Run
-	say("mejor no", takesBack(draft.ID, "no la quiere"), text("La retiro."))
-	say("bueno, sí", book("Otra vez."))
+	draft := *say("otra más", book("", "norte")).Run
+	say("ya no hace falta ninguna", takesBack(draft.ID, "no la quiere"), text("La retiro."))
+	say("bueno, la este", book("Otra vez.", "este"))
+	say("mejor la oeste", book("", "oeste"))
+	say("¿seguro?", text("No lo sé."))
 	say("cancela")
 	say("gracias", text("De nada."))
+	for _, end := range []string{`"superseded"`, `"withdrawn"`, `"refused_by_the_person":true`, `"edited_by_a_person":true`} {
+		if !slices.ContainsFunc(w.asked().Messages, func(m llm.Message) bool { return strings.Contains(m.Content, end) }) {
+			t.Errorf("no event has %s", end)
+		}
+	}
 	if len(w.model.asked) < 12 {
 		t.Fatalf("%d prompts", len(w.model.asked))
 	}
