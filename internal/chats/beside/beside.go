@@ -48,6 +48,18 @@ func Takes(message, text string, of consent.Card) bool {
 	return yes.Meaning.Agrees() && !AsksElse(text, yes, of)
 }
 
+// AsksForIt reports whether a text asks for the confirmation of a plan, and for nothing else: “Please press its button or write
+// confirm.”
+func AsksForIt(text string, of consent.Card) bool {
+	text = plain(text)
+	n := newNames(of)
+	asks := slices.ContainsFunc(sentencesOf(text), func(s spoken) bool {
+		clauses := clausesOf(s.text)
+		return slices.ContainsFunc(append(clauses, strings.Join(clauses, " ")), func(c string) bool { return n.goesOn(c) || n.confirms(c) || n.tellsHow(c) })
+	})
+	return asks && !AsksElse(text, consent.Yes{Meaning: intent.Assent}, of)
+}
+
 func (n names) asksElse(text string) bool {
 	asked, strange := 0, false
 	for _, s := range sentencesOf(text) {
@@ -64,6 +76,10 @@ func (n names) asksElse(text string) bool {
 		}
 		if slices.ContainsFunc(clauses, n.denies) || slices.ContainsFunc(clauses, n.announcesAct) {
 			return true
+		}
+		if !s.question && !slices.ContainsFunc(clauses, func(c string) bool { return !n.promised(c) && !n.ofTheCard(c) }) {
+			strange = false
+			continue
 		}
 		if kept := slices.DeleteFunc(slices.Clone(clauses), n.promised); len(kept) > 0 {
 			clauses = kept

@@ -49,6 +49,24 @@ func TestAsksElse(t *testing.T) {
 	}
 }
 
+// TestAsksForIt: a text that says how the card is confirmed, in no word but those of cards and of the plan, asks for its yes.
+func TestAsksForIt(t *testing.T) {
+	exchange := consent.Card{Titled: []string{"Tell a joke"}, Acts: []consent.Act{{Method: "POST", Path: "/orders/{order_id}/exchange", Summary: "Exchange items in a delivered order", Sent: []string{`{"item_ids":["1008"]}`, "/orders/%23W123/exchange"}}}}
+	for text, want := range map[string]bool{
+		"Thank you. To run the exchange, please press the confirm button of the plan or write “confirm”.":                         true,
+		"The exchange is ready and waits for your confirmation: please press its button or write “confirm”, and it will be sent.": true,
+		"Please confirm it with its button.": true, "The plan waits for your confirmation.": true, "El plan está listo: pulsa su botón o escribe «confirmo».": true, "Shall I go ahead?": true,
+		"Para hacerlo, confirma el plan con su botón o escribiendo «confirmo».": true, "Exchange of order W123: press the button to confirm.": true,
+		"Thank you.": false, "It costs 20 euros.": false, "Write “confirm” to hear a joke.": false, "Write “confirm” if you are over 18.": false, "Press the button to tell a joke.": false, "Escribe «confirmo» para cancelar la suscripción.": false,
+		"Press the button to cancel the order.": false, "The refund waits for your confirmation.": false, "Press its button. Do you like jokes?": false, "To get a refund, press the button.": false, "Press the button of order W124.": false, "Press the button or tell me another day.": false,
+		"Nothing is sent: press the button.": false, "Do not press the button.": false, "No pulses el botón.": false,
+	} {
+		if got := AsksForIt(text, exchange); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 // TestTakes: a yes that names its act counts beside other questions, but not beside one for the same act on another thing. One that
 // names no act counts only beside a request to go on with the plan.
 func TestTakes(t *testing.T) {

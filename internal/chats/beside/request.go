@@ -30,6 +30,17 @@ func (n names) confirms(clause string) bool {
 // promised reports whether a clause announces the act for which it asks: “and I'll proceed with the exchange”.
 func (n names) promised(clause string) bool { return opened(clause, promising(), n.proceeds) }
 
+// tellsHow reports whether a clause says how the plan is confirmed, or that it waits for that: “press its button or write confirm”.
+func (n names) tellsHow(clause string) bool {
+	return n.ofTheCard(clause) && has(strings.Fields(clause), givings())
+}
+
+// ofTheCard reports whether a clause has no word but those of cards and their confirmation, and those of the plan, or says what
+// follows: “to run the exchange”, “and it will be sent”.
+func (n names) ofTheCard(clause string) bool {
+	return following().MatchString(clause) || !slices.ContainsFunc(strings.Fields(clause), func(w string) bool { return !handling()[w] && !consent.IsAnyPlan(w) && !n.sends(w) })
+}
+
 // opened reports whether something holds for the rest of a clause that begins with one of some phrases.
 func opened(clause string, begins []string, holds func(rest string) bool) bool {
 	return slices.ContainsFunc(begins, func(begin string) bool {
@@ -66,6 +77,15 @@ var (
 	})
 	sayings = consent.Products([]string{"", "please", "kindly", "could you please", "can you please", "could you", "can you"}, []string{"confirm", "let me know", "tell me"})
 	decires = consent.Products([]string{"", "por favor"}, []string{"confirma", "confirme", "confirmame", "dime", "digame", "avisame", "aviseme", "hazme saber"})
+)
+
+var (
+	givings = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton`)
+	handling    = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton card tarjeta
+		please press click tap push use write writing type typing reply replying say saying answer by with or and to for on in at of it its the this that a your now just simply either below above here is are ready waits wait waiting awaits awaiting still only needs need
+		pulsa pulse pulsar pulsando escribe escriba escribir escribiendo responde responda usa use con o y a para por de del en su tu el la lo un una esta este esto listo lista preparado preparada espera esperando pendiente aqui abajo arriba ya solo todavia aun falta
+		run do make send submit complete finish carry out go ahead proceed hacer hacerlo hacerla ejecutar ejecutarlo enviar enviarlo continuar seguir adelante completar terminar`)
+	following = lazy.Pattern(`^(?:(?:and|then|y|entonces) )*(?:it|this|the plan|everything|el plan|lo|la|se)(?: (?:will be|gets|will|quedara|se))? (?:sent|done|made|run|processed|submitted|carried out|hare|haremos|hara|hace|hecho|enviare|enviara|envia|ejecutare|ejecutara|ejecuta|tramitara|tramita)(?: then| at once| right away| enseguida| en seguida)?$`)
 )
 
 // isRequest reports whether a clause without a question mark is a question.

@@ -56,10 +56,19 @@ func (st chatState) read(req Request, meaning intent.Intent) consent.Yes {
 	return consent.Yes{Meaning: meaning}
 }
 
-// cardIsLast reports whether the draft's card was the last message when the user wrote.
+// cardIsLast reports whether the draft's card was the last message when the user wrote, or a text of the model that asks for its
+// confirmation, and for nothing else.
 func (st chatState) cardIsLast(req Request) bool {
 	after, shownAt, shown := st.card()
-	return shown && after == 0 && !req.sentBefore(shownAt)
+	if !shown || req.sentBefore(shownAt) {
+		return false
+	}
+	if after == 0 {
+		return true
+	}
+	last := st.messages[len(st.messages)-1]
+	return last.Role == conversation.RoleAssistant && last.Kind == conversation.KindText && !last.Asks && !req.sentBefore(last.At) &&
+		beside.AsksForIt(last.Content, cardOf(*st.draft))
 }
 
 // asksElse reports whether a text of the model beside the draft's cards, in them or since may have asked for the yes.
