@@ -63,6 +63,9 @@ func actsOf(s sentence) []Act {
 		if has(before, denials()) || deniedAfter(words[i+1:]) || toCome(before, w) || isOfPlan(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
 		}
+		if marks(words, i) { // “marked as delivered”: what it is marked as may be an act
+			continue
+		}
 		v, n := verbs(), nearest(before)
 		kinds, known := v.doneOf(w)
 		own := n.own || !known && v.past[w] != nil
@@ -196,6 +199,8 @@ func nearest(before []string) (a auxiliary) {
 		a.own = true
 	case "está", "estan":
 		a.state = true
+	case "as", "como":
+		a.state = at > 1 && marks(before, at-2)
 	case "is", "are":
 		a.state, a.passive = two != "" && !articles()[two], slices.Contains(before[at:], "now")
 	case "you're":
@@ -212,6 +217,13 @@ func nearest(before []string) (a auxiliary) {
 	}
 	return a
 }
+
+// marks reports whether a word says as what something is on record: “is marked as”, «figura como».
+func marks(words []string, at int) bool {
+	return marking()[words[at]] && at+1 < len(words) && (words[at+1] == "as" || words[at+1] == "como")
+}
+
+var marking = lazy.Words(`marked listed recorded flagged registered shown noted tagged labeled labelled classified marcado marcada marcados marcadas registrado registrada registrados registradas listado listada`)
 
 // conjunction reports whether a participle before another shares its auxiliary: «has been upgraded and cancelled».
 func conjunction(before []string, at int) bool {

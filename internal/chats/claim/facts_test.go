@@ -21,6 +21,12 @@ func TestWhatWasReadMayBeToldInItsOwnWords(t *testing.T) {
 		{"Ticket 881 was closed by support.", `{"ticket":881,"status":"closed"}`, true, false},
 		{"La reserva se canceló ayer por el hotel.", `{"status":"cancelled"}`, true, false},
 
+		{"The tablet is in order #W95, which is marked as delivered.", `{"order_id":"#W95","status":"delivered","payment_history":[{"transaction_type":"payment"}]}`, false, false},
+		{"El pedido W95 está marcado como enviado.", `{"order_id":"W95","status":"enviado"}`, false, false},
+		{"Order W95 is listed as cancelled.", `{"order_id":"W95","status":"cancelled"}`, false, false},
+		{"Order W95 is marked as cancelled.", `{"order_id":"W95","status":"pending","payments":[{"type":"payment"}]}`, true, true},
+		{"I marked order W95 as sent.", `{"order_id":"W95","status":"pending"}`, false, true},
+
 		{"Your flight was cancelled by the airline.", `{"status":"active"}`, true, true},
 		{"Your flight was cancelled.", `{"status":"cancelled"}`, true, true},
 		{"Tu vuelo IB123 fue cancelado por la aerolínea.", `{"flight":"IB123","status":"on time"}`, true, true},
@@ -38,6 +44,15 @@ func TestWhatWasReadMayBeToldInItsOwnWords(t *testing.T) {
 		}
 		if lacks != c.lacks {
 			t.Errorf("%q after %s, ordered %v: lacks %v; %+v", c.text, c.read, c.ordered, lacks, Read(c.text).Acts)
+		}
+	}
+}
+
+// TestACardIsNoOrder: a noun behind “my” orders nothing, so what was read may be told.
+func TestACardIsNoOrder(t *testing.T) {
+	for message, want := range map[string]int{"the pricier one. put it back on my credit card": 0, "cancela mi reserva": 1, "pay with my card": 1, "¿está en mi pago?": 0} {
+		if got := Orders(message); (len(got) > 0) != (want > 0) {
+			t.Errorf("%q orders %v", message, got)
 		}
 	}
 }

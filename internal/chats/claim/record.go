@@ -290,13 +290,16 @@ func Orders(message string) []Kind {
 		if asked(w) && (i == 0 || words[i-1] != "i") || asksDone(words, i) {
 			return nil
 		}
-		if i > 0 && articles()[words[i-1]] || verbs().done[w] != nil && verbs().base[w] == nil { // «la reserva», “the lamp I ordered”
+		if i > 0 && (articles()[words[i-1]] || possessives()[words[i-1]]) || verbs().done[w] != nil && verbs().base[w] == nil { // «la reserva», “the lamp I ordered”
 			continue
 		}
 		kinds = append(kinds, verbs().orderOf(w)...)
 	}
 	return kinds
 }
+
+// possessives stand before a noun: “my credit card”.
+var possessives = lazy.Words(`my your our their his her mi mis tu tus su sus nuestro nuestra`)
 
 // asksDone reports whether a word has an auxiliary before it, which asks for a past act: “have you cancelled”, «se ha cancelado».
 func asksDone(words []string, at int) bool {
