@@ -25,7 +25,7 @@ func (n names) denied(clause string, title bool) bool {
 	}
 	for i, w := range words {
 		switch {
-		case lackings()[w] && i+1 < len(words) && n.sends(words[i+1]) && !n.does(words[i+1]), title && n.ofTheThing(words, i):
+		case lackings()[w] && i+1 < len(words) && n.sends(words[i+1]) && !n.does(words[i+1]), title && (n.ofTheThing(words, i) || n.ofOthers(words, i)):
 		case negations()[w], pretences()[w] && !n.sends(w), onlies()[w] && has(near(words, i), readings()):
 			return true
 		}
@@ -60,6 +60,12 @@ func (n names) ofTheThing(words []string, i int) bool {
 	return false
 }
 
+// ofOthers reports whether the negation at i is of things that a title names before it by their ids, and that the plan leaves
+// alone: “orders W4 and W5 are processed and cannot be changed”.
+func (n names) ofOthers(words []string, i int) bool {
+	return excluding()[words[i]] && n.codesElse(strings.Join(words[:i], " ")) && len(codesIn(strings.Join(words[i:], " "))) == 0
+}
+
 // near returns the few words after the word at i.
 func near(words []string, i int) []string { return words[i+1 : min(len(words), i+5)] }
 
@@ -91,6 +97,7 @@ var (
 		test theoretical simulation simulated demo joke pretend pretending practice game dry drill rehearsal draft preview mockup mock receipt staging sandbox sample sketch template hypothetical imaginary cosmetic informational fake harmless readonly noop glitch
 		history untouched unchanged nowhere`)
 
+	excluding  = lazy.Words(`cannot cant not isnt arent no`)
 	relatives  = lazy.Words(`que that which who i you we they he she`)
 	beings     = lazy.Words(`is are was were has have had been do does did se ha han esta estan estaba estaban fue fueron`)
 	participle = lazy.Pattern(`(?:[aei]d[oa]s?|hech[oa]s?|[a-z]{3,}ed|paid|sent|made|done|taken|shown|sold|kept|bought)$`)
