@@ -44,7 +44,12 @@ var phrases = sync.OnceValue(func() map[string]sort {
 	add(polite, list("for, for any, for some"), list("further assistance, further help, assistance, help, additional support"))
 	add(polite, list("for me, on my behalf"))
 	add(polite, list("that is, thats, that will be, thatll be, that would be, thatd be"), list("all, everything"), list(", for now, i need, i wanted, i want"))
-	add(polite, list("nothing else, nothing more, eso es todo, es todo, eso seria todo, seria todo, nada mas, no necesito nada mas"))
+	add(polite, list("im sure, i am sure, quite sure, asap, right away, right now, estoy seguro, estoy segura, cuanto antes, ahora mismo"))
+	toDo := list(", i want, i need, i wanted, to exchange, to return, to cancel, to change, to modify, i want to exchange, i want to return, i want to cancel, i want to change, i want to modify")
+	add(polite, list("that is, thats, its, it is"), list("the only item, the only one, the only thing, the only items, the only order, the only change"), toDo)
+	add(polite, list("nothing else, nothing more"), list(", for now, to exchange, to return, to cancel, to change, to modify, to add, i need"))
+	add(polite, list("es lo unico, eso es lo unico, es el unico, es la unica"), list(", que quiero, que necesito, por ahora"))
+	add(polite, list("eso es todo, es todo, eso seria todo, seria todo, nada mas, no necesito nada mas"))
 	add(polite, words("someone somebody"), list("who can, who could, who may, who might"), list("help, assist, be able to help, be able to assist"), list(", me, further, me further"))
 	things := list("everything, it, that, this, all, all of it, all of that, that all, it all, the plan, this plan, the details, these details, all the details, all details, the information, all the information")
 	add(praise, things, words("is are looks look sounds sound seems seem"), list("good, great, perfect, correct, right, fine, ok, okay, excellent, accurate, all right, wonderful, in order"), list(", to me, for me, with me"))
@@ -119,8 +124,8 @@ var (
 		por tu su la el toda todo tanta ayuda atencion paciencia tiempo informacion explicacion aclaracion ayudarme aclararlo aclararmelo explicarmelo gestion antemano de nuevo y`)
 
 	// glue holds a thing together.
-	glue = lazy.Words(`the a an my our your this that these those it its them me us you of for to from in into on with by at all both each every everything now eligible selected listed mentioned
-		el la los las lo un una unos unas mi mis tu tus su sus este esta esto estos estas ese esa eso esos esas ello del de al a en con para por desde te le ambos ambas todo toda todos todas ya ahora
+	glue = lazy.Words(`the a an my our your this that these those it its them me us you of for to from in into on with by at all both each every everything now using via eligible selected listed mentioned
+		el la los las lo un una unos unas mi mis tu tus su sus este esta esto estos estas ese esa eso esos esas ello del de al a en con usando mediante para por desde te le ambos ambas todo toda todos todas ya ahora
 		seleccionado seleccionada seleccionados seleccionadas mencionado mencionada mencionados mencionadas`)
 	pointing   = lazy.Words(`it that this them these those everything eso esto ello esos esas estos estas todo me us`)
 	several    = lazy.Words(`both all everything them these those each every ambos ambas todo toda todos todas estos estas esos esas los las`)
