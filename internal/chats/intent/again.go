@@ -187,10 +187,12 @@ func phrasesOf(lines string) []string { return strings.Split(strings.TrimSpace(l
 // its words are those of the thing. A question about the thing is no request for it, unless it asks to do something, or
 // the thing was proposed for such a question.
 func AsksAgain(message string, answers bool, of Refused) bool {
+	meant := corrections().ReplaceAllString(message, "")
 	kind := Classify(message)
-	if kind.Refuses() || hasNegation(Normalize(message)) {
+	if kind.Refuses() && meant == message || hasNegation(Normalize(meant)) {
 		return false
 	}
+	message = meant
 	if kind.Agrees() && answers {
 		return true
 	}
@@ -200,6 +202,9 @@ func AsksAgain(message string, answers bool, of Refused) bool {
 		return (wasQuestion || !asksOnly(sentence)) && known.asked(sentence)
 	})
 }
+
+// corrections matches how a person begins who was misunderstood: “No, I meant cancel the order”.
+var corrections = lazy.Pattern(`(?i)^[\s¡]*(?:(?:no|nope|wait|sorry|perdona|espera)\b[\s,.!¡…]*)+(?:but )?(?:i (?:meant|mean|said|want|wanted)(?: you)?(?: to)?|i'd like(?: you)? to|(?:quería|queria|quise|quiero) decir(?: que)?|me refer[íi]a a(?: que)?|digo que|dije que|lo que (?:quiero|quería|queria) es(?: que)?)\b[\s,:]*`)
 
 // sentencesIn splits a message into sentences, with their marks.
 func sentencesIn(message string) (list []string) {

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
 // sendAs sends a message as a user, through one contract.
@@ -212,6 +214,9 @@ func TestAConfirmationInSoManyWordsIsOneBelowATextToo(t *testing.T) {
 	}{
 		"confirms":                {"Cambiarla no es posible. ¿La reservo?", "sí, confirmo la reserva, gracias", true},
 		"orders":                  {"Cambiarla no es posible. ¿La reservo?", "sí, resérvala", false},
+		"after its way":           {"Está lista y espera tu confirmación: pulsa su botón o escribe «confirmo».", "sí", true},
+		"ordered after its way":   {"Está lista y espera tu confirmación: pulsa su botón o escribe «confirmo».", "sí, resérvala", true},
+		"after the way of a joke": {"Escribe «confirmo» para oír un chiste.", "sí", false},
 		"beside another question": {"¿Reservo también la Sala Sur?", "sí, confirmo la reserva", false},
 		"of another act":          {"Cambiarla no es posible. ¿La reservo?", "sí, confirmo la cancelación", false},
 	} {
@@ -226,6 +231,30 @@ func TestAConfirmationInSoManyWordsIsOneBelowATextToo(t *testing.T) {
 				t.Errorf("%s: %+v", got.Kind, got.Message)
 			}
 		})
+	}
+}
+
+// TestAnOrderToCancelDropsNoPlanThatCancels: “Yes, cancel it”, below a text, may mean the plan or the last thing. It goes to the model.
+func TestAnOrderToCancelDropsNoPlanThatCancels(t *testing.T) {
+	w := newWorld(t)
+	shop := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Shop", Kind: tool.KindOpenAPI, BaseURL: "https://shop.example", Active: true, Operations: 1}
+	op := tool.Operation{
+		Entry:      tool.Entry{Method: "POST", Path: "/orders/{id}/cancel", Summary: "Cancel an order"},
+		Parameters: []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}},
+	}
+	op.Fingerprint = tool.Fingerprint(shop.BaseURL, op)
+	shop.Catalogue = w.IDs.New(w.Clock())
+	if err := w.Store.Registry.CreateServer(t.Context(), fixture.Account, shop, tool.Catalogue{Revision: shop.Catalogue, Operations: []tool.Operation{op}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.model.answers = []any{calls("mcp_request", `{"mcp_id":"`+shop.ID+`","method":"POST","path":"/orders/W12/cancel"}`), text("It arrives on Monday."), text("It waits.")}
+	draft := w.send(t, "cancel my order").Run
+	if draft == nil {
+		t.Fatalf("%+v", w.model.asked)
+	}
+	w.send(t, "when would it arrive?")
+	if got := w.send(t, "Yes, cancel it."); got.Kind != turn.KindMessage || w.Read(draft.ID).Status != plan.Draft || len(w.Started()) != 0 {
+		t.Errorf("%s, the plan is %s: %+v", got.Kind, w.Read(draft.ID).Status, got.Message)
 	}
 }
 

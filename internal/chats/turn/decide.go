@@ -161,7 +161,9 @@ func (d decider) decideOnce(ctx context.Context, req Request, chat conversation.
 	}
 	yes := st.read(req, meaning)
 	if yes.Points && !yes.Confirms && meaning != intent.Other && !st.cardIsLast(req) { // «sí, cancélalo»
-		yes = consent.Yes{Meaning: meaning}
+		if yes = (consent.Yes{Meaning: meaning}); meaning.Refuses() { // “yes, cancel it” of a plan that cancels drops nothing
+			yes = consent.Yes{}
+		}
 	}
 	if yes.Meaning == intent.Other {
 		return Reply{}, false, nil
