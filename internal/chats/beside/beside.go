@@ -165,9 +165,27 @@ func TitleAsksElse(title string, yes consent.Yes, of consent.Card) bool {
 	title = plain(title)
 	names := newNames(of)
 	return intent.HasQuestionMark(title) || slices.ContainsFunc(sentencesOf(title), func(s spoken) bool {
-		return slices.ContainsFunc(clausesOf(s.text), func(clause string) bool { return names.denied(clause, true) || wantsYes(clause) })
+		return slices.ContainsFunc(clausesOf(s.text), func(clause string) bool {
+			clause = withoutValues(clause, of)
+			return names.denied(clause, true) || wantsYes(clause)
+		})
 	})
 }
+
+// withoutValues returns a clause without the sent values of several words that it repeats: “reason: no longer needed”.
+func withoutValues(clause string, of consent.Card) string {
+	for _, a := range of.Acts {
+		for _, text := range a.Sent {
+			for _, value := range phrasesSent().FindAllStringSubmatch(text, -1) {
+				clause = strings.ReplaceAll(clause, intent.Normalize(value[1]), "")
+			}
+		}
+	}
+	return clause
+}
+
+// phrasesSent matches a value of two words or more in JSON.
+var phrasesSent = lazy.Pattern(`"([^"\\]+ [^"\\]+)"`)
 
 type spoken struct {
 	text     string

@@ -139,11 +139,13 @@ func TestTitleAsksElse(t *testing.T) {
 
 // TestATitleNamesItsThingByWhatItIsNot: such a negation denies nothing; one of the act does, in whatever place.
 func TestATitleNamesItsThingByWhatItIsNot(t *testing.T) {
-	of := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/orders/{id}/cancel", Summary: "Cancel an order, a booking or a card", Sent: []string{"/orders/W101/cancel", "P101"}}}}
+	of := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/orders/{id}/cancel", Summary: "Cancel an order, a booking or a card", Sent: []string{"/orders/W101/cancel", "P101", `{"reason":"no longer needed"}`}}}}
 	for _, title := range []string{
 		"Anular el pedido sin pagar", "Anular los dos pedidos sin pagar", "Cancelar el pedido no pagado", "Cancelar la reserva que no quiero", "Cancelar las reservas que no están confirmadas",
 		"Anular el pedido que no se ha enviado", "Cancel the order without a payment", "Cancel the bookings that are not confirmed", "Cancel the booking I don't want", "Cancel the order not paid",
 		"Cancel order W101 (orders W104 and W105 are already processed and cannot be cancelled)", "Anular el pedido P101; el P102 no se puede anular",
+		"Cancel the order; after this it can no longer be changed or cancelled", "Anular el pedido; después ya no se puede anular", "Cancel the order, reason: no longer needed", "Cancel the charger (no longer needed); 109.27 is refunded to your gift card", "Pay the whole open order with the card, because the credit does not cover it", "There is no room for four at 17:00; 10:00 is the earliest time with room for all", "Cancel the booking because the old one does not work", "Cancel the order, not grace@old.example",
+		"Cancel the order, and nothing else", "Cancel the order (no cost)", "Anular el pedido, sin gastos de más", "Anular el pedido, no con el saldo", "Anular el pedido, que no está pagado todavía", "Anular el pedido sin coste", "Cancel the order, with no shipping cost", "Anular el pedido y nada más",
 		"Cancela el pedido sin enviar", "Anular la reserva sin confirmar de Ana",
 	} {
 		if TitleAsksElse(title, bare, of) {
@@ -152,7 +154,7 @@ func TestATitleNamesItsThingByWhatItIsNot(t *testing.T) {
 	}
 	for _, title := range []string{
 		"No anular el pedido", "Anular el pedido sin anularlo", "Anular el pedido sin cambiar nada", "Anular el pedido no hace nada", "Anular el pedido sin efecto", "Cancel the order without cancelling anything",
-		"Cancel the order, not really", "Cancel the order but not now", "Cancel the order is not what this does", "Cancel no order", "Anular el pedido sin coste", "El pedido sin pagar no se anula", "Cancel the order will not happen",
+		"Cancel the order, not really", "Cancel the order but not now", "Cancel the order is not what this does", "Cancel no order", "El pedido sin pagar no se anula", "Cancel the order will not happen",
 		"Cancel order W101 (orders W101 and W104 cannot be cancelled)", "Cancel order W101; nothing is sent for W104", "Cancel order W101 (W104 is only a test)", "Cancel order W101, not for real, W104", "W104 and order W101 are not cancelled",
 		"Cancel the order without risk", "Anular el pedido: no pasa nada", "Anular el pedido y no cobrar",
 	} {

@@ -25,7 +25,7 @@ func (n names) denied(clause string, title bool) bool {
 	}
 	for i, w := range words {
 		switch {
-		case lackings()[w] && i+1 < len(words) && n.sends(words[i+1]) && !n.does(words[i+1]), title && (n.ofTheThing(words, i) || n.ofOthers(words, i)):
+		case lackings()[w] && i+1 < len(words) && n.sends(words[i+1]) && !n.does(words[i+1]), title && negations()[w] && !n.says(words, i):
 		case negations()[w], pretences()[w] && !n.sends(w), onlies()[w] && has(near(words, i), readings()):
 			return true
 		}
@@ -36,34 +36,53 @@ func (n names) denied(clause string, title bool) bool {
 // denies is denied of a clause that is no title.
 func (n names) denies(clause string) bool { return n.denied(clause, false) }
 
-// ofTheThing reports whether the negation at i belongs to the thing of a title that begins with the plan's act: «Anular el
-// pedido sin pagar», “Cancel the bookings that are not confirmed”. One that is of the act, or says that little happens, does not.
-func (n names) ofTheThing(words []string, i int) bool {
-	if i < 2 || i+1 == len(words) {
+// says reports whether the negation at i of a title denies its plan: it is of an act, says that little happens, or has nothing
+// behind it. Others are of the thing, or of why: «Anular el pedido sin pagar», “because the credit does not cover it”.
+func (n names) says(words []string, i int) bool {
+	w, rest := words[i], near(words, i)
+	switch {
+	case len(rest) == 0:
+		return true
+	case rest[0] == "longer" && has(words[:i], afterwards()), w == "no" && words[max(0, i-1)] == "ya" && has(words[:i], afterwards()): // “after this it can no longer be changed”
+		return false
+	case absolute()[w]:
+		return !elses()[rest[0]]
+	case excluding()[w] && n.codesElse(strings.Join(words[:i], " ")) && len(codesIn(strings.Join(words[i:], " "))) == 0: // “orders W45 and W51 are sent and cannot be changed”
+		return false
+	case n.isOfItsThing(words, i):
+		return false
+	case costs()[rest[0]], prepositions()[rest[0]], elses()[rest[0]]: // «sin gastos de envío», «no con el saldo», “no more”
+		return slices.ContainsFunc(rest, func(w string) bool { return n.does(w) || belittling()[w] && !costs()[w] })
+	}
+	return slices.ContainsFunc(rest, func(w string) bool {
+		is, _ := n.act(w)
+		return is || belittling()[w] || presents()[w] || participle().MatchString(w) && isNamed(n.all, w)
+	}) || determiners()[w] && isNamed(n.all, rest[0]) && !costs()[rest[len(rest)-1]]
+}
+
+// isOfItsThing reports whether the negation at i belongs to a thing: «el pedido sin pagar», “the bookings that are not confirmed”.
+func (n names) isOfItsThing(words []string, i int) bool {
+	if i == 0 || i+1 == len(words) {
 		return false
 	}
 	before, rest := words[i-1], words[i+1:]
-	if !n.does(words[0]) || len(rest) > 5 || has(words[1:i], joining()) || slices.ContainsFunc(rest, func(w string) bool {
-		return n.does(w) || negations()[w] || belittling()[w]
-	}) {
+	if i == 1 {
+		return relatives()[before] && len(rest) > 1 && beings()[rest[0]] && participle().MatchString(rest[1])
+	}
+	if has(words[1:i], joining()) || slices.ContainsFunc(rest, func(w string) bool { return negations()[w] || belittling()[w] }) {
 		return false
 	}
 	relative := i > 2 && (relatives()[before] || beings()[before] && relatives()[words[i-2]])
+	again := n.does(words[0]) && slices.ContainsFunc(rest, n.does) // «Anular el pedido sin anularlo»
 	switch words[i] {
 	case "sin", "without":
-		return true
+		return n.does(words[0]) && !again && len(rest) <= 5
 	case "no", "not":
-		return relative || participle().MatchString(rest[0])
+		return relative || !again && participle().MatchString(rest[0])
 	case "dont", "doesnt", "didnt", "isnt", "arent", "wasnt", "werent":
 		return relative
 	}
 	return false
-}
-
-// ofOthers reports whether the negation at i is of things that a title names before it by their ids, and that the plan leaves
-// alone: “orders W4 and W5 are processed and cannot be changed”.
-func (n names) ofOthers(words []string, i int) bool {
-	return excluding()[words[i]] && n.codesElse(strings.Join(words[:i], " ")) && len(codesIn(strings.Join(words[i:], " "))) == 0
 }
 
 // near returns the few words after the word at i.
@@ -97,7 +116,14 @@ var (
 		test theoretical simulation simulated demo joke pretend pretending practice game dry drill rehearsal draft preview mockup mock receipt staging sandbox sample sketch template hypothetical imaginary cosmetic informational fake harmless readonly noop glitch
 		history untouched unchanged nowhere`)
 
-	excluding  = lazy.Words(`cannot cant not isnt arent no`)
+	absolute     = lazy.Words(`never nunca jamas tampoco nada nothing ningun ninguna ninguno none nadie nobody noone cero zero carece carecen lacks apenas hardly barely`)
+	elses        = lazy.Words(`else more mas otra otro otros otras other further extra additional adicional adicionales`)
+	costs        = lazy.Words(`cost costs fee fees charge charges shipping delivery postage price gasto gastos coste costes costo cargo cargos comision comisiones recargo envio penalizacion penalty`)
+	prepositions = lazy.Words(`with to for from by via on in at as until before after through than con para a al por desde de del en como hasta antes despues`)
+	presents     = lazy.Words(`now yet today ahora hoy aun todavia really`)
+	afterwards   = lazy.Words(`after afterwards then despues luego tras entonces`)
+	determiners  = lazy.Words(`no`)
+	excluding    = lazy.Words(`cannot cant not isnt arent no`)
 	relatives  = lazy.Words(`que that which who i you we they he she`)
 	beings     = lazy.Words(`is are was were has have had been do does did se ha han esta estan estaba estaban fue fueron`)
 	participle = lazy.Pattern(`(?:[aei]d[oa]s?|hech[oa]s?|[a-z]{3,}ed|paid|sent|made|done|taken|shown|sold|kept|bought)$`)

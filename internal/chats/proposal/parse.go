@@ -26,7 +26,8 @@ var (
 // maxNested bounds how deep a condition is checked for unknown members.
 const maxNested = 8
 
-// Request reads the arguments of mcp_request as a plan of one step. Its goal is why the call is wanted; "": it has none.
+// Request reads the arguments of mcp_request as a plan of one step. Its goal is what the call does and why it is wanted; "": nothing
+// says why, so the plan is named by its title.
 func Request(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 	var s plan.ProposedStep
 	var why struct {
@@ -37,7 +38,11 @@ func Request(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 		wrong = append(wrong, fault.Field{Loc: []any{"why"}, Msg: "must be a string", Type: "type_error"})
 	}
 	wrong = append(wrong, normalize(&s)...)
-	return plan.Proposal{Goal: strings.TrimSpace(why.Why), Steps: []plan.ProposedStep{s}}, wrong
+	goal := strings.TrimSpace(why.Why)
+	if title := strings.TrimSpace(s.Title); title != "" && goal != "" && !strings.EqualFold(strings.TrimSuffix(goal, "."), strings.TrimSuffix(title, ".")) {
+		goal = strings.TrimSuffix(title, ".") + " — " + goal // the name of the plan says what it does
+	}
+	return plan.Proposal{Goal: goal, Steps: []plan.ProposedStep{s}}, wrong
 }
 
 // Plan reads the arguments of propose_plan and of revise_plan.

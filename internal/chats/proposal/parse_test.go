@@ -32,7 +32,9 @@ func TestRequestsAreNormalizedAndReportEveryError(t *testing.T) {
 		said = append(said, toolcall.Location(f.Loc)+":"+f.Type)
 	}
 	for _, c := range []struct{ more, goal, title string }{
-		{`,"title":"Reserva la sala","why":" Ana la necesita\n"`, "Ana la necesita", "Reserva la sala"},
+		{`,"title":"Reserva la sala","why":" Ana la necesita\n"`, "Reserva la sala — Ana la necesita", "Reserva la sala"},
+		{`,"title":"Reserva la sala","why":"reserva la sala."`, "reserva la sala.", "Reserva la sala"},
+		{`,"why":"Ana la necesita"`, "Ana la necesita", ""},
 		{`,"why":""`, "", ""},
 		{``, "", ""},
 	} {

@@ -64,10 +64,10 @@ func (d Drafter) Draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 			f.Loc = append([]any{"steps", i}, f.Loc...)
 			wrong = append(wrong, f)
 		}
-		titles[i] = defaultTitle(all[i].own.op.Entry)
 		if visible.Blank(p.Steps[i].Title) {
-			p.Steps[i].Title = titles[i]
+			p.Steps[i].Title = defaultTitle(all[i].own.op.Entry)
 		}
+		titles[i] = p.Steps[i].Title
 	}
 	steps, shape := plan.Arrange(p)
 	if wrong = append(wrong, shape...); len(wrong) > 0 {

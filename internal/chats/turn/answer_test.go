@@ -342,7 +342,7 @@ func TestModeDecidesWhenChatIsAnswered(t *testing.T) {
 		t.Fatalf("asked for: %+v, %v", reply, err)
 	}
 	asked := w.model.asked[0].Messages
-	if n := len(asked); asked[n-1].Content != "dos" || asked[n-2].Role != llm.System || asked[n-3].Content != "uno" {
+	if n := len(asked); asked[n-1].Content != "dos" || asked[n-2].Role != llm.System || !strings.Contains(asked[n-3].Content, "told_the_person") || asked[n-4].Content != "uno" {
 		t.Errorf("it does not see both: %+v", asked[1:])
 	}
 	mode(w, "off")

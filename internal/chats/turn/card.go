@@ -71,10 +71,10 @@ func (st chatState) cardIsLast(req Request) bool {
 		beside.AsksForIt(last.Content, cardOf(*st.draft))
 }
 
-// asksElse reports whether a text of the model beside the draft's cards, in them or since may have asked for the yes.
+// asksElse reports whether a text of the model beside the draft's cards or since may have asked for the yes.
 // Texts beside an earlier revision are answered: the person wrote, and the plan changed.
 func (st chatState) asksElse(yes consent.Yes) bool {
-	p, of := st.draft.Plan, cardOf(*st.draft)
+	of := cardOf(*st.draft)
 	since, _, _ := st.card()
 	for i, m := range st.messages {
 		relevant := m.RunID == st.draft.ID && !m.At.Before(st.draft.UpdatedAt) || m.Role == conversation.RoleAssistant && i >= len(st.messages)-since
@@ -82,5 +82,11 @@ func (st chatState) asksElse(yes consent.Yes) bool {
 			return true
 		}
 	}
+	return false
+}
+
+// titlesAskElse reports the same of the plan's goal and its titles.
+func (st chatState) titlesAskElse(yes consent.Yes) bool {
+	p, of := st.draft.Plan, cardOf(*st.draft)
 	return beside.TitleAsksElse(p.Goal, yes, of) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return beside.TitleAsksElse(s.Title, yes, of) })
 }

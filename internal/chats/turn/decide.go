@@ -273,6 +273,8 @@ func (d decider) assent(ctx context.Context, req Request, chat conversation.Chat
 		return asHandled(d.showAgain(ctx, req, chat, draft, "turn.shown_doubt"))
 	case st.asksElse(yes):
 		return asHandled(d.showAgain(ctx, req, chat, draft, "turn.shown_asked"))
+	case st.titlesAskElse(yes):
+		return asHandled(d.showAgain(ctx, req, chat, draft, "turn.shown_titled"))
 	}
 	return asHandled(d.confirm(ctx, req, draft.ID, draft.Digest))
 }

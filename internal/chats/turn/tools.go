@@ -174,7 +174,7 @@ var toolTable = []toolSpec{
   "type": "object",
   "properties": {
     "title": {"type": "string", "description": "what it does, in the person's language"},
-    "why": {"type": "string", "description": "what it achieves for the person, in a few words: the heading of the card, and the name of the plan when it is done"},
+    "why": {"type": "string", "description": "what it is for, in a few words"},
     "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
     "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
     "path": {"type": "string"},
