@@ -220,7 +220,7 @@ func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale
 	notes = slices.Concat(notes, d.notes, d.verdict.note(d.loop.req), d.loop.agent.costNote(d.loop.req, d.loop.calls.Turn.Micros+d.loop.calls.Beside))
 	result := unknowns
 	if d.question != nil {
-		result = asks(d.question.content())
+		result = asked
 	}
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() { d.service.settle(ctx, d.loop.calls, d.loop.count, Reply{Kind: replyOf(kind), By: by}, nil) })

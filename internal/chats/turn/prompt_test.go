@@ -39,7 +39,7 @@ func TestTheNextTurnBeginsAsTheLastOne(t *testing.T) {
 		}
 	}
 	last := turns[4]
-	if n := len(last.Messages); last.Messages[n-1].Content != "gracias" || last.Messages[n-2].Role != llm.System || !strings.Contains(last.Messages[n-2].Content, "<draft>") {
+	if n := len(last.Messages); last.Messages[n-1].Content != "gracias" || last.Messages[n-2].Role != llm.System || !strings.Contains(last.Messages[n-2].Content, "waits") || strings.Contains(last.Messages[n-2].Content, "<draft>") {
 		t.Errorf("what is true now does not stand before the message: %+v", last.Messages)
 	}
 }

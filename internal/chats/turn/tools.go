@@ -169,14 +169,14 @@ var toolTable = []toolSpec{
 		do: doPropose,
 		Tool: llm.Tool{
 			Name:        toolset.Request,
-			Description: "Propose one call of a service. Nothing is sent before the person saw and confirmed it.",
+			Description: "Propose one call of a service.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "title": {"type": "string", "description": "what it does, in the person's language"},
     "why": {"type": "string", "description": "what it is for, in a few words"},
     "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
-    "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
+    "method": {"type": "string"},
     "path": {"type": "string"},
     "query": {"type": "object"},
     "headers": {"type": "object"},
@@ -191,7 +191,7 @@ var toolTable = []toolSpec{
 		do: doPropose,
 		Tool: llm.Tool{
 			Name:        toolset.Plan,
-			Description: "Propose several calls as one plan, in order; later steps may use the answers of earlier ones.",
+			Description: "Propose several calls as one plan.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
@@ -207,7 +207,7 @@ var toolTable = []toolSpec{
 		do: doSearch,
 		Tool: llm.Tool{
 			Name:        toolset.Search,
-			Description: "Find operations of the catalogue, with their parameters and the schema of their body.",
+			Description: "Find operations of the catalogue, with the schemas of what they take.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {"query": {"type": "string", "description": "a few words"}},
@@ -220,17 +220,17 @@ var toolTable = []toolSpec{
 		needs: needsReads, do: doRead,
 		Tool: llm.Tool{
 			Name:        toolset.Look,
-			Description: "Read at once what the catalogue marks with reads: a GET or HEAD, or a named tool. It changes nothing.",
+			Description: "Read at once what the catalogue marks with “reads”.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "mcp_id": {"type": "string"},
-    "method": {"type": "string", "enum": ["GET", "HEAD"], "description": "absent: GET"},
+    "method": {"type": "string", "description": "GET or HEAD; absent: GET"},
     "path": {"type": "string"},
     "query": {"type": "object"},
     "headers": {"type": "object"},
-    "tool": {"type": "string", "description": "name of a tool, in the place of path and query"},
-    "body": {"type": "object", "description": "arguments of the tool"}
+    "tool": {"type": "string", "description": "a named tool, in place of path and query"},
+    "body": {"type": "object", "description": "its arguments"}
   },
   "required": ["mcp_id"],
   "additionalProperties": false
@@ -245,10 +245,10 @@ var toolTable = []toolSpec{
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
-    "id": {"type": "string", "description": "of the look: l1, l2, …"},
+    "id": {"type": "string", "description": "l1, l2, …"},
     "at": {"type": "string", "description": "as cut names it; absent: the first one"},
     "from": {"type": "integer", "description": "first element or line, from 1"},
-    "lines": {"type": "integer", "description": "how many elements or lines; absent: as many as fit"}
+    "lines": {"type": "integer", "description": "absent: as many as fit"}
   },
   "required": ["id", "from"],
   "additionalProperties": false
@@ -259,12 +259,12 @@ var toolTable = []toolSpec{
 		do: doAsk,
 		Tool: llm.Tool{
 			Name:        toolset.Ask,
-			Description: "Ask the person what you cannot find out, or which of some options they choose: one question at a time. Their answer confirms nothing.",
+			Description: "Ask the person one question. Their answer confirms no plan.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "question": {"type": "string", "description": "in the person's language"},
-    "options": {"type": "array", "maxItems": 10, "items": {"type": "string"}, "description": "answers to choose from, when there are some: a few words each, without a number"}
+    "options": {"type": "array", "maxItems": 10, "items": {"type": "string"}, "description": "to choose from: a few words each, without numbers"}
   },
   "required": ["question"],
   "additionalProperties": false
@@ -275,12 +275,12 @@ var toolTable = []toolSpec{
 		needs: needsDraft, do: doPropose,
 		Tool: llm.Tool{
 			Name:        toolset.Revise,
-			Description: "Change the plan that waits: give all of its steps, with their ids.",
+			Description: "Change the plan that waits.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "goal": {"type": "string", "description": "absent: it stays"},
-    "steps": {"type": "array", "items": {"type": "object"}, "description": "as in propose_plan; the unchanged ones, too"}
+    "steps": {"type": "array", "items": {"type": "object"}, "description": "all of them as in propose_plan, with their ids"}
   },
   "required": ["steps"],
   "additionalProperties": false
@@ -291,12 +291,12 @@ var toolTable = []toolSpec{
 		needs: needsDecider, do: doWithdraw,
 		Tool: llm.Tool{
 			Name:        toolset.Withdraw,
-			Description: "Take back the plan that waits, when the person wants nothing in its place. They read that you did it and why.",
+			Description: "Take back the plan that waits, when the person wants nothing in its place.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
-    "run_id": {"type": "string", "description": "of the plan"},
-    "reason": {"type": "string", "maxLength": 500, "description": "why, in the person's language, in one sentence"}
+    "run_id": {"type": "string"},
+    "reason": {"type": "string", "maxLength": 500, "description": "one sentence that the person reads"}
   },
   "required": ["run_id", "reason"],
   "additionalProperties": false
@@ -312,18 +312,18 @@ const steps = `{
         "type": "object",
         "properties": {
           "id": {"type": "string", "description": "s1, s2, …"},
-          "title": {"type": "string", "description": "what it does, in the person's language"},
+          "title": {"type": "string"},
           "mcp_id": {"type": "string"},
-          "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
+          "method": {"type": "string"},
           "path": {"type": "string"},
           "query": {"type": "object"},
           "headers": {"type": "object", "description": "${s1.headers.ETag} is one of an answer"},
           "body": {"type": "object"},
-          "needs": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps that must be done first; absent: the step before"},
-          "when": {"type": "object", "description": "only if: {\"value\":\"${s1.status}\",\"is\":\"equal\",\"to\":200}; is: equal, not_equal, less, at_most, more, at_least, present, absent; or {\"all\":[…]}, {\"any\":[…]}, {\"not\":{…}}"},
-          "for_each": {"type": "string", "description": "once for each element of a list: \"${s1.body.items}\"; the element is ${item}, ${item.id}"},
-          "undo": {"type": "object", "description": "call that takes a change back: {method, path, query?, headers?, body?}; may use this step's ${ID.body.id}"},
-          "verify": {"type": "object", "description": "GET that shows whether a change was made if its answer is lost: {path, query?, headers?, expect: a condition like when, over ${check.status}, ${check.body.x}}"}
+          "needs": {"type": "array", "items": {"type": "string"}, "description": "ids of steps to be done first; absent: the step before"},
+          "when": {"type": "object", "description": "only if: {\"value\":\"${s1.status}\",\"is\":\"equal\",\"to\":200}; or not_equal, less, at_most, more, at_least, present, absent; or {\"all\":[…]}, {\"any\":[…]}, {\"not\":{…}}"},
+          "for_each": {"type": "string", "description": "a list, \"${s1.body.items}\": once for each ${item}, ${item.id}"},
+          "undo": {"type": "object", "description": "call that takes it back: {method, path, query?, headers?, body?}; may use this step's ${s1.body.id}"},
+          "verify": {"type": "object", "description": "GET that shows whether it was done, if its answer is lost: {path, query?, headers?, expect: like when, over ${check.body.x}}"}
         },
         "required": ["id", "title", "mcp_id", "method", "path"],
         "additionalProperties": false

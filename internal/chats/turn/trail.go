@@ -43,20 +43,17 @@ func (t *trail) answer(results []string, sources []conversation.Source) {
 // unknowns is the result of a call that was not made, because the answer ended.
 var unknowns = toolcall.Error("", "the answer ended before this was done")
 
-// asks is the result of a question: the person reads it as shown.
-func asks(shown string) string {
-	return toolcall.Encode(struct {
-		Asked string `json:"asked"`
-		Shown string `json:"shown"`
-	}{"the person reads this, and their next message answers it", shown})
-}
+// asked is the result of a question.
+var asked = toolcall.Encode(struct {
+	Asked string `json:"asked"`
+}{"the person reads it, with its options numbered from 1; their next message answers it"})
 
 // waits is the result of a proposal: it waits.
 func waits(runID string) string {
 	return toolcall.Encode(struct {
 		Waits string `json:"waits"`
 		RunID string `json:"run_id"`
-	}{"the person sees the plan, and confirms or refuses it; an <event> tells what came of it", runID})
+	}{"for the person's yes or no; an <event> tells what came of it", runID})
 }
 
 // transcript returns the trail of an answer, in which the calls that have no result get one; nil in a job.
