@@ -89,12 +89,26 @@ func Runs(runs []plan.Run, at time.Time) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// End returns the event of the end of a plan. edited says that a person changed it after the model proposed it.
+// End returns the event of the end of a plan. edited says that a person changed it after the model proposed it. What a person
+// settled since has an event of its own (Settled).
 func End(r plan.Run, edited bool, at time.Time) (llm.Message, error) {
+	r.Steps = slices.Clone(r.Steps)
+	for i := range r.Steps {
+		r.Steps[i].Resolved = nil
+	}
 	o := outcomeOf(r, at)
 	o.Edited = edited
 	text, err := line(map[string]any{"plan_ended": o})
 	return event(text), err
+}
+
+// Settled returns the event by which a person says whether a step in doubt was done.
+func Settled(r plan.Run, st plan.StepState) llm.Message {
+	what := map[string]any{"run_id": r.ID, "step": st.StepID.String(), "settled": st.Resolved.Outcome, "by": st.Resolved.By}
+	if st.Resolved.Note != "" {
+		what["note"] = st.Resolved.Note
+	}
+	return Event(map[string]any{"doubt_settled": what})
 }
 
 // Event returns an event of a chat, as a model reads it.

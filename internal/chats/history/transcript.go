@@ -28,6 +28,7 @@ type writer struct {
 	list      []llm.Message
 	exchanges []Exchange
 	told      []string // ids of the runs whose end stands in it
+	settled   []string // steps of these whose doubt a person settled
 	seen      []string // ids of the runs that it has met
 	shown     []string // ids of the runs whose card it has met
 	edited    []string // ids of the runs whose plan a person changed
@@ -270,9 +271,15 @@ func (w *writer) read(m conversation.Message) {
 // event writes what happened, as the system knows it.
 func (w *writer) event(what map[string]any) { w.list = append(w.list, brief.Event(what)) }
 
-// endedBy writes the ends of the plans that no message tells, and that ended before a time.
+// endedBy writes the ends of the plans that no message tells, and that ended before a time, and what was settled of those that are told.
 func (w *writer) endedBy(at time.Time) error {
 	for _, r := range w.runs {
+		for _, st := range r.Steps {
+			key := r.ID + " " + st.StepID.String()
+			if st.Resolved != nil && st.Resolved.At.Before(at) && slices.Contains(w.told, r.ID) && !slices.Contains(w.settled, key) {
+				w.settled, w.list = append(w.settled, key), append(w.list, brief.Settled(r, st))
+			}
+		}
 		end := r.UpdatedAt
 		if r.Status == plan.Draft {
 			end = r.Plan.ExpiresAt

@@ -187,6 +187,28 @@ func TestAModelIsToldTheEndOfEachPlan(t *testing.T) {
 	}
 }
 
+// TestADoubtThatIsSettledIsAnEventOfItsOwn: what stood in the prompts between stays as it was.
+func TestADoubtThatIsSettledIsAnEventOfItsOwn(t *testing.T) {
+	s1 := plan.EffectOf("s1")
+	r := plan.Run{
+		ID: "r1", Plan: plan.Plan{Steps: []plan.Step{{ID: s1, Method: "POST"}}}, Status: plan.InDoubt, Confirmer: "ana",
+		Steps: []plan.StepState{{StepID: s1, Status: plan.StepInDoubt, Attempts: 1}}, UpdatedAt: noon.Add(3 * time.Hour),
+	}
+	chat := proposed(r)
+	final := conversation.Message{ID: "f", Seq: "3", Role: conversation.RoleSystem, Kind: conversation.KindFinal, RunID: r.ID, At: noon.Add(3 * time.Hour)}
+	chat.messages = slices.Insert(chat.messages, 3, final)
+	before := chat.texts(t, noon.Add(9*time.Hour))
+	r.Steps = []plan.StepState{r.Steps[0]}
+	r.Steps[0].Resolved = &plan.Resolution{Outcome: plan.OutcomeDone, By: "ana", Note: "la vi", At: noon.Add(8 * time.Hour)}
+	chat.runs[r.ID] = r
+	after := chat.texts(t, noon.Add(9*time.Hour))
+	where, what := events(t, after)
+	same := slices.EqualFunc(before[:len(before)-1], after[:min(len(after), len(before)-1)], func(a, b llm.Message) bool { return a.Content == b.Content })
+	if len(where) != 2 || where[1] != len(after)-2 || !strings.Contains(string(what[1]["doubt_settled"]), `"la vi"`) || !same {
+		t.Errorf("%v %s\n%+v\n%+v", where, what, before, after)
+	}
+}
+
 // TestAModelIsToldThatAPersonChangedItsPlan: a further card of no model is that; one that is shown again, or that the model wrote, is
 // not, nor are words beside the first one.
 func TestAModelIsToldThatAPersonChangedItsPlan(t *testing.T) {
