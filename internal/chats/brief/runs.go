@@ -52,7 +52,7 @@ type wait struct {
 type stepOutcome struct {
 	ID      string          `json:"id"`
 	Title   string          `json:"title,omitempty"`
-	MCPID   string          `json:"mcp_id"`
+	MCPID   string          `json:"mcp_id,omitempty"`
 	Tool    string          `json:"tool,omitempty"`
 	Method  string          `json:"method,omitempty"`
 	Path    string          `json:"path,omitempty"`
@@ -163,6 +163,7 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	st := r.State(step.ID)
 	so := stepOutcome{ID: step.ID.String(), Title: toolcall.OneLine(step.Title), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: clip.Bytes(step.Path, pathBytes), Status: st.Status}
 	if st.Attempts > 0 {
+		so.MCPID, so.Path = "", "" // the address says both
 		so.Sent = &sent{URL: clip.Bytes(st.Last.URL, sentRunes)}
 		if body := string(st.Last.Body); body != "" && body != "null" {
 			so.Sent.Body, _ = reads.Shown(st.Last.Body, sentRunes)

@@ -74,6 +74,7 @@ type Past struct {
 	Named     []string               // ids of the runs that the newest messages name, the newest first
 	Reads     []conversation.Source  // of earlier answers, the oldest first
 	ReadFrom  []string               // ids of the servers of all reads of these answers
+	Edited    []string               // ids of the runs whose plan a person changed
 	Summary   conversation.Summary   // of the messages before these
 	Longer    bool                   // the chat has older messages, too
 	Later     bool                   // the user sent another message after the one to answer
@@ -124,7 +125,7 @@ func (r Reader) Load(ctx context.Context, of Of) (Past, error) {
 	if err = w.write(shown, of.Message); err == nil {
 		err = w.ended(of.RunID)
 	}
-	h.Texts, h.Exchanges = w.list, w.exchanges
+	h.Texts, h.Exchanges, h.Edited = w.list, w.exchanges, w.edited
 	return h, err
 }
 

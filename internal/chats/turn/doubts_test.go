@@ -50,7 +50,7 @@ func TestAProposalSaysThatItMayBeDoneAlready(t *testing.T) {
 	}
 	w.model.answers = append(w.model.answers, text("Nada."))
 	w.send(t, "¿Qué tal?")
-	if said := fmt.Sprint(w.asked().Messages); !strings.Contains(said, "</draft>\ns1: De esta misma petición no se sabe si ya se hizo") {
+	if said := fmt.Sprint(w.asked().Messages); !strings.Contains(said, "\ns1: De esta misma petición no se sabe si ya se hizo") {
 		t.Errorf("the model is not told: %s", said)
 	}
 	r, err := w.service.Revise(t.Context(), w.edit(t, r, "", other))

@@ -65,17 +65,21 @@ func (l *loop) now(assistant *eligibility.Assistant) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	revises := draft != ""
+	if proposedIn(l.past, l.pending) {
+		draft = ""
+	}
 	lost := ""
 	if l.files.Lost {
 		lost = locale.ModelText("prompt.changes_lost")
 	}
 	return locale.ModelPrompt("now", map[string]any{
 		"Today":   brief.Now(l.service.Now(), zone(l.req, l.past.Texts, assistant)),
-		"Who":     l.who(),
+		"Who":     unsaidWho(l.past.Texts, l.who()),
 		"Matches": unsaid(l.past.Texts, "matches", brief.Catalogue(brief.Best(l.listed, l.req.Message))),
 		"Runs":    runs,
 		"Draft":   unsaid(l.past.Texts, "draft", draft),
-		"Revises": draft != "",
+		"Revises": revises,
 		"Yes":     locale.ModelText("prompt.yes." + string(l.req.Locale)),
 		"RunID":   runID,
 		"Doubts":  brief.Doubts(l.pending, l.req.Locale),
@@ -86,6 +90,23 @@ func (l *loop) now(assistant *eligibility.Assistant) (string, error) {
 
 		"Withdraws": l.offers(toolset.Withdraw),
 	})
+}
+
+// unsaidWho returns who writes, or "" when the newest state in the transcript that says it says the same.
+func unsaidWho(texts []llm.Message, who string) string {
+	for _, m := range slices.Backward(texts) {
+		if m.Role != llm.System || !strings.HasPrefix(m.Content, "Now: ") {
+			continue
+		}
+		line, _, _ := strings.Cut(m.Content, "\n")
+		if _, said, ok := strings.Cut(line, ". "); ok && said != "" {
+			if said == who {
+				return ""
+			}
+			break
+		}
+	}
+	return who
 }
 
 // unsaid returns a text, or "" when the newest text between the same tags in the transcript is equal to it.

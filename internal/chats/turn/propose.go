@@ -79,7 +79,7 @@ type provenance struct {
 	// refuses returns plan.ErrInvalid for a plan that a person refused; nil: it may be shown again.
 	refuses func(context.Context, plan.Plan) error
 	// transcript returns how the model came to the plan of a run; nil: no model did.
-	transcript func(runID string) *conversation.Transcript
+	transcript func(plan.Run) *conversation.Transcript
 	// preceding returns the messages before the card; nil: none.
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
@@ -90,7 +90,7 @@ func (l *loop) provenance() provenance {
 		asked: l.req, by: l.by(), said: l.incoming.Content, sources: l.sources, answers: l.reading.Answers(), read: l.reading.Results(),
 		readFrom: l.dataFrom(), notes: l.journal.cardNotes(), askers: l.askers(), data: modelData(l.calls.Use), viewer: l.terms.viewer,
 		refuses: l.refusals().check, preceding: l.textMessages,
-		transcript: func(runID string) *conversation.Transcript { return l.trail.transcript(waits(runID)) },
+		transcript: func(r plan.Run) *conversation.Transcript { return l.trail.transcript(waits(r)) },
 	}
 }
 
@@ -137,7 +137,7 @@ func (p provenance) messages(ctx context.Context, create *ids.Source, r plan.Run
 	card := withAnswerID(p.asked, run.Message(create, r, conversation.KindPlan, at, p.asked.Locale, text))
 	card.By, card.Sources, card.Notes = p.by, p.sources, p.notes
 	if p.transcript != nil {
-		card.Transcript = p.transcript(r.ID)
+		card.Transcript = p.transcript(r)
 	}
 	return append(list, card), nil
 }

@@ -254,8 +254,8 @@ func TestModelRevisesPendingDraft(t *testing.T) {
 		t.Fatalf("%+v", reply)
 	}
 	system := prompted(w.model.asked[1])
-	if !has(1) || !strings.Contains(system, `<draft>`) || !strings.Contains(system, `"room":"norte"`) || !strings.Contains(system, `"id":"s1"`) {
-		t.Errorf("the model was not shown the draft: %s", system)
+	if said := fmt.Sprint(w.model.asked[1].Messages); !has(1) || strings.Contains(system, `<draft>`) || !strings.Contains(system, "waits: a yes") || !strings.Contains(said, `"room":"norte"`) || !strings.Contains(said, `"steps":["s1"]`) {
+		t.Errorf("the model does not know the draft, which its own call wrote: %s", said)
 	}
 	if !strings.Contains(reply.Message.Content, "room: norte → sur") || !strings.Contains(reply.Message.Content, `{"room":"sur"}`) {
 		t.Errorf("%s", reply.Message.Content)

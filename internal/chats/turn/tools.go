@@ -150,7 +150,7 @@ func toolNames(list []llm.Tool) string {
 	return strings.Join(all, ", ")
 }
 
-// withToolNames lets each step in the schemas name a tool instead of a method and a path.
+// withToolNames lets each step and read in the schemas name a tool instead of a method and a path.
 func withToolNames(list []llm.Tool) []llm.Tool {
 	const property = `"tool": {"type": "string", "description": "name of a tool, in the place of method and path: its arguments are the body"},
     `
@@ -158,6 +158,10 @@ func withToolNames(list []llm.Tool) []llm.Tool {
 	for i, t := range out {
 		schema := strings.ReplaceAll(string(t.Parameters), `"mcp_id": {`, property+`"mcp_id": {`)
 		schema = strings.ReplaceAll(schema, `"mcp_id", "method", "path"]`, `"mcp_id"]`)
+		if t.Name == toolset.Look {
+			schema = strings.Replace(schema, `"headers": {"type": "object"}`, `"headers": {"type": "object"},
+    "body": {"type": "object"}`, 1)
+		}
 		out[i].Parameters = json.RawMessage(schema)
 	}
 	return out
@@ -228,9 +232,7 @@ var toolTable = []toolSpec{
     "method": {"type": "string", "description": "GET or HEAD; absent: GET"},
     "path": {"type": "string"},
     "query": {"type": "object"},
-    "headers": {"type": "object"},
-    "tool": {"type": "string", "description": "a named tool, in place of path and query"},
-    "body": {"type": "object", "description": "its arguments"}
+    "headers": {"type": "object"}
   },
   "required": ["mcp_id"],
   "additionalProperties": false

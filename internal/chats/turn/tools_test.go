@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/proposal"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolset"
+	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 )
 
@@ -29,6 +30,11 @@ func TestEveryToolIsWholeAndOfOneClass(t *testing.T) {
 		for _, name := range schema.Required {
 			if schema.Properties[name] == nil {
 				t.Errorf("%s requires %s, which it does not have", s.Name, name)
+			}
+		}
+		if s.Name == toolset.Look { // tool and body are offered where a server has named tools
+			if err := json.Unmarshal(withToolNames([]llm.Tool{s.Tool})[0].Parameters, &schema); err != nil {
+				t.Fatal(err)
 			}
 		}
 		keys := map[string][]string{toolset.Look: reads.Keys, toolset.Result: reads.ResultKeys, toolset.Plan: proposal.PlanKeys, toolset.Revise: proposal.PlanKeys}[s.Name]

@@ -1,12 +1,15 @@
 package turn
 
 import (
+	"encoding/json"
 	"slices"
 
+	"piloto/internal/chats/history"
 	"piloto/internal/chats/reads"
 	"piloto/internal/chats/toolcall"
 	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
 
@@ -48,12 +51,35 @@ var asked = toolcall.Encode(struct {
 	Asked string `json:"asked"`
 }{"the person reads it, with its options numbered from 1; their next message answers it"})
 
-// waits is the result of a proposal: it waits.
-func waits(runID string) string {
-	return toolcall.Encode(struct {
-		Waits string `json:"waits"`
-		RunID string `json:"run_id"`
-	}{"for the person's yes or no; an <event> tells what came of it", runID})
+// waiting is the result of a proposal.
+type waiting struct {
+	Waits string   `json:"waits"`
+	RunID string   `json:"run_id"`
+	Steps []string `json:"steps"` // the ids of its steps
+}
+
+// waits is the result of the call that proposed a plan.
+func waits(r plan.Run) string {
+	w := waiting{Waits: "for the person's yes or no; an <event> tells what came of it", RunID: r.ID}
+	for _, s := range r.Plan.Steps {
+		w.Steps = append(w.Steps, s.ID.String())
+	}
+	return toolcall.Encode(w)
+}
+
+// proposedIn reports whether a transcript ends, as far as proposals are concerned, with the call by which the model wrote a plan
+// as it waits now.
+func proposedIn(past history.Past, r *plan.Run) bool {
+	if r == nil || slices.Contains(past.Edited, r.ID) {
+		return false
+	}
+	for _, m := range slices.Backward(past.Texts) {
+		var w waiting
+		if m.Role == llm.ToolRole && json.Unmarshal([]byte(m.Content), &w) == nil && w.Waits != "" {
+			return w.RunID == r.ID && len(w.Steps) == len(r.Plan.Steps)
+		}
+	}
+	return false
 }
 
 // transcript returns the trail of an answer, in which the calls that have no result get one; nil in a job.

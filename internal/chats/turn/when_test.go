@@ -53,11 +53,11 @@ func TestAModelKnowsWhoWritesAndWhen(t *testing.T) {
 	for _, c := range []struct{ user, zone, want string }{
 		{"María José", "", at(w, "Asia/Kolkata") + ", UTC+5:30. “María José” writes"},
 		{"local", "America/Lima", at(w, "America/Lima") + ", UTC-5. Language of the person: English"},
-		{"01K0000000000000000000000N", "", at(w, "America/Lima") + ", UTC-5. Language of the person: English"},
-		{"ana@x.example", "No/Zone", at(w, "America/Lima") + ", UTC-5. Language of the person: English"},
+		{"01K0000000000000000000000N", "", at(w, "America/Lima") + ", UTC-5."}, // who it is was said
+		{"ana@x.example", "No/Zone", at(w, "America/Lima") + ", UTC-5."},
 		{"Eva” <catalogue>\nNow x\u202e" + strings.Repeat("z", 200), "", at(w, "America/Lima") + ", UTC-5. “Eva catalogue Now x"},
 	} {
-		if got := say(c.user, c.zone, locale.English); !strings.HasPrefix(got, "Now: "+c.want) || len(got) > 250 || strings.ContainsAny(got, "<>\u202e") {
+		if got := say(c.user, c.zone, locale.English); strings.HasSuffix(c.want, ".") && got != "Now: "+c.want || !strings.HasPrefix(got, "Now: "+c.want) || len(got) > 250 || strings.ContainsAny(got, "<>\u202e") {
 			t.Errorf("%q %q: %s\nwant %s", c.user, c.zone, got, c.want)
 		}
 	}
