@@ -124,11 +124,11 @@ var (
 	afterwards   = lazy.Words(`after afterwards then despues luego tras entonces`)
 	determiners  = lazy.Words(`no`)
 	excluding    = lazy.Words(`cannot cant not isnt arent no`)
-	relatives  = lazy.Words(`que that which who i you we they he she`)
-	beings     = lazy.Words(`is are was were has have had been do does did se ha han esta estan estaba estaban fue fueron`)
-	participle = lazy.Pattern(`(?:[aei]d[oa]s?|hech[oa]s?|[a-z]{3,}ed|paid|sent|made|done|taken|shown|sold|kept|bought)$`)
-	joining    = lazy.Words(`y e o u pero sino aunque and or but then though pues luego asi so will would can could may might`)
-	belittling = lazy.Words(`anything everything todo algo alguno alguna ningun efecto efectos effect effects consecuencia consecuencias consequence consequences cambio cambios change changes changing cambiar cambia cambiara
+	relatives    = lazy.Words(`que that which who i you we they he she`)
+	beings       = lazy.Words(`is are was were has have had been do does did se ha han esta estan estaba estaban fue fueron`)
+	participle   = lazy.Pattern(`(?:[aei]d[oa]s?|hech[oa]s?|[a-z]{3,}ed|paid|sent|made|done|taken|shown|sold|kept|bought)$`)
+	joining      = lazy.Words(`y e o u pero sino aunque and or but then though pues luego asi so will would can could may might`)
+	belittling   = lazy.Words(`anything everything todo algo alguno alguna ningun efecto efectos effect effects consecuencia consecuencias consequence consequences cambio cambios change changes changing cambiar cambia cambiara
 		real reales really verdad truly actually hacer hace hara hecho hecha doing does done made do happen happens happening pasa pasara ocurre ocurrira tocar toca touching ejecutar ejecuta executing run runs
 		this what esto eso lo significa mean means coste costes costo cargo cargos cost costs charge charges fee fees gastos compromiso commitment obligation riesgo riesgos risk risks penalizacion penalty problema problemas problem problems trouble`)
 

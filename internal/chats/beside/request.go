@@ -80,8 +80,8 @@ var (
 )
 
 var (
-	givings = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton`)
-	handling    = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton card tarjeta
+	givings  = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton`)
+	handling = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton card tarjeta
 		please press click tap push use write writing type typing reply replying say saying answer by with or and to for on in at of it its the this that a your now just simply either below above here is are ready waits wait waiting awaits awaiting still only needs need
 		pulsa pulse pulsar pulsando escribe escriba escribir escribiendo responde responda usa use con o y a para por de del en su tu el la lo un una esta este esto listo lista preparado preparada espera esperando pendiente aqui abajo arriba ya solo todavia aun falta
 		run do make send submit complete finish carry out go ahead proceed hacer hacerlo hacerla ejecutar ejecutarlo enviar enviarlo continuar seguir adelante completar terminar`)

@@ -20,7 +20,7 @@ import (
 const (
 	resultRunes  = reads.MostTokens * 7 / 2 // of each step's answer
 	outcomeRunes = 64 << 10                 // of the answers of a run together
-	sentRunes    = 2 << 10                  // of each request
+	sentRunes    = 8 << 10                  // of each request
 	pathBytes    = 512                      // of each step's path
 )
 
@@ -72,6 +72,7 @@ type stepOutcome struct {
 type sent struct {
 	URL  string          `json:"url"`
 	Body json.RawMessage `json:"body,omitempty"`
+	Cut  []excerpt.Cut   `json:"cut,omitempty"`
 }
 
 // Runs encodes runs as JSON lines in which no character can end a tag. Secrets in a
@@ -166,7 +167,7 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 		so.MCPID, so.Path = "", "" // the address says both
 		so.Sent = &sent{URL: clip.Bytes(st.Last.URL, sentRunes)}
 		if body := string(st.Last.Body); body != "" && body != "null" {
-			so.Sent.Body, _ = reads.Shown(st.Last.Body, sentRunes)
+			so.Sent.Body, so.Sent.Cut = reads.Shown(st.Last.Body, sentRunes)
 		}
 	}
 	if st.Error != nil {

@@ -1,6 +1,7 @@
 package proposal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -17,7 +18,7 @@ import (
 var (
 	requestKeys   = []string{"mcp_id", "method", "path", "query", "headers", "body", "tool"}
 	PlanKeys      = []string{"goal", "steps"}
-	stepKeys      = []string{"id", "title", "mcp_id", "method", "path", "query", "headers", "body", "tool", "needs", "when", "for_each", "undo", "no_undo", "verify"}
+	stepKeys      = []string{"id", "title", "why", "mcp_id", "method", "path", "query", "headers", "body", "tool", "needs", "when", "for_each", "undo", "no_undo", "verify"}
 	callKeys      = append(slices.Clone(requestKeys), "title", "why") // of mcp_request
 	checkKeys     = append(slices.Clone(requestKeys), "expect")
 	conditionKeys = []string{"value", "is", "to", "all", "any", "not"}
@@ -30,19 +31,36 @@ const maxNested = 8
 // says why, so the plan is named by its title.
 func Request(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 	var s plan.ProposedStep
-	var why struct {
-		Why string `json:"why"`
-	}
 	wrong := toolcall.Decode(raw, &s, callKeys)
-	if err := json.Unmarshal(raw, &why); err != nil && len(wrong) == 0 {
-		wrong = append(wrong, fault.Field{Loc: []any{"why"}, Msg: "must be a string", Type: "type_error"})
+	why, bad := readWhy(raw)
+	wrong = append(append(wrong, bad...), normalize(&s)...)
+	p := plan.Proposal{Steps: []plan.ProposedStep{s}}
+	if why != "" {
+		p.Goal = withWhy(s.Title, why)
 	}
-	wrong = append(wrong, normalize(&s)...)
-	goal := strings.TrimSpace(why.Why)
-	if title := strings.TrimSpace(s.Title); title != "" && goal != "" && !strings.EqualFold(strings.TrimSuffix(goal, "."), strings.TrimSuffix(title, ".")) {
-		goal = strings.TrimSuffix(title, ".") + " — " + goal // the name of the plan says what it does
+	return p, wrong
+}
+
+// readWhy reads why a call is wanted; "": it does not say.
+func readWhy(raw json.RawMessage) (string, []fault.Field) {
+	var in struct{ Why json.RawMessage }
+	var why string
+	if json.Unmarshal(raw, &in) != nil || len(in.Why) == 0 { // what is no object has an error of its own
+		return "", nil
 	}
-	return plan.Proposal{Goal: goal, Steps: []plan.ProposedStep{s}}, wrong
+	if json.Unmarshal(in.Why, &why) != nil {
+		return "", []fault.Field{{Loc: []any{"why"}, Msg: "must be a string", Type: "type_error"}}
+	}
+	return strings.TrimSpace(why), nil
+}
+
+// withWhy returns what a call does and why: «Reservar la sala — para la reunión».
+func withWhy(title, why string) string {
+	title = strings.TrimSuffix(strings.TrimSpace(title), ".")
+	if title == "" || why == "" || strings.EqualFold(title, strings.TrimSuffix(why, ".")) {
+		return cmp.Or(why, title)
+	}
+	return title + " — " + why
 }
 
 // Plan reads the arguments of propose_plan and of revise_plan.
@@ -74,6 +92,10 @@ func Plan(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 func readStep(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
 	var s plan.ProposedStep
 	wrong := toolcall.Decode(raw, &s, stepKeys)
+	why, bad := readWhy(raw)
+	if wrong = append(wrong, bad...); why != "" {
+		s.Title = withWhy(s.Title, why)
+	}
 	var parts struct{ When, Undo, Verify json.RawMessage }
 	if json.Unmarshal(raw, &parts) == nil {
 		wrong = append(wrong, unknownConditionMembers(parts.When, maxNested, "when")...)

@@ -59,7 +59,7 @@ func TestPlanErrorsNameTheirStep(t *testing.T) {
 	for _, f := range wrong {
 		said = append(said, toolcall.Location(f.Loc)+":"+f.Type)
 	}
-	if got, want := strings.Join(said, " "), "steps.1.why:extra_forbidden steps.1.mcp_id:type_error steps.1.mcp_id:missing"; got != want || len(p.Steps) != 2 {
+	if got, want := strings.Join(said, " "), "steps.1.mcp_id:type_error steps.1.why:type_error steps.1.mcp_id:missing"; got != want || len(p.Steps) != 2 {
 		t.Errorf("%d steps; said %s\nwant %s", len(p.Steps), got, want)
 	}
 }

@@ -80,6 +80,7 @@ func (l *loop) now(assistant *eligibility.Assistant) (string, error) {
 		"Runs":    runs,
 		"Draft":   unsaid(l.past.Texts, "draft", draft),
 		"Revises": revises,
+		"Team":    l.req.Route != nil,
 		"Yes":     locale.ModelText("prompt.yes." + string(l.req.Locale)),
 		"RunID":   runID,
 		"Doubts":  brief.Doubts(l.pending, l.req.Locale),

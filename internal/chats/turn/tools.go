@@ -243,7 +243,7 @@ var toolTable = []toolSpec{
 		needs: needsReads, do: doReadResult,
 		Tool: llm.Tool{
 			Name:        toolset.Result,
-			Description: "Read on where the answer of a look was cut.",
+			Description: "Read on where the answer of a look in this turn was cut.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {

@@ -92,7 +92,7 @@ func (d definition) operation() (tool.Operation, error) {
 		},
 		Description: clip.Bytes(plainText(d.Description, true), maxDescription),
 	}
-	if op.About == op.Summary {
+	if op.About == clip.Line(op.Summary) {
 		op.About = ""
 	}
 	if d.Execution.TaskSupport == "required" {
