@@ -13,6 +13,7 @@ import (
 type Act struct {
 	Kinds    []Kind   // families of its verb; none: any act
 	Own      bool     // the model claims it as its own: no read makes that true
+	We       bool     // as that of its business: “we have refunded 34.10 €” may tell what was read
 	Verb     string   // as it is written, folded
 	Narrated bool     // the sentence reports it as past: “was cancelled” is a claim only where the person orders that
 	State    bool     // the sentence states it as the state of a thing: «está reservada», “is already booked”
@@ -46,14 +47,14 @@ func actsOf(s sentence) []Act {
 	var list []Act
 	names, numbers, about := identifiers(s.text), slices.Collect(numbersIn(words)), nounsIn(words)
 	already := slices.Contains(words, "already") || slices.Contains(words, "ya")
-	at, narrated := 0, false
+	at, narrated, we := 0, false, false
 	add := func(verb string, kinds []Kind, own, state bool) {
 		if slices.Contains(kinds, Send) && money().MatchString(s.text) { // “I've sent 50 € to Luis”
 			kinds = append(slices.Clone(kinds), Pay)
 		}
 		before := saysBefore(s.text, words, at, own, narrated, fresh)
 		taken, withdraws := takenBack(words, at)
-		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Narrated: narrated, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers, Needs: needs(words, at)})
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, We: own && we, Verb: verb, Narrated: narrated, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers, Needs: needs(words, at)})
 	}
 	reported := has(words, reports()) || seeing().MatchString(s.text)
 	past := has(words, pastTimes())
@@ -68,6 +69,7 @@ func actsOf(s sentence) []Act {
 		}
 		v, n := verbs(), nearest(before)
 		kinds, known := v.doneOf(w)
+		we = n.we
 		own := n.own || !known && v.past[w] != nil
 		switch {
 		case supposed(words, i, own, own || has(before[max(0, len(before)-1):], perfect())):
@@ -158,7 +160,7 @@ func beforeQuestion(words []string) []string {
 var asking = lazy.Words(`is are anything any would do does did shall should can could may what which how who when right ok okay`)
 
 // auxiliary is the form that the words before a verb give it.
-type auxiliary struct{ own, passive, past, state, goes, quick bool }
+type auxiliary struct{ own, we, passive, past, state, goes, quick bool }
 
 // nearest reads the words before a verb, backwards over adverbs and other participles.
 func nearest(before []string) (a auxiliary) {
@@ -179,11 +181,11 @@ func nearest(before []string) (a auxiliary) {
 	}
 	switch w {
 	case "i've", "we've", "he", "hemos":
-		a.own = true
+		a.own, a.we = true, w == "we've" || w == "hemos"
 	case "have", "had":
-		a.own = two == "i" || two == "we"
+		a.own, a.we = two == "i" || two == "we", two == "we"
 	case "i", "we":
-		a.own = true
+		a.own, a.we = true, w == "we"
 	case "been", "sido":
 		a.passive = two == "has" || two == "have" || two == "ha" || two == "han" || strings.HasSuffix(two, "'s") || strings.HasSuffix(two, "'ve")
 	case "quedado":

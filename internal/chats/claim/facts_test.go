@@ -26,6 +26,12 @@ func TestWhatWasReadMayBeToldInItsOwnWords(t *testing.T) {
 		{"Order W95 is listed as cancelled.", `{"order_id":"W95","status":"cancelled"}`, false, false},
 		{"Order W95 is marked as cancelled.", `{"order_id":"W95","status":"pending","payments":[{"type":"payment"}]}`, true, true},
 		{"I marked order W95 as sent.", `{"order_id":"W95","status":"pending"}`, false, true},
+		{"En total te hemos devuelto 34,10 €.", `{"payments":[{"id":"p-1","refunded_cents":3410}]}`, false, false},
+		{"We have refunded 34.10 €.", `{"payments":[{"id":"p-1","refunded_cents":3410}]}`, false, false},
+		{"We have refunded 34.10 €.", `{"payments":[{"id":"p-1","refunded_cents":3410}]}`, true, true},
+		{"I have refunded 34.10 €.", `{"payments":[{"id":"p-1","refunded_cents":3410}]}`, false, true},
+		{"Te hemos devuelto 34,10 €.", `{"payments":[{"id":"p-1","amount_cents":3410}]}`, false, true},
+		{"Te hemos devuelto 34,10 €.", `{"payments":[{"id":"p-1","amount_cents":3410,"refunded_cents":0}]}`, false, true},
 
 		{"Your flight was cancelled by the airline.", `{"status":"active"}`, true, true},
 		{"Your flight was cancelled.", `{"status":"cancelled"}`, true, true},

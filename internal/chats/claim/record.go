@@ -213,7 +213,7 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 	if r.did && !missed && r.excuses(a) {
 		return false
 	}
-	if a.Own || ordered && !a.State {
+	if a.Own && (!a.We || ordered) || ordered && !a.State {
 		return true
 	}
 	things, named := r.seen, []thing(nil)
