@@ -59,8 +59,8 @@ func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today 
 		}
 	}
 	d.speech.en = inEnglish(openingOf(d.system), false)
-	if m := clientLine.FindStringSubmatch(d.state); m != nil {
-		d.speech.en = m[1] == "English"
+	if all := clientLine.FindAllStringSubmatch(d.system, -1); len(all) > 0 { // a later state says only what changed
+		d.speech.en = all[len(all)-1][1] == "English"
 	}
 	for i, m := range messages {
 		switch {
@@ -85,7 +85,7 @@ func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today 
 	return d
 }
 
-// clientLine says in the state of a turn which language the person's client has.
+// clientLine says in the states of turns which language the person's client has.
 var clientLine = regexp.MustCompile(`(?i)language(?: of the person)?: (English|Spanish)`)
 
 // openingOf returns the first line of a prompt. That of a router is in the language of the person's client, and it has nobody
@@ -306,10 +306,32 @@ type draft struct {
 	Steps []map[string]json.RawMessage `json:"steps"`
 }
 
+// waiting returns the plan that waits: that of the state, else that of the call which proposed it; "": none does.
+func (d dialogue) waiting() string {
+	if raw := textBetween(d.state, "<draft>\n", "\n</draft>"); raw != "" || !strings.Contains(d.state, " waits: ") {
+		return raw
+	}
+	for _, c := range slices.Backward(d.calls) {
+		switch {
+		case !strings.Contains(c.result, `"waits"`):
+		case c.tool == toolRequest:
+			var step map[string]json.RawMessage
+			if json.Unmarshal([]byte(c.arguments), &step) != nil {
+				return ""
+			}
+			step["id"] = encode("s1")
+			return string(encode(draft{Steps: []map[string]json.RawMessage{step}}))
+		case c.tool == toolPlan, c.tool == toolRevise:
+			return c.arguments
+		}
+	}
+	return ""
+}
+
 // revise changes the waiting plan: it sets the values of its steps that the message gives. It
 // reports false when no plan waits, or when the message is about something else.
 func (d dialogue) revise(ops []operation) (decision, bool) {
-	raw := textBetween(d.state, "<draft>\n", "\n</draft>")
+	raw := d.waiting()
 	var p draft
 	if !slices.Contains(d.tools, toolRevise) || json.Unmarshal([]byte(raw), &p) != nil {
 		return decision{}, false
