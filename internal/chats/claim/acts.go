@@ -47,29 +47,25 @@ func actsOf(s sentence) []Act {
 	var list []Act
 	names, numbers, about := identifiers(s.text), slices.Collect(numbersIn(words)), nounsIn(words)
 	already := slices.Contains(words, "already") || slices.Contains(words, "ya")
-	at, narrated, we := 0, false, false
+	at, narrated := 0, false
 	add := func(verb string, kinds []Kind, own, state bool) {
 		if slices.Contains(kinds, Send) && money().MatchString(s.text) { // “I've sent 50 € to Luis”
 			kinds = append(slices.Clone(kinds), Pay)
 		}
 		before := saysBefore(s.text, words, at, own, narrated, fresh)
 		taken, withdraws := takenBack(words, at)
-		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, We: own && we, Verb: verb, Narrated: narrated, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers, Needs: needs(words, at)})
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, We: own && nearest(clauseBefore(words, at)).we, Verb: verb, Narrated: narrated, State: state || (already || before || byAnother(words, at)) && !own, Before: before, Bare: namesNothing(words, at), Withdraws: withdraws, Taken: taken, Names: names, On: onIn(words, at, names), Both: bothIn(words, at), Numbers: numbers, Needs: needs(words, at)})
 	}
 	reported := has(words, reports()) || seeing().MatchString(s.text)
 	past := has(words, pastTimes())
 	for i, w := range words {
 		at, narrated = i, false
 		before := clauseBefore(words, i)
-		if has(before, denials()) || deniedAfter(words[i+1:]) || toCome(before, w) || isOfPlan(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
-			continue
-		}
-		if marks(words, i) { // “marked as delivered”: what it is marked as may be an act
+		if has(before, denials()) || deniedAfter(words[i+1:]) || toCome(before, w) || isOfPlan(words, i) || marks(words, i) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
 		}
 		v, n := verbs(), nearest(before)
 		kinds, known := v.doneOf(w)
-		we = n.we
 		own := n.own || !known && v.past[w] != nil
 		switch {
 		case supposed(words, i, own, own || has(before[max(0, len(before)-1):], perfect())):
@@ -220,7 +216,7 @@ func nearest(before []string) (a auxiliary) {
 	return a
 }
 
-// marks reports whether a word says as what something is on record: “is marked as”, «figura como».
+// marks reports whether a word says as what something is on record, which may be an act: “is marked as delivered”.
 func marks(words []string, at int) bool {
 	return marking()[words[at]] && at+1 < len(words) && (words[at+1] == "as" || words[at+1] == "como")
 }
