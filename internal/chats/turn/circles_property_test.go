@@ -513,7 +513,9 @@ func TestNothingLeavesButLooksInTheirCircleAndConfirmedSteps(t *testing.T) {
 	story := func(rt *rapid.T) {
 		w.begin(t, rt)
 		events := rapid.SampledFrom([][]string{
-			{"page", "page", "page", "operator", "router", "job", "job", "job", "confirm", "confirm", "look again", "settings", "drift"}, {"router"}, {"job"},
+			{"page", "page", "page", "operator", "router", "job", "job", "job", "confirm", "confirm", "look again", "settings", "drift"},
+			{"router"},
+			{"job"},
 			{"page", "page", "page", "confirm", "refuse", "edit"},
 		}).Draw(rt, "kinds of events")
 		least, most := 1, 6
