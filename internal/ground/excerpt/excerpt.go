@@ -56,7 +56,7 @@ type node struct {
 func Read(text string) (Value, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
-	r := reader{dec: dec}
+	r := reader{dec: dec, source: text}
 	top := r.value()
 	if top == nil || !r.open && dec.More() {
 		return Value{}, false
@@ -67,9 +67,10 @@ func Read(text string) (Value, bool) {
 
 // reader reads the nodes of a value.
 type reader struct {
-	dec  *json.Decoder
-	deep int
-	open bool
+	dec    *json.Decoder
+	source string
+	deep   int
+	open   bool
 }
 
 // value returns the next value; nil when there is none.
@@ -77,7 +78,7 @@ func (r *reader) value() *node {
 	t, err := r.dec.Token()
 	if err != nil {
 		r.open = true
-		return nil
+		return r.begun()
 	}
 	d, isDelim := t.(json.Delim)
 	if !isDelim {
@@ -130,6 +131,26 @@ func (r *reader) value() *node {
 	n.more = r.open
 	return n
 }
+
+// begun returns the long text whose end is missing, with a mark at its end; nil when none begins here. A short one may be a name
+// or an id, which nobody should read by half.
+func (r *reader) begun() *node {
+	rest := strings.TrimLeft(r.source[r.dec.InputOffset():], " \t\r\n:,")
+	if !strings.HasPrefix(rest, `"`) || len(rest) <= leastText {
+		return nil
+	}
+	var text string
+	for cut := range min(len(rest), longestEscape) {
+		if json.Unmarshal([]byte(strings.ToValidUTF8(rest[:len(rest)-cut], "")+`"`), &text) == nil {
+			text = strings.TrimRight(text, "\ufffd") // the first half of a pair of escapes
+			return &node{kind: '"', text: quoted(text + "…"), all: utf8.RuneCountInString(text), more: true}
+		}
+	}
+	return nil
+}
+
+// longestEscape bounds what is left out of an unfinished text: a pair of escapes, “\ud83d\ude00”.
+const longestEscape = 13
 
 // measure sets the size of a value, and of those in it.
 func (n *node) measure() {
@@ -219,7 +240,10 @@ func (c *cutter) cutTexts(n *node, most int) {
 	if len(runes) <= most {
 		return
 	}
-	n.all, n.text = len(runes), quoted(clip.Runes(text, most+1))
+	if !n.more {
+		n.all = len(runes)
+	}
+	n.text = quoted(clip.Runes(text, most+1))
 }
 
 // longest drops elements of the longest list or map, so many that the value fits if that is possible. At least one stays. It
@@ -293,7 +317,7 @@ func (n *node) cuts(at string, list []Cut) []Cut {
 	case n.all > 0 && n.kind == '"':
 		var text string
 		_ = json.Unmarshal([]byte(n.text), &text) // it was written here
-		list = append(list, Cut{At: at, Shown: utf8.RuneCountInString(text) - 1, Of: n.all})
+		list = append(list, Cut{At: at, Shown: utf8.RuneCountInString(text) - 1, Of: n.all, More: n.more})
 	case n.all > 0 || n.more:
 		list = append(list, Cut{At: at, Shown: len(n.kids), Of: max(n.all, len(n.kids)), More: n.more})
 	}
@@ -338,6 +362,9 @@ func (v Value) Part(at string, s Span) (Part, bool) {
 		var text string
 		if json.Unmarshal([]byte(n.text), &text) != nil {
 			return Part{}, false
+		}
+		if n.more {
+			text = strings.TrimSuffix(text, "…")
 		}
 		runes := []rune(text)
 		if from > len(runes) {

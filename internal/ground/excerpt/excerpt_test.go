@@ -39,6 +39,7 @@ func TestAValueIsCutByWholeElements(t *testing.T) {
 		{"one long text", `{"id":7,"notes":"` + long + `"}`, 1000, []Cut{{At: "notes", Shown: 250, Of: 5000}}, `{"id":7,"notes":"ñññ`},
 		{"the top list", list(1000, "%d"), 50, []Cut{{Shown: 19, Of: 1000}}, "[0,1,2,"},
 		{"the end is missing", `{"n":2,"items":[{"id":1},{"id":2,"name":"Sa`, 100, []Cut{{Shown: 2, Of: 2, More: true}, {At: "items", Shown: 2, Of: 2, More: true}, {At: "items[1]", Shown: 1, Of: 1, More: true}}, `{"n":2,"items":[{"id":1},{"id":2}]}`},
+		{"the end of a text is missing", `{"items":[{"id":0,"text":"` + long[:4001], 1000, []Cut{{Shown: 1, Of: 1, More: true}, {At: "items", Shown: 1, Of: 1, More: true}, {At: "items[0]", Shown: 2, Of: 2, More: true}, {At: "items[0].text", Shown: 250, Of: 2000, More: true}}, `{"items":[{"id":0,"text":"ñññ`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v, ok := Read(c.text)
@@ -56,6 +57,22 @@ func TestAValueIsCutByWholeElements(t *testing.T) {
 				t.Errorf("it is not as before: %s", again)
 			}
 		})
+	}
+}
+
+// TestATextWithoutItsEndIsReadInParts: wherever it breaks off, also inside of an escape or of a character.
+func TestATextWithoutItsEndIsReadInParts(t *testing.T) {
+	whole := `{"text":"` + strings.Repeat(`a\n\u00f1\ud83d\ude00ñ😀\\`, 60) + `"}`
+	for end := 400; end < 440; end++ {
+		v, ok := Read(whole[:end])
+		if !ok {
+			t.Fatalf("%d: it is not read", end)
+		}
+		p, ok := v.Part("text", Span{From: 1, Most: 1 << 20})
+		var text string
+		if err := json.Unmarshal([]byte(p.JSON), &text); !ok || err != nil || len(text) < 80 || strings.ContainsAny(text, "…\ufffd") {
+			t.Errorf("%d: %q, %v", end, text, err)
+		}
 	}
 }
 
