@@ -69,10 +69,23 @@ func (l *loop) who() string {
 		}
 		return locale.ModelText("prompt.someone", "language", language)
 	}
-	if customer = quotable(customer); customer == "" {
+	if customer = cmp.Or(quotable(customer), named(l.past.Texts)); customer == "" {
 		return locale.ModelText("prompt.stranger", "session", quotable(session), "language", language)
 	}
 	return locale.ModelText("prompt.client", "name", customer, "session", quotable(session), "language", language)
+}
+
+// toldName finds the name of a customer in what a prompt said of a turn (prompt.client).
+var toldName = lazy.Pattern(`^Now: [^\n]*A customer writes: “([^”\n]+)”, session `)
+
+// named returns the name by which the customer of a chat was told last; "": nobody told it.
+func named(texts []llm.Message) string {
+	for _, m := range slices.Backward(texts) {
+		if found := toldName().FindStringSubmatch(m.Content); m.Role == llm.System && found != nil {
+			return found[1]
+		}
+	}
+	return ""
 }
 
 // personName returns the name of the user of a token, if it is one: not that of a machine, an id or an address.

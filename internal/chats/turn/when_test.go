@@ -97,4 +97,23 @@ func TestAModelKnowsItsCustomer(t *testing.T) {
 			t.Errorf("%s\nwant %s", got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		customer string
+		tag      locale.Tag
+		want     string
+	}{ // later requests of the first session
+		{"", locale.Spanish, ", UTC."}, // as it was said
+		{"", locale.English, "A customer writes: “Ana Ruiz”, session “s 1”; language: English"},
+		{"Eva", locale.English, "A customer writes: “Eva”, session “s 1”"},
+		{"", locale.Spanish, "A customer writes: “Eva”, session “s 1”; language: Spanish"},
+	} {
+		r := w.message("hola")
+		r.ChatID, r.Session, r.Locale = "s 1", &turn.Session{Customer: c.customer}, c.tag
+		if _, err := w.service.Send(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
+		if got := nowOf(w.asked()); !strings.Contains(got, c.want) || c.want == ", UTC." && !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
 }
