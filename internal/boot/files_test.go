@@ -15,7 +15,7 @@ func TestFilesAreThoseOfTheFunctionThatTheEnvironmentNames(t *testing.T) {
 		if r.URL.Path != "/2015-03-31/functions/stack-Files/invocations" || !strings.Contains(r.Header.Get("Authorization"), "id/") {
 			t.Errorf("%s, signed %q", r.URL.Path, r.Header.Get("Authorization"))
 		}
-		_, _ = w.Write([]byte(`{"result":"a.txt"}`))
+		_, _ = w.Write([]byte(`{"result":{"names":"a.txt"}}`))
 	}))
 	t.Cleanup(lambda.Close)
 	e := Environment{
@@ -26,7 +26,7 @@ func TestFilesAreThoseOfTheFunctionThatTheEnvironmentNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tree, err := lambdaWorld(e).site(c.Config).filesClient(c.Workspace).Tree(t.Context(), files.Place{Account: "a", Chat: "c"}, ""); err != nil || tree != "a.txt" {
+	if tree, err := lambdaWorld(e).site(c.Config).filesClient(c.Workspace).Tree(t.Context(), files.Place{Account: "a", Chat: "c"}, ""); err != nil || tree.Names != "a.txt" {
 		t.Errorf("%q, %v", tree, err)
 	}
 	delete(e, "FILES_FUNCTION")

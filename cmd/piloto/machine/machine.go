@@ -181,18 +181,6 @@ func (m *Machine) Tools() []httpapi.ClientTool {
 	return list
 }
 
-// Context returns the first text about the workspace for the model: a tree of its files.
-func (m *Machine) Context(ctx context.Context) (string, error) {
-	tree, err := m.direct.Tree(ctx)
-	if err != nil {
-		return "", err
-	}
-	for len(tree) > job.MaxContext { // names may be long
-		tree = tree[:strings.LastIndexByte(tree[:job.MaxContext], '\n')] + "\n…"
-	}
-	return tree, nil
-}
-
 // Answer yields the answers to the calls of a round, which are made one after the other, in their order. A call is made when
 // its answer is asked for.
 func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) iter.Seq[job.ToolResult] {

@@ -77,7 +77,7 @@ func TestFunctionsCallFiles(t *testing.T) {
 	for _, function := range []string{"ChatFunction", "RouterFunction", "TurnFunction", "AgentFunction", "StepFunction"} {
 		c := callerOf(t, p, function)
 		set, done := write(t, c, function+".txt", "hola\n")
-		if tree, err := c.Tree(t.Context(), project, ""); err != nil || !strings.Contains(tree, function+".txt") {
+		if tree, err := c.Tree(t.Context(), project, ""); err != nil || !strings.Contains(tree.Names, function+".txt") {
 			t.Errorf("%s: %q, %v", function, tree, err)
 		}
 		if shown, err := c.Show(t.Context(), project, set); err != nil || !strings.Contains(shown.Diff, "+hola") {

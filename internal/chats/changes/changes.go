@@ -52,12 +52,12 @@ type Of struct {
 // Work is the work on the files so far.
 type Work struct {
 	Of
-	Offered  bool   // the model has the tools
-	Tree     string // the names, for the prompt
-	Down     bool   // they cannot be read now
-	Lost     bool   // the changes are gone, because the chat has other files now
-	Set      string // the changes, see files.Workspace; "": there are none
-	Proposed string // the set that was proposed, or that could not be as it is
+	Offered  bool       // the model has the tools
+	Tree     files.Tree // for the prompt
+	Down     bool       // they cannot be read now
+	Lost     bool       // the changes are gone, because the chat has other files now
+	Set      string     // the changes, see files.Workspace; "": there are none
+	Proposed string     // the set that was proposed, or that could not be as it is
 }
 
 // Call is a call of a file tool, at its position in the reply.
@@ -83,6 +83,9 @@ func (w *Work) Open(ctx context.Context, there bool) {
 	if err != nil {
 		w.Down = true
 		w.Log.WarnContext(ctx, "turn.files_unread", "chat_id", w.ChatID, "error", err)
+	}
+	if !toolset.Allows(w.MayUse, filespec.ReadFile.Name, filespec.ReadFile.Class) {
+		w.Tree.Guide = ""
 	}
 }
 

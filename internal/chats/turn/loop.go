@@ -157,6 +157,9 @@ func (l *loop) prepare(snapshot eligibility.Snapshot) error {
 	l.pending = l.editableDraft()
 	l.query.Tools = append(l.agent.tools(turnTools(offer{l.listed, l.terms.revises, l.req.Route == nil}), l.terms.asks),
 		slices.Concat(l.terms.clientTools(l.agent), l.fileTools())...)
+	if l.files.Tree.Guide != "" { // the prompt has data of a file
+		l.past.ReadFrom = union(l.past.ReadFrom, []string{tool.FilesID})
+	}
 	l.reading = l.newReads()
 	always, err := l.prompt()
 	if err != nil {

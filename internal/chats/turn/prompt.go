@@ -85,7 +85,8 @@ func (l *loop) now(assistant *eligibility.Assistant) (string, error) {
 		"RunID":   runID,
 		"Doubts":  brief.Doubts(l.pending, l.req.Locale),
 		"Pending": brief.Goal(waiting, l.service.Now()),
-		"Files":   unsaid(l.past.Texts, "files", llm.Escape(l.files.Tree)),
+		"Files":   unsaid(l.past.Texts, "files", llm.Escape(l.files.Tree.Names)),
+		"Guide":   unsaid(l.past.Texts, "guide", llm.Escape(l.files.Tree.Guide)),
 		"Unread":  l.files.Down,
 		"Lost":    lost,
 

@@ -58,8 +58,8 @@ func (c *Client) Use(ctx context.Context, p files.Place, set string, calls []fil
 }
 
 // Tree implements files.Workspace.
-func (c *Client) Tree(ctx context.Context, p files.Place, set string) (string, error) {
-	return invoke[string](ctx, c, request{Op: opTree, Place: p, Set: set})
+func (c *Client) Tree(ctx context.Context, p files.Place, set string) (files.Tree, error) {
+	return invoke[files.Tree](ctx, c, request{Op: opTree, Place: p, Set: set})
 }
 
 // Show implements files.Workspace.

@@ -45,9 +45,9 @@ func (w *workspaceOf) Use(_ context.Context, p files.Place, set string, calls []
 	return files.Used{Results: []files.Result{{OK: true, Output: "<1>"}, {Error: "no"}}, Set: files.Set{ID: "s2"}}, w.err
 }
 
-func (w *workspaceOf) Tree(_ context.Context, p files.Place, set string) (string, error) {
+func (w *workspaceOf) Tree(_ context.Context, p files.Place, set string) (files.Tree, error) {
 	w.asked = append(w.asked, "tree", p, set)
-	return "a\n  b & c", w.err
+	return files.Tree{Names: "a\n  b & c", Guide: "<c>"}, w.err
 }
 
 func (w *workspaceOf) Show(_ context.Context, p files.Place, id string) (files.Shown, error) {
@@ -212,7 +212,7 @@ func TestACallThatLambdaDidNotTakeIsRepeated(t *testing.T) {
 				fail(w)
 				return true
 			}
-			if tree, err := c.Tree(t.Context(), place, ""); err != nil || tree == "" || a.calls.Load() != 3 {
+			if tree, err := c.Tree(t.Context(), place, ""); err != nil || tree.Names == "" || a.calls.Load() != 3 {
 				t.Errorf("%q, %v after %d calls", tree, err, a.calls.Load())
 			}
 			failing = 1000

@@ -69,8 +69,8 @@ type Workspace interface {
 	// Use makes the calls of file tools in order, over a set. The stored files are not changed. The answer has the set
 	// afterwards.
 	Use(ctx context.Context, p Place, set string, calls []Call, o Options) (Used, error)
-	// Tree returns the names of the files as an indented list, for a prompt; "" if there are none.
-	Tree(ctx context.Context, p Place, set string) (string, error)
+	// Tree describes the files for a prompt.
+	Tree(ctx context.Context, p Place, set string) (Tree, error)
 	// Show returns a set, and its changes as a unified diff.
 	Show(ctx context.Context, p Place, set string) (Shown, error)
 	// Without makes a set without the changes of some files.
@@ -90,6 +90,12 @@ type All interface {
 	Workspace
 	// Clear deletes all files of a workspace that was deleted. It may be repeated.
 	Clear(ctx context.Context, p Place) error
+}
+
+// A Tree has the names of the files as an indented list, and what their guides say (filetool.Guide); "" if there are none.
+type Tree struct {
+	Names string `json:"names,omitempty"`
+	Guide string `json:"guide,omitempty"`
 }
 
 // A Call is one call of a file tool (filetool), with the arguments as the model wrote them.

@@ -145,17 +145,22 @@ func mayNot(tool filetool.Tool, known bool, o files.Options) string {
 }
 
 // Tree implements files.Workspace.
-func (s *Service) Tree(ctx context.Context, p files.Place, id string) (tree string, err error) {
+func (s *Service) Tree(ctx context.Context, p files.Place, id string) (tree files.Tree, err error) {
 	defer s.guard(ctx, &err)
 	v, _, err := s.over(ctx, p, id)
 	if err != nil {
-		return "", err
+		return files.Tree{}, err
 	}
 	l, err := v.List(ctx)
 	if err != nil || len(l.Files) == 0 {
-		return "", err
+		return files.Tree{}, err
 	}
-	return filetool.New(v, filetool.Options{Log: s.config.Log}).Tree(ctx)
+	tools := filetool.New(v, filetool.Options{Log: s.config.Log})
+	if tree.Names, err = tools.Tree(ctx); err != nil {
+		return files.Tree{}, err
+	}
+	tree.Guide = tools.Guide(ctx, nil)
+	return tree, nil
 }
 
 // maxDiff is the size in bytes of a diff. A file that does not fit is named with its counts of lines.

@@ -154,7 +154,7 @@ func TestASetIsUsedShownAppliedAndUndone(t *testing.T) {
 				t.Errorf("the files were changed before anybody confirmed: %+v, %v", l, err)
 			}
 			tree, err := s.Tree(ctx, project, first.Set.ID)
-			if err != nil || !strings.Contains(tree, "new.txt") {
+			if err != nil || !strings.Contains(tree.Names, "new.txt") {
 				t.Errorf("%q, %v", tree, err)
 			}
 			shown, err := s.Show(ctx, project, first.Set.ID)
