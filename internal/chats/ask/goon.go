@@ -14,7 +14,7 @@ import (
 )
 
 // An answer that the provider cut at its token limit is continued once. A text goes on where it stopped. Calls are asked
-// again, because the last one may be incomplete and others may be missing.
+// again, because the last one may be incomplete and others may be missing; only a file that is written is finished (write.go).
 
 // Bounds of the place where two texts are joined, in bytes.
 const (
@@ -132,3 +132,12 @@ func (s *seam) flush() {
 		s.to.Text(join(s.before, s.held, s.tail)[len(s.before):])
 	}
 }
+
+// unheard is the sink of an answer whose text nobody reads.
+type unheard struct{}
+
+// Text implements llm.Sink.
+func (unheard) Text(string) {}
+
+// Reset implements llm.Sink.
+func (unheard) Reset() {}

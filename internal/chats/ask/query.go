@@ -33,6 +33,11 @@ type Query struct {
 	Least    int         // the fewest tokens that the answer may have, even if the assistant's limit is lower
 	Writing  *Stream     // nil: the answer is not streamed
 	seam     *seam       // of an answer that goes on; nil: none does
+	quiet    bool        // the text of the answer is shown to nobody
+
+	// Again bounds a call that goes on with a file, in place of the context of the answer; nil: that bounds it. The caller must
+	// call the function.
+	Again func() (context.Context, context.CancelFunc)
 
 	Closes   bool // a closing call is held beside each call
 	CloseFor int  // size of its prompt, in tokens; 0 before the first
@@ -53,6 +58,8 @@ func (q *Query) Request(use *eligibility.Selection) llm.Request {
 	}
 	switch {
 	case q.Writing == nil || !q.Writing.Shown:
+	case q.quiet:
+		r.Sink = unheard{}
 	case q.seam != nil:
 		r.Sink = q.seam
 	default:
@@ -64,12 +71,17 @@ func (q *Query) Request(use *eligibility.Selection) llm.Request {
 // ErrContextFull is the error of a call that is too large for the model, although all was dropped that may be.
 var ErrContextFull = errors.New("ask: the request is too large for the model")
 
-// Ask calls the model. An answer that was cut at its token limit is continued once. Its calls have ids that no other call of
-// the conversation has.
+// Ask calls the model. An answer that was cut at its token limit is continued once, and a file that it writes is finished. Its
+// calls have ids that no other call of the conversation has.
 func (q *Query) Ask(ctx context.Context, calls *paid.Calls) (llm.Reply, error) {
 	answer, err := q.askOnce(ctx, calls)
-	if err == nil && answer.Length && q.Format == nil {
+	w, writes := q.begun(answer)
+	if err == nil && answer.Length && !writes && q.Format == nil {
 		answer, err = q.goOn(ctx, calls, answer)
+		w, writes = q.begun(answer)
+	}
+	if err == nil && writes {
+		answer, err = q.finish(ctx, calls, answer, w)
 	}
 	answer.Calls = llm.Distinct(answer.Calls, q.Messages)
 	return answer, err

@@ -19,12 +19,12 @@ import (
 // Bounds of the tools of a client, and of its answers.
 const (
 	MostTools     = 20
-	maxToolText   = 2_000    // bytes of a description
-	maxSchema     = 4 << 10  // bytes
-	MaxContext    = 24 << 10 // bytes of a client's description of its machine
-	maxArguments  = 64 << 10 // bytes of the arguments of the calls of a round
-	maxResult     = 16 << 10 // bytes of the answer to a call
-	maxResults    = 64 << 10 // bytes of the answers to the calls of a round
+	maxToolText   = 2_000     // bytes of a description
+	maxSchema     = 4 << 10   // bytes
+	MaxContext    = 24 << 10  // bytes of a client's description of its machine
+	maxArguments  = 128 << 10 // bytes of the arguments of the calls of a round
+	maxResult     = 16 << 10  // bytes of the answer to a call
+	maxResults    = 64 << 10  // bytes of the answers to the calls of a round
 	clientTime    = time.Hour
 	ClientSilence = 90 * time.Second // of a client that said that it is there
 	MachineZone   = "machine"        // reads on the client's machine, beside the services that a model has read

@@ -181,6 +181,7 @@ type Round struct {
 	Thought  string          `json:"thought,omitempty"` // as llm.Reply: it goes back to the model, and nobody reads it
 	Extra    json.RawMessage `json:"extra,omitempty"`   // as llm.Reply
 	Calls    []Call          `json:"calls,omitempty"`
+	Cut      bool            `json:"cut,omitempty"` // as llm.Reply: its calls are not made
 	Micros   int64           `json:"micros,omitempty"`
 	Used     *credit.Turn    `json:"used,omitempty"` // the record of its usage, which is written after the answer
 	Provider string          `json:"provider,omitempty"`

@@ -95,7 +95,8 @@ func (l *loop) answerCall(ctx context.Context, cut bool, call llm.Call, c toolCa
 	why := ""
 	switch {
 	case cut:
-		why = "nothing was called: your reply was cut; call again, with less in one reply"
+		why = "nothing was called: your reply was cut; call again, with less in one reply: a long file in parts, the first with write_file, " +
+			"each further one with write_file and mode append"
 	case spec == nil || !l.offers(c.name):
 		why = fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(l.query.Tools))
 	case err != nil:

@@ -125,6 +125,10 @@ func (jj *jobJournal) askRound(ctx context.Context) (conversation.StopReason, er
 	if !jj.limitSpending(r.Held, request) {
 		return conversation.StopBudget, nil
 	}
+	until := jj.service.Now().Add(mostAsking)
+	jj.loop.query.Again = func() (context.Context, context.CancelFunc) {
+		return jj.bounded(ctx, min(jj.service.modelTime(), until.Sub(jj.service.Now())), 0)
+	}
 	return jj.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return jj.loop.query.Ask(asking, jj.loop.calls) })
 }
 
@@ -238,7 +242,7 @@ func (jj *jobJournal) call(ctx context.Context, r job.Round, ask func(context.Co
 		noteLimits(jj, jj.loop.req, answer)
 	}
 	r.Answered, r.Text, r.Calls = s.Now(), answer.Text, jobCalls(answer.Calls)
-	r.Thought, r.Extra = answer.Thought, answer.Extra
+	r.Thought, r.Extra, r.Cut = answer.Thought, answer.Extra, answer.Cut
 	r.Provider, r.Model, r.Micros = jj.loop.calls.Use.Provider, answer.Model, jj.loop.calls.Turn.Micros
 	used := jj.loop.calls.Turn
 	used.Outcome = string(KindRound)

@@ -24,9 +24,10 @@ const (
 	closingTokens  = 600              // of the last text of a job that is ended
 	endTime        = 10 * time.Second // for that text, and for an evaluation, when the time of the agent is over
 	stopJobEvery   = time.Second
-	mostBusy       = 20       // attempts of a call whose credit others hold, of 30 s each
-	sourcesOfJob   = 24       // under its last message
-	bytesOfSources = 96 << 10 // of their answers
+	mostAsking     = 13 * time.Minute // of an answer with all parts of a file: the function has 15
+	mostBusy       = 20               // attempts of a call whose credit others hold, of 30 s each
+	sourcesOfJob   = 24               // under its last message
+	bytesOfSources = 96 << 10         // of their answers
 )
 
 // work is a job while one of its rounds is made: a step of its loop, with the rounds of the job after the message in its
@@ -300,7 +301,7 @@ func jobCalls(calls []llm.Call) (list []job.Call) {
 
 // answerOf returns the answer of a round, as the model gave it.
 func answerOf(r job.Round) llm.Reply {
-	reply := llm.Reply{Text: r.Text, Thought: r.Thought, Extra: r.Extra}
+	reply := llm.Reply{Text: r.Text, Thought: r.Thought, Extra: r.Extra, Cut: r.Cut}
 	for _, c := range r.Calls {
 		reply.Calls = append(reply.Calls, llm.Call(c))
 	}

@@ -32,7 +32,7 @@ import (
 // answer it returns «fin».
 type script struct {
 	mu      sync.Mutex
-	answers []any // llm.Reply or error
+	answers []any // llm.Reply, a function that makes one of the request, or error
 	asked   []llm.Request
 	each    func() // called at each call; may be nil
 	window  int    // a longer request is refused; 0: none is
@@ -57,8 +57,11 @@ func (s *script) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 	}
 	next := s.answers[0]
 	s.answers = s.answers[1:]
-	if err, failed := next.(error); failed {
-		return llm.Reply{}, err
+	switch next := next.(type) {
+	case error:
+		return llm.Reply{}, next
+	case func(llm.Request) llm.Reply:
+		return next(r), nil
 	}
 	return next.(llm.Reply), nil
 }

@@ -28,9 +28,11 @@ type Param struct {
 	OneLine    bool // a text without line ends
 }
 
-// Schema returns the JSON Schema of the arguments.
+// Schema returns the JSON Schema of the arguments, in the order of Params: a model writes them in this order, and what is cut at
+// its end is a content.
 func (s Spec) Schema() json.RawMessage {
-	properties, required := map[string]any{}, []string{}
+	var properties []string
+	required := []string{}
 	for _, p := range s.Params {
 		one := map[string]any{"type": p.Kind, "description": p.About}
 		if p.OneOf != nil {
@@ -45,16 +47,20 @@ func (s Spec) Schema() json.RawMessage {
 		if p.Kind == KindText && p.Required && p.Min > 0 {
 			one["minLength"] = p.Min
 		}
-		properties[p.Name] = one
+		properties = append(properties, encode(p.Name)+":"+encode(one))
 		if p.Required {
 			required = append(required, p.Name)
 		}
 	}
-	text, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	return json.RawMessage(`{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":` + encode(required) + `,"additionalProperties":false}`)
+}
+
+func encode(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // strings and numbers only
 	}
-	return text
+	return string(text)
 }
 
 // Arguments are the values of a call, by name: string, int or bool.

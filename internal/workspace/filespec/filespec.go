@@ -120,8 +120,8 @@ var WriteFile = Spec{
 		"To change a part of a file, use edit_file or apply_patch.",
 	Params: []Param{
 		oneFile,
-		{Name: "content", Kind: KindText, About: "the text, with its last line end", Required: true, Max: workspace.MaxFileBytes},
 		{Name: "mode", Kind: KindText, About: "absent: overwrite", OneOf: []string{Overwrite, Append}},
+		{Name: "content", Kind: KindText, About: "the text, with its last line end", Required: true, Max: workspace.MaxFileBytes},
 	},
 }
 
