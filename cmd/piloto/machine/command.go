@@ -27,8 +27,7 @@ import (
 // runCommand is the tool that runs a command.
 var runCommand = filespec.Spec{
 	Class: filespec.Write, Name: "run_command",
-	About: "Run a command line (bash) in the folder, such as a test or a build, and read its exit code and output. It has no network, an empty " +
-		"standard input, a time limit, and can write only in the folder. What is not known to be safe is asked first.",
+	About: "Run a command line (bash) in the folder, such as a test or a build, and read its exit code and output.",
 	Params: []filespec.Param{
 		{Name: "command", Kind: filespec.KindText, About: "one line", Required: true, Min: 1, Max: 4 << 10},
 		{Name: "cwd", Kind: filespec.KindText, About: "folder below the workspace in which it runs; absent: the workspace", Max: 1_024, OneLine: true},

@@ -29,7 +29,6 @@ import (
 	"piloto/cmd/piloto/sandbox"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
-	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
@@ -168,18 +167,6 @@ func (m *Machine) Overlay() (*overlay.Overlay, error) {
 
 // Close ends the use of the folder.
 func (m *Machine) Close() error { return m.files.Close() }
-
-// Tools returns the tools as a job is given them.
-func (m *Machine) Tools() []httpapi.ClientTool {
-	var list []httpapi.ClientTool
-	for _, t := range m.direct.Tools() {
-		list = append(list, httpapi.ClientTool{Name: t.Name, Description: t.Description, Schema: t.Schema, Writes: t.Class == filespec.Write})
-	}
-	if m.Commands {
-		list = append(list, httpapi.ClientTool{Name: runCommand.Name, Description: runCommand.About, Schema: runCommand.Schema(), Writes: true})
-	}
-	return list
-}
 
 // Answer yields the answers to the calls of a round, which are made one after the other, in their order. A call is made when
 // its answer is asked for.

@@ -27,7 +27,7 @@ func (l *loop) prompt() (string, error) {
 		return "", err
 	}
 	var client []string
-	for _, t := range l.terms.client {
+	for _, t := range l.terms.clientTools(l.agent) {
 		client = append(client, t.Name)
 	}
 	return locale.ModelPrompt("turn", map[string]any{

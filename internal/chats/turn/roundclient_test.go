@@ -306,3 +306,25 @@ func TestToolsOfAClientAreChecked(t *testing.T) {
 		t.Error("two have one name")
 	}
 }
+
+// TestThePromptSaysWhatTheToolsOfAClientDo: it names those that the agent has, says that they need no plan, and keeps that for services.
+func TestThePromptSaysWhatTheToolsOfAClientDo(t *testing.T) {
+	for agent, names := range map[string]string{"build": "(read_file, write_file)", "review": "(read_file)"} {
+		w := newJobWorld(t, text("Hecho."))
+		w.drive(t, w.start(t, agent, job.Order{Tools: handTools, Context: "a.go"}).ID)
+		prompt := w.model.asked[0].Messages[0].Content
+		for _, part := range []string{
+			"Your other tools " + names + " work on the person's machine, of which <workspace> tells. They need no plan",
+			"What changes something at a service is proposed", "Only what an <event> or a result of the tools of the person's machine says is done",
+		} {
+			if !strings.Contains(prompt, part) {
+				t.Errorf("%s: no %q in %s", agent, part, prompt)
+			}
+		}
+	}
+	w := newJobWorld(t, text("Hecho."))
+	w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if prompt := w.model.asked[0].Messages[0].Content; strings.Contains(prompt, "machine") || !strings.Contains(prompt, "What changes something is proposed") {
+		t.Error(prompt)
+	}
+}
