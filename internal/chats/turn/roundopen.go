@@ -2,9 +2,13 @@ package turn
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/chats/brief"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -50,7 +54,11 @@ func (w *work) open(ctx context.Context) error {
 		w.rows.addReadFrom(job.MachineZone)
 	}
 	w.loop.past.ReadFrom = append(w.loop.past.ReadFrom, w.job.ReadFrom...)
+	clock, renewed := "", false
 	if len(w.rows.rounds) > 0 {
+		texts := append(slices.Clone(w.loop.past.Texts), llm.Message{Role: llm.System, Content: w.rows.rounds[0].Now})
+		clock = locale.ModelText("prompt.clock", "now", brief.Now(s.Now(), zone(w.loop.req, texts, snapshot.Assistant)))
+		renewed = w.rows.renewClock(clock)
 		w.loop.trail.now = w.rows.rounds[0].Now
 	}
 	if err := w.loop.prepare(snapshot); err != nil {
@@ -62,11 +70,45 @@ func (w *work) open(ctx context.Context) error {
 	if err := w.summarise(ctx); err != nil {
 		return err
 	}
-	if w.loop.files.Lost && len(w.rows.rounds) > 0 { // the first round reads it in its state
-		w.journal.now = locale.ModelText("prompt.changes_lost")
-		w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: w.journal.now})
+	if len(w.rows.rounds) == 0 || w.rows.isAnswered() { // the first round reads them in its state
+		return nil
+	}
+	var news []string
+	if !renewed && w.service.Now().Sub(w.rows.clockAt()) >= clockEvery {
+		news = append(news, clock)
+	}
+	if w.loop.files.Lost {
+		news = append(news, locale.ModelText("prompt.changes_lost"))
+	}
+	if text := strings.Join(news, "\n"); text != "" {
+		w.journal.now = strings.TrimSpace(w.journal.now + "\n" + text)
+		w.loop.query.Messages = append(w.loop.query.Messages, llm.Message{Role: llm.System, Content: text})
 	}
 	return nil
+}
+
+// clockEvery is how old the clock in the prompt of a job may be.
+const clockEvery = 5 * time.Minute
+
+// clockAt returns the time of the newest clock in the prompt.
+func (jr *jobRows) clockAt() (at time.Time) {
+	for _, r := range jr.rounds {
+		if r.N == 1 || r.N > jr.job.Summed && told().MatchString(r.Now) {
+			at = r.Asked
+		}
+	}
+	return at
+}
+
+// renewClock sets the clock of a round that is asked again, because its answer was lost. It reports false when it has none.
+func (jr *jobRows) renewClock(clock string) bool {
+	last := jr.last()
+	if !last.Answered.IsZero() || !told().MatchString(last.Now) {
+		return false
+	}
+	_, rest, _ := strings.Cut(last.Now, ".")
+	last.Now = clock + rest
+	return true
 }
 
 // addRounds adds the rounds to the prompt, and their reads and deeds to the loop's.
