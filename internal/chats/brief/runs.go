@@ -30,6 +30,7 @@ type outcome struct {
 	RunID       string        `json:"run_id"`
 	Goal        string        `json:"goal"`
 	Status      plan.Status   `json:"status"`
+	Where       string        `json:"where,omitempty"` // of a plan that is not of this chat
 	ConfirmedBy string        `json:"confirmed_by,omitempty"`
 	Edited      bool          `json:"edited_by_a_person,omitempty"` // before it was confirmed
 	Refused     bool          `json:"refused_by_the_person,omitempty"`
@@ -90,15 +91,20 @@ func Runs(runs []plan.Run, at time.Time) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// End returns the event of the end of a plan. edited says that a person changed it after the model proposed it. What a person
-// settled since has an event of its own (Settled).
-func End(r plan.Run, edited bool, at time.Time) (llm.Message, error) {
+// Ended is what a chat knows of a plan that ended: a person changed it after the model proposed it, or it is of the chat from which
+// this one was copied.
+type Ended struct{ Edited, Copied bool }
+
+// End returns the event of the end of a plan. What a person settled since has an event of its own (Settled).
+func End(r plan.Run, as Ended, at time.Time) (llm.Message, error) {
 	r.Steps = slices.Clone(r.Steps)
 	for i := range r.Steps {
 		r.Steps[i].Resolved = nil
 	}
 	o := outcomeOf(r, at)
-	o.Edited = edited
+	if o.Edited = as.Edited; as.Copied {
+		o.Where = "in the conversation from which this one was copied"
+	}
 	text, err := line(map[string]any{"plan_ended": o})
 	return event(text), err
 }

@@ -120,8 +120,15 @@ func (r Reader) Load(ctx context.Context, of Of) (Past, error) {
 	if err != nil {
 		return h, err
 	}
+	copied, err := r.copiedOf(ctx, of, shown)
+	if err != nil {
+		return h, err
+	}
+	for _, c := range copied {
+		h.ReadFrom = append(h.ReadFrom, c.DataFrom()...)
+	}
 	h.Runs = runs
-	w := writer{now: r.Now(), jobID: of.JobID, runs: runs}
+	w := writer{now: r.Now(), jobID: of.JobID, runs: runs, copied: copied}
 	if err = w.write(shown, of.Message); err == nil {
 		err = w.ended(of.RunID)
 	}
@@ -134,8 +141,8 @@ func newest(messages []conversation.Message) []conversation.Message {
 	size, from := 0, len(messages)
 	runs := map[string]bool{}
 	for i, m := range slices.Backward(messages) {
-		if m.RunID != "" {
-			runs[m.RunID] = true
+		if id := planOf(m); id != "" {
+			runs[id] = true
 		}
 		if size += sizeOf(messages[i : i+1]); size > mostBytes || len(runs) > mostRuns {
 			return messages[from:]
@@ -187,8 +194,7 @@ func (h *Past) addReads(messages []conversation.Message) {
 	h.ReadFrom = append(h.ReadFrom, h.Summary.Read...)
 }
 
-// runsOf reads the runs that messages name, the oldest first, and those that go on or wait in the chat. One that was deleted
-// is left out.
+// runsOf reads the runs that messages name, the oldest first, and those that go on or wait in the chat.
 func (r Reader) runsOf(ctx context.Context, of Of, messages []conversation.Message) ([]plan.Run, error) {
 	var ids []string
 	for _, m := range messages {
@@ -201,6 +207,22 @@ func (r Reader) runsOf(ctx context.Context, of Of, messages []conversation.Messa
 			ids = append(ids, id)
 		}
 	}
+	return r.read(ctx, of, ids)
+}
+
+// copiedOf reads the runs of the chat from which this one was copied, as its messages name them.
+func (r Reader) copiedOf(ctx context.Context, of Of, messages []conversation.Message) ([]plan.Run, error) {
+	var ids []string
+	for _, m := range messages {
+		if m.FromRunID != "" && !slices.Contains(ids, m.FromRunID) {
+			ids = append(ids, m.FromRunID)
+		}
+	}
+	return r.read(ctx, of, ids)
+}
+
+// read reads runs, without those that were deleted.
+func (r Reader) read(ctx context.Context, of Of, ids []string) ([]plan.Run, error) {
 	runs := make([]plan.Run, len(ids))
 	var loads errgroup.Group
 	loads.SetLimit(runsAtOnce)

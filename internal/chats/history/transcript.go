@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type writer struct {
 	now       time.Time
 	jobID     string
 	runs      []plan.Run
+	copied    []plan.Run // of the chat from which this one was copied
 	list      []llm.Message
 	exchanges []Exchange
 	told      []string // ids of the runs whose end stands in it
@@ -32,12 +34,18 @@ type writer struct {
 	seen      []string // ids of the runs that it has met
 	shown     []string // ids of the runs whose card it has met
 	edited    []string // ids of the runs whose plan a person changed
+	called    []string // ids of the runs whose card has the call that proposed it, and the text beside it
 	posed     bool     // the text beside the card that follows posed as more than a text
 }
 
 // write writes messages, the oldest first, and the one to answer.
 func (w *writer) write(messages []conversation.Message, last conversation.Message) error {
 	list := inOrder(messages)
+	for _, m := range list {
+		if m.Kind == conversation.KindPlan && m.Transcript != nil {
+			w.called = append(w.called, planOf(m))
+		}
+	}
 	for i, m := range list {
 		if m.Role == conversation.RoleUser || len(w.exchanges) == 0 {
 			w.exchanges = append(w.exchanges, Exchange{At: len(w.list)})
@@ -78,7 +86,7 @@ func inOrder(messages []conversation.Message) []conversation.Message {
 			list = append(list, m)
 		case isAnswer(m):
 			list = append(list, m)
-			answered = m.Kind != conversation.KindText || m.RunID == "" // the card follows its text
+			answered = m.Kind != conversation.KindText || planOf(m) == "" // the card follows its text
 		default:
 			later = append(later, m)
 		}
@@ -109,11 +117,12 @@ func isAnswer(m conversation.Message) bool {
 
 // message writes one message.
 func (w *writer) message(m conversation.Message) error {
-	if m.RunID != "" && !slices.Contains(w.seen, m.RunID) {
-		w.seen = append(w.seen, m.RunID)
+	id := planOf(m)
+	if id != "" && !slices.Contains(w.seen, id) {
+		w.seen = append(w.seen, id)
 	}
-	if m.Kind == conversation.KindPlan && m.RunID != "" {
-		w.card(m)
+	if m.Kind == conversation.KindPlan && id != "" {
+		w.card(m, id)
 	}
 	if !isAnswer(m) { // nobody ended a plan between a message and its answer
 		if err := w.endedBy(m.At); err != nil {
@@ -125,24 +134,29 @@ func (w *writer) message(m conversation.Message) error {
 		w.list = append(w.list, llm.Message{Role: llm.User, Content: m.Content})
 	case m.Transcript != nil:
 		w.answer(m)
-	case m.Kind == conversation.KindText && m.RunID == "" && m.FromRunID == "", m.Kind == conversation.KindConclusion:
+	case m.Kind == conversation.KindText && !slices.Contains(w.called, id), m.Kind == conversation.KindConclusion:
 		w.read(m)
 		w.said(m, m.Content)
 	case m.Kind == conversation.KindText:
 		w.posed = posed(m)
+	case m.Kind == conversation.KindPlan:
+		w.absent(m)
 	case m.Kind == conversation.KindFinal:
-		return w.ended(m.RunID)
+		return w.ended(id)
 	}
 	return nil
 }
+
+// planOf returns the id of the run of a message, of this chat or of the one from which it was copied; "" without one.
+func planOf(m conversation.Message) string { return cmp.Or(m.RunID, m.FromRunID) }
 
 // answeredFor writes what a person was told when no model answered their message: that it did not confirm the plan, or else.
 func (w *writer) answeredFor(m conversation.Message) {
 	switch {
 	case m.Transcript != nil:
 	case wasNoYes(m):
-		w.event(map[string]any{"not_confirmed": "these words did not confirm the plan: its card was shown again", "run_id": m.RunID})
-	case m.Kind == conversation.KindNotice && m.RunID == "":
+		w.event(map[string]any{"not_confirmed": "these words did not confirm the plan: its card was shown again", "run_id": planOf(m)})
+	case m.Kind == conversation.KindNotice && planOf(m) == "":
 		w.event(map[string]any{"told_the_person": clip.Runes(m.Content, mostTold)})
 	}
 }
@@ -156,11 +170,11 @@ func wasNoYes(m conversation.Message) bool {
 }
 
 // card takes the card of a plan. A further one that no model wrote is a person's change, unless it was only shown again.
-func (w *writer) card(m conversation.Message) {
-	if slices.Contains(w.shown, m.RunID) && m.By == nil && !wasNoYes(m) {
-		w.edited = append(w.edited, m.RunID)
+func (w *writer) card(m conversation.Message, id string) {
+	if slices.Contains(w.shown, id) && m.By == nil && !wasNoYes(m) {
+		w.edited = append(w.edited, id)
 	}
-	w.shown = append(w.shown, m.RunID)
+	w.shown = append(w.shown, id)
 }
 
 // state writes the state with which a message of a person was answered. It stands before that message, as in its prompt.
@@ -192,11 +206,35 @@ func (w *writer) answer(m conversation.Message) {
 		w.event(map[string]any{"answer": "ended without a text of yours", "told_the_person": rest})
 	case m.Kind == conversation.KindText && !m.Asks && rest != "":
 		w.said(m, rest)
+	case m.RunID != "" || m.FromRunID != "":
+		w.absent(m)
+	}
+}
+
+// absent says that the plan of a card does not wait here, because it is of another chat, or was deleted.
+func (w *writer) absent(m conversation.Message) {
+	const copied = "it is of the conversation from which this one was copied: here it does not wait, and nothing here decides on it"
+	id := planOf(m)
+	_, there := w.run(id)
+	switch first := slices.Index(w.shown, id); {
+	case first >= 0 && slices.Contains(w.shown[first+1:], id): // it was said beside its first card
+	case m.FromRunID != "" && there:
+		w.event(map[string]any{"plan": copied + ". Another event tells what came of it there, when it has ended"})
 	case m.FromRunID != "":
-		w.event(map[string]any{"plan": "it is of the conversation from which this one was copied: here it does not wait"})
-	case m.RunID != "" && !slices.ContainsFunc(w.runs, func(r plan.Run) bool { return r.ID == m.RunID }):
+		w.event(map[string]any{"plan": copied + ". It was deleted there, so what came of it is not known"})
+	case !there:
 		w.event(map[string]any{"plan": "it was deleted"})
 	}
+}
+
+// run returns a run that stands in the transcript, and whether it is there. One of another chat is copied.
+func (w *writer) run(id string) (r plan.Run, there bool) {
+	for _, r := range slices.Concat(w.runs, w.copied) {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return r, false
 }
 
 // said writes a text of the model, and that it was only text, where it posed as more.
@@ -273,7 +311,7 @@ func (w *writer) event(what map[string]any) { w.list = append(w.list, brief.Even
 
 // endedBy writes the ends of the plans that no message tells, and that ended before a time, and what was settled of those that are told.
 func (w *writer) endedBy(at time.Time) error {
-	for _, r := range w.runs {
+	for _, r := range slices.Concat(w.runs, w.copied) {
 		for _, st := range r.Steps {
 			key := r.ID + " " + st.StepID.String()
 			if st.Resolved != nil && st.Resolved.At.Before(at) && slices.Contains(w.told, r.ID) && !slices.Contains(w.settled, key) {
@@ -284,8 +322,8 @@ func (w *writer) endedBy(at time.Time) error {
 		if r.Status == plan.Draft {
 			end = r.Plan.ExpiresAt
 		}
-		unrun := r.StatusAt(w.now).Terminal() && r.Confirmer == ""
-		if unrun && slices.Contains(w.seen, r.ID) && end.Before(at) {
+		untold := r.StatusAt(w.now).Terminal() && (r.Confirmer == "" || w.isCopied(r.ID)) // the end of a copied one may be after the copy
+		if untold && slices.Contains(w.seen, r.ID) && end.Before(at) {
 			if err := w.ended(r.ID); err != nil {
 				return err
 			}
@@ -294,14 +332,18 @@ func (w *writer) endedBy(at time.Time) error {
 	return nil
 }
 
+func (w *writer) isCopied(id string) bool {
+	return slices.ContainsFunc(w.copied, func(r plan.Run) bool { return r.ID == id })
+}
+
 // ended writes the end of a plan, once.
 func (w *writer) ended(runID string) error {
-	at := slices.IndexFunc(w.runs, func(r plan.Run) bool { return r.ID == runID })
-	if at < 0 || slices.Contains(w.told, runID) || !w.runs[at].StatusAt(w.now).Terminal() || w.jobID != "" && w.runs[at].JobID == w.jobID {
+	r, there := w.run(runID)
+	if !there || slices.Contains(w.told, runID) || !r.StatusAt(w.now).Terminal() || w.jobID != "" && r.JobID == w.jobID {
 		return nil
 	}
 	w.told = append(w.told, runID)
-	m, err := brief.End(w.runs[at], slices.Contains(w.edited, runID), w.now)
+	m, err := brief.End(r, brief.Ended{Edited: slices.Contains(w.edited, runID), Copied: w.isCopied(runID)}, w.now)
 	w.list = append(w.list, m)
 	return err
 }

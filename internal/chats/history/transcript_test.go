@@ -245,12 +245,7 @@ func TestAModelIsToldThatAPersonChangedItsPlan(t *testing.T) {
 func TestAModelIsToldOfAPlanThatIsNotHere(t *testing.T) {
 	deleted := proposed(plan.Run{ID: "r1"})
 	deleted.runs = nil
-	copied := proposed(plan.Run{ID: "r1", Status: plan.Draft})
-	for i := range copied.messages {
-		m := &copied.messages[i]
-		m.RunID, m.FromRunID = "", m.RunID
-	}
-	for want, chat := range map[string]stored{"was deleted": deleted, "here it does not wait": copied} {
+	for want, chat := range map[string]stored{"was deleted": deleted, "here it does not wait": copyOf(proposed(plan.Run{ID: "r1", Status: plan.Draft})), "It was deleted there": copyOf(deleted)} {
 		list := chat.texts(t, noon.Add(9*time.Hour))
 		where, what := events(t, list)
 		if len(what) != 1 || where[0] != 4 || !strings.Contains(string(what[0]["plan"]), want) {
@@ -286,6 +281,84 @@ func TestTheEndOfAPlanOfTheJobIsTheResultOfItsCall(t *testing.T) {
 		}
 		if _, what := events(t, past.Texts); len(what) != want {
 			t.Errorf("%q: %s", jobID, what)
+		}
+	}
+}
+
+// copyOf returns the copy of a chat, whose runs are those of the other one.
+func copyOf(chat stored) stored {
+	chat.messages = slices.Clone(chat.messages)
+	for i := range chat.messages {
+		m := &chat.messages[i]
+		m.RunID, m.FromRunID = "", m.RunID
+	}
+	return chat
+}
+
+// TestAModelIsToldWhatCameOfACopiedPlan: in the other chat, before or after the copy was made. It is no plan of this chat, and the data
+// of its answers keeps its circle.
+func TestAModelIsToldWhatCameOfACopiedPlan(t *testing.T) {
+	done := plan.Run{
+		ID: "r1", Status: plan.Done, Confirmer: "ana", UpdatedAt: noon.Add(3 * time.Hour),
+		Plan:  plan.Plan{Goal: "Reservar", Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Reserva", MCPID: "rooms", Method: "POST", Path: "/bookings", Risk: plan.Write}}},
+		Steps: []plan.StepState{{StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 1, Result: &plan.Result{Status: 201, Body: json.RawMessage(`{"id":"r-1"}`)}}},
+	}
+	refused := plan.Run{ID: "r1", Status: plan.Cancelled, Reason: "muy caro", UpdatedAt: noon.Add(3 * time.Hour)}
+	final := conversation.Message{ID: "f", Seq: "3", Role: conversation.RoleSystem, Kind: conversation.KindFinal, RunID: "r1", At: noon.Add(3 * time.Hour)}
+	ended := proposed(done)
+	ended.messages = slices.Insert(ended.messages, 3, final)
+	late := done
+	late.UpdatedAt = noon.Add(8 * time.Hour)
+	edited := proposed(done)
+	card := edited.messages[2]
+	card.ID, card.Seq, card.Transcript, card.By = "m2b", "2b", nil, nil
+	edited.messages = slices.Insert(edited.messages, 3, card, final)
+	for name, c := range map[string]struct {
+		chat  stored
+		place int
+		tells []string
+	}{
+		"done":                {ended, 5, []string{`"status":"done"`, `"answer":201`, `"id":"r-1"`}},
+		"done after the copy": {proposed(late), 7, []string{`"status":"done"`, `"id":"r-1"`}},
+		"refused":             {proposed(refused), 5, []string{`"refused_by_the_person":true`, `"reason":"muy caro"`}},
+		"edited, and done":    {edited, 5, []string{`"edited_by_a_person":true`}},
+	} {
+		chat := copyOf(c.chat)
+		last := conversation.Message{ID: "now", Seq: "9", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "¿Y bien?", At: noon.Add(9 * time.Hour)}
+		past, err := Reader{Chats: chat, Runs: chat, Now: func() time.Time { return noon.Add(9 * time.Hour) }}.Load(t.Context(), Of{Message: last})
+		if err != nil || len(past.Runs) != 0 {
+			t.Fatal(err, past.Runs)
+		}
+		where, what := events(t, past.Texts)
+		if len(what) != 2 || where[0] != 4 || where[1] != c.place || !strings.Contains(string(what[0]["plan"]), "here it does not wait") {
+			t.Errorf("%s: %v, %s", name, where, what)
+			continue
+		}
+		end := string(what[1]["plan_ended"])
+		for _, part := range append(c.tells, `"where":"in the conversation from which this one was copied"`) {
+			if !strings.Contains(end, part) {
+				t.Errorf("%s: %s is not in %s", name, part, end)
+			}
+		}
+		if r := c.chat.runs["r1"]; r.Status == plan.Done && !slices.Contains(past.ReadFrom, "rooms") {
+			t.Errorf("%s: its circle is %v", name, past.ReadFrom)
+		}
+	}
+}
+
+// TestTheTextBesideAPlanWithoutACallIsKept: a plan of an older version, or of a job, has no call, so its text stands as it was.
+func TestTheTextBesideAPlanWithoutACallIsKept(t *testing.T) {
+	chat := proposed(plan.Run{ID: "r1", Status: plan.Draft, Plan: plan.Plan{ExpiresAt: noon.Add(99 * time.Hour)}})
+	chat.messages[2].Transcript = nil
+	for name, chat := range map[string]stored{"of the chat": chat, "copied": copyOf(chat)} {
+		texts := 0
+		for _, m := range chat.texts(t, noon.Add(9*time.Hour)) {
+			if m.Role == llm.Assistant && m.Content == "La Norte tiene sitio." {
+				texts++
+			}
+		}
+		if texts != 1 {
+			t.Errorf("%s: the text stands %d times", name, texts)
 		}
 	}
 }
