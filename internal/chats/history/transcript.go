@@ -198,7 +198,7 @@ func (w *writer) answer(m conversation.Message) {
 		rest = strings.TrimSpace(strings.TrimPrefix(rest, strings.TrimSpace(r.Text)))
 	}
 	if w.posed {
-		w.onlyText()
+		w.system("prompt.only_words")
 		w.posed = false
 	}
 	switch {
@@ -241,7 +241,7 @@ func (w *writer) run(id string) (r plan.Run, there bool) {
 func (w *writer) said(m conversation.Message, text string) {
 	w.list = append(w.list, llm.Message{Role: llm.Assistant, Content: text})
 	if posed(m) {
-		w.onlyText()
+		w.system("prompt.only_text")
 	}
 }
 
@@ -252,9 +252,9 @@ func posed(m conversation.Message) bool {
 	})
 }
 
-// onlyText says that a text of the model was only text.
-func (w *writer) onlyText() {
-	w.list = append(w.list, llm.Message{Role: llm.System, Content: locale.ModelText("prompt.only_text")})
+// system writes what the system says of a text of the model.
+func (w *writer) system(key string) {
+	w.list = append(w.list, llm.Message{Role: llm.System, Content: locale.ModelText(key)})
 }
 
 // Round returns a reply of a model and the results of its calls, as its prompt had them. sources are the reads of its answer.
