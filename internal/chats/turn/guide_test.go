@@ -47,6 +47,32 @@ func TestTheGuideOfFilesIsShownOnceAsData(t *testing.T) {
 	}
 }
 
+// TestFilesThatAreGoneAreSaidToBe, once: the transcript has their names and their guide still.
+func TestFilesThatAreGoneAreSaidToBe(t *testing.T) {
+	w, f := newFileWorld(t, text("Hola."), text("Ya."), text("Ya."))
+	withFiles(t, w)
+	f.Put(t, "AGENTS.md", "Usa comas.\n")
+	w.send(t, "Hola")
+	for name := range f.Content(t) {
+		is, err := f.Base.Stat(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Base.Delete(t.Context(), name, is.Version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		w.send(t, "¿Qué hay?")
+		last := w.model.asked[len(w.model.asked)-1]
+		for _, tag := range []string{"files", "guide"} {
+			if got := sayings(last, "<"+tag+">\n(there are none any more)\n</"+tag+">"); got != 1 {
+				t.Errorf("%s: it is said %d times: %s", tag, got, said(last))
+			}
+		}
+	}
+}
+
 // TestAJobHasTheGuideOfItsFilesOnce, in all its rounds.
 func TestAJobHasTheGuideOfItsFilesOnce(t *testing.T) {
 	w, f := newFileWorld(t, calls("read_file", `{"path":"precios.csv"}`), text("Listo."))

@@ -73,6 +73,7 @@ func (l *loop) now(assistant *eligibility.Assistant) (string, error) {
 	if l.files.Lost {
 		lost = locale.ModelText("prompt.changes_lost")
 	}
+	known := l.files.Offered && !l.files.Down
 	return locale.ModelPrompt("now", map[string]any{
 		"Today":   brief.Now(l.service.Now(), zone(l.req, l.past.Texts, assistant)),
 		"Who":     unsaidWho(l.past.Texts, l.who()),
@@ -85,8 +86,8 @@ func (l *loop) now(assistant *eligibility.Assistant) (string, error) {
 		"RunID":   runID,
 		"Doubts":  brief.Doubts(l.pending, l.req.Locale),
 		"Pending": brief.Goal(waiting, l.service.Now()),
-		"Files":   unsaid(l.past.Texts, "files", llm.Escape(l.files.Tree.Names)),
-		"Guide":   unsaid(l.past.Texts, "guide", llm.Escape(l.files.Tree.Guide)),
+		"Files":   unsaid(l.past.Texts, "files", orNone(l.past.Texts, "files", l.files.Tree.Names, known)),
+		"Guide":   unsaid(l.past.Texts, "guide", orNone(l.past.Texts, "guide", l.files.Tree.Guide, known)),
 		"Unread":  l.files.Down,
 		"Lost":    lost,
 
@@ -113,17 +114,27 @@ func unsaidWho(texts []llm.Message, who string) string {
 
 // unsaid returns a text, or "" when the newest text between the same tags in the transcript is equal to it.
 func unsaid(texts []llm.Message, tag, text string) string {
-	open, end := "<"+tag+">\n", "\n</"+tag+">"
-	for _, m := range slices.Backward(texts) {
-		if m.Role != llm.System {
-			continue
-		}
-		if _, rest, ok := strings.Cut(m.Content, open); ok {
-			if said, _, _ := strings.Cut(rest, end); said == text {
-				return ""
-			}
-			break
-		}
+	if newest(texts, tag) == text {
+		return ""
 	}
 	return text
+}
+
+// newest returns the newest text between tags in the transcript; "" when there is none.
+func newest(texts []llm.Message, tag string) string {
+	for _, m := range slices.Backward(texts) {
+		if _, rest, ok := strings.Cut(m.Content, "<"+tag+">\n"); ok && m.Role == llm.System {
+			said, _, _ := strings.Cut(rest, "\n</"+tag+">")
+			return said
+		}
+	}
+	return ""
+}
+
+// orNone returns a text about the files for between tags. Where it is empty, known to be so, and was not before, it says that.
+func orNone(texts []llm.Message, tag, text string, known bool) string {
+	if text == "" && known && newest(texts, tag) != "" {
+		return "(there are none any more)"
+	}
+	return llm.Escape(text)
 }
