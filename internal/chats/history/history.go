@@ -51,18 +51,18 @@ type Reader struct {
 type Runs interface {
 	plan.BareReader
 	plan.Reader
+	plan.ResultReader
 }
 
 // Of says which history is read.
 type Of struct {
 	Account   ids.Account
 	Chat      conversation.Chat
-	Message   conversation.Message                           // that is to be answered; without an id: none is
-	RequestID string                                         // id of the message of a request that may be retried; "": none
-	RunID     string                                         // the run whose end is told at the end of it; "": none
-	Whole     func(ctx context.Context, r plan.Run) plan.Run // returns that run with its largest results; nil: they stay as they begin
-	JobID     string                                         // the job whose prompt it is: its own plans are results of its calls; "": none
-	Again     bool                                           // it has an answer, which is no part of the history
+	Message   conversation.Message // that is to be answered; without an id: none is
+	RequestID string               // id of the message of a request that may be retried; "": none
+	RunID     string               // the run whose end is told at the end of it; "": none
+	JobID     string               // the job whose prompt it is: its own plans are results of its calls; "": none
+	Again     bool                 // it has an answer, which is no part of the history
 }
 
 // Past is the history of a chat before a message.
@@ -234,14 +234,38 @@ func (r Reader) read(ctx context.Context, of Of, ids []string) ([]plan.Run, erro
 			if errors.Is(err, plan.ErrRunNotFound) {
 				runs[i], err = plan.Run{}, nil
 			}
-			if err == nil && id == of.RunID && of.Whole != nil {
-				runs[i] = of.Whole(ctx, runs[i])
-			}
 			return err
 		})
 	}
 	err := loads.Wait()
-	return slices.DeleteFunc(runs, func(r plan.Run) bool { return r.ID == "" }), err
+	runs = slices.DeleteFunc(runs, func(r plan.Run) bool { return r.ID == "" })
+	left := wholeBytes
+	for i := range slices.Backward(runs) { // the same in each prompt, as long as there is room
+		runs[i] = r.whole(ctx, runs[i], &left)
+	}
+	return runs, err
+}
+
+// wholeBytes bounds the results that are stored apart and read for one history.
+const wholeBytes = 4 << 20
+
+// whole returns a run that ended with its results that are stored apart, as far as there is room for them. One that cannot be read
+// stays as it begins.
+func (r Reader) whole(ctx context.Context, of plan.Run, left *int) plan.Run {
+	if !of.Status.Terminal() {
+		return of
+	}
+	of.Steps = slices.Clone(of.Steps)
+	for i, st := range of.Steps {
+		if st.Result == nil || st.Result.Apart == 0 || st.Result.Bytes > *left {
+			continue
+		}
+		*left -= st.Result.Bytes
+		if res, err := r.Runs.Whole(ctx, of, st.StepID, *st.Result); err == nil {
+			of.Steps[i].Result = &res
+		}
+	}
+	return of
 }
 
 // isNear reports whether the result of an effect is stored beside its run.

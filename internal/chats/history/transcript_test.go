@@ -47,6 +47,26 @@ func (s stored) Run(ctx context.Context, account ids.Account, id string) (plan.R
 	return s.Bare(ctx, account, id)
 }
 
+// Whole implements plan.ResultReader.
+func (s stored) Whole(_ context.Context, _ plan.Run, _ plan.EffectID, res plan.Result) (plan.Result, error) {
+	res.Body, res.Apart = json.RawMessage(`{"whole":true}`), 0
+	return res, nil
+}
+
+// TestALargeAnswerIsToldAlikeInEachPrompt: also when the conclusion of its plan is past.
+func TestALargeAnswerIsToldAlikeInEachPrompt(t *testing.T) {
+	s1 := plan.EffectOf("s1")
+	chat := proposed(plan.Run{
+		ID: "r1", Plan: plan.Plan{Steps: []plan.Step{{ID: s1, Method: "POST"}}}, Status: plan.Done, Confirmer: "ana", UpdatedAt: noon.Add(3 * time.Hour),
+		Steps: []plan.StepState{{StepID: s1, Status: plan.StepDone, Attempts: 1, Result: &plan.Result{Status: 200, Body: json.RawMessage(`{"rows":[`), Bytes: 99, Apart: 2}}},
+	})
+	chat.messages = slices.Insert(chat.messages, 3, conversation.Message{ID: "f", Seq: "3", Kind: conversation.KindFinal, RunID: "r1", At: noon.Add(3 * time.Hour)})
+	_, what := events(t, chat.texts(t, noon.Add(9*time.Hour)))
+	if len(what) != 1 || !strings.Contains(string(what[0]["plan_ended"]), `"whole":true`) {
+		t.Errorf("%s", what)
+	}
+}
+
 // texts returns the transcript of a chat before a last message, at a time.
 func (s stored) texts(t *testing.T, at time.Time) []llm.Message {
 	t.Helper()

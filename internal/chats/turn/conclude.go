@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,13 +63,7 @@ const (
 // releases it, as for a turn.
 type Concluder struct {
 	Service *Service
-	Store   ConclusionStore
-}
-
-// ConclusionStore stores conclusions, and reads the results for them.
-type ConclusionStore interface {
-	run.Concluder
-	plan.ResultReader
+	Store   run.Concluder
 }
 
 // Conclude writes the conclusion of a run, if it is due. An error is internal, or says that another invocation may be
@@ -83,7 +78,7 @@ func (c *Concluder) Conclude(ctx context.Context, account ids.Account, runID str
 		return err
 	}
 	failpoint.Here("conclude.taken")
-	w := &conclusion{service: s, results: c.Store, lease: lease}
+	w := &conclusion{service: s, lease: lease}
 	outcome := concludeLost
 	if lease.Tries <= concludeTries {
 		if outcome, err = w.write(ctx); err != nil {
@@ -139,7 +134,6 @@ func (c *Concluder) Sweep(ctx context.Context) (int, error) {
 type conclusion struct {
 	exchange
 	service  *Service
-	results  plan.ResultReader
 	lease    run.Conclusion
 	run      plan.Run
 	reads    []conversation.Source // that the prompt has
@@ -198,10 +192,13 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 	var loads errgroup.Group
 	loads.Go(func() error { return l.equip(ctx, set) })
 	loads.Go(func() (err error) {
-		l.past, err = s.history().Load(ctx, history.Of{Account: w.lease.Account, Chat: w.chat, RunID: w.run.ID, Whole: w.whole})
+		l.past, err = s.history().Load(ctx, history.Of{Account: w.lease.Account, Chat: w.chat, RunID: w.run.ID})
 		return
 	})
 	err := loads.Wait()
+	if at := slices.IndexFunc(l.past.Runs, func(r plan.Run) bool { return r.ID == w.run.ID }); at >= 0 {
+		w.run = l.past.Runs[at] // with its largest results
+	}
 	if err != nil {
 		return err
 	}

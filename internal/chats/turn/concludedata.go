@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -10,31 +9,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
 )
-
-// Bounds of the data for a conclusion.
-const (
-	wholeBytes = 4 << 20 // of the results that are stored apart
-)
-
-// whole returns the run with its results that are stored apart, and keeps it. One that cannot be read stays as it begins.
-func (w *conclusion) whole(ctx context.Context, r plan.Run) plan.Run {
-	r.Steps = slices.Clone(r.Steps)
-	left := wholeBytes
-	for i, st := range r.Steps {
-		if st.Result == nil || st.Result.Apart == 0 || st.Result.Bytes > left {
-			continue
-		}
-		left -= st.Result.Bytes
-		res, err := w.results.Whole(ctx, r, st.StepID, *st.Result)
-		if err != nil {
-			w.service.Log.WarnContext(ctx, "conclude.result_unread", "run_id", r.ID, "step_id", st.StepID.String(), "error", err)
-			continue
-		}
-		r.Steps[i].Result = &res
-	}
-	w.run = r
-	return r
-}
 
 // isWhole reports whether the results of a run are the whole answers of its services.
 func isWhole(r plan.Run) bool {

@@ -80,6 +80,7 @@ type Drafts interface {
 type Plans interface {
 	plan.Reader
 	plan.BareReader
+	plan.ResultReader
 	plan.StatusReader
 	run.Proposer
 	// Discard ends a draft, and posts and replaces messages with it. It returns fault.ErrMoved when it is a draft no longer.
