@@ -40,7 +40,8 @@ type replyBuilder struct {
 	sink    llm.Sink
 	tools   []llm.Tool
 	reader  thought.Reader
-	waits   bool            // the text may be a thought that the model's template opened: it waits for its end
+	opens   bool            // the model's template opens a thought, as is known
+	waits   bool            // the text may be such a thought: it waits for its end
 	waiting strings.Builder // such a text
 	opened  bool            // one was such
 	json    strings.Builder // the text so far, of one that may be a call as a whole
@@ -71,7 +72,7 @@ type partialCall struct {
 }
 
 func newBuilder(r llm.Request, q Quirks) *replyBuilder {
-	s := &replyBuilder{sink: r.Sink, tools: r.Tools, at: map[int]*partialCall{}, waits: q.OpensThought}
+	s := &replyBuilder{sink: r.Sink, tools: r.Tools, at: map[int]*partialCall{}, opens: q.OpensThought, waits: q.OpensThought || !q.Plain}
 	s.reader = thought.Reader{Text: s.addVisible, Drop: s.drop, Thought: s.addThought}
 	if len(r.Tools) > 0 {
 		s.reader.Blocks, s.reader.Block = callBlocks, s.addBlock

@@ -33,8 +33,12 @@ func (c *Client) Fresh() *Client {
 
 // Learned implements llm.Learner.
 func (c *Client) Learned(model string) json.RawMessage {
-	raw, err := json.Marshal(c.Quirks(model))
-	if err != nil || string(raw) == "{}" {
+	known := c.Quirks(model)
+	if known == usual(model) {
+		return nil
+	}
+	raw, err := json.Marshal(known)
+	if err != nil {
 		return nil
 	}
 	return raw
@@ -43,9 +47,12 @@ func (c *Client) Learned(model string) json.RawMessage {
 // Teach tells the client what another one had learned of a model at a time, in place of what it knows. An older lesson, or
 // one that cannot be read, changes nothing.
 func (c *Client) Teach(model string, known json.RawMessage, at time.Time) {
-	var now Quirks
-	if at.IsZero() || len(known) > 0 && json.Unmarshal(known, &now) != nil || !c.taught.isNewer(model, at) {
+	now := Quirks{}
+	switch {
+	case at.IsZero(), len(known) > 0 && json.Unmarshal(known, &now) != nil, !c.taught.isNewer(model, at):
 		return
+	case len(known) == 0:
+		now = usual(model)
 	}
 	c.quirks.learn(model, now)
 }

@@ -49,7 +49,7 @@ func TestWhatAClientLearnedIsTaughtToAnother(t *testing.T) {
 		t.Errorf("%d requests, learned %s", *requests, c.Learned("m"))
 	}
 	lesson := c.Learned("m")
-	if string(lesson) != `{"no_temperature":true}` {
+	if string(lesson) != `{"no_temperature":true,"plain":true}` {
 		t.Errorf("learned %s", lesson)
 	}
 	at := time.Unix(1_000, 0)

@@ -80,6 +80,7 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 		b := newBuilder(r, now)
 		reply, err := c.ask(ctx, r, now, b)
 		now.Thought, now.OpensThought = cmp.Or(b.thought.name, now.Thought), now.OpensThought || b.opened
+		now.Plain = now.Plain || err == nil && b.isPlain(r)
 		next, mended := now.after(err, r)
 		if mended && ctx.Err() == nil {
 			now = next

@@ -24,6 +24,7 @@ type Quirks struct {
 	SystemFirst      bool     `json:"system_first,omitempty"`      // it refuses a system message after the first message
 	Thought          string   `json:"thought,omitempty"`           // the name under which its thoughts come, and go back
 	OpensThought     bool     `json:"opens_thought,omitempty"`     // its template opens a thought, so that the text has only its end
+	Plain            bool     `json:"plain,omitempty"`             // it answered, and its template opens no thought: its text is not held back
 	AllThoughts      bool     `json:"all_thoughts,omitempty"`      // it wants each message of its back with a thought
 	NoThoughts       bool     `json:"no_thoughts,omitempty"`       // it refuses them
 	NoExtra          bool     `json:"no_extra,omitempty"`          // it refuses the further members of its messages and calls
@@ -35,18 +36,26 @@ type Quirks struct {
 	Format           Strategy `json:"format,omitempty"`            // how it is asked for JSON: strategies before this one are refused
 }
 
-// usual returns the quirks of models that are known by their names, which saves a refused request, and the sight of a thought.
+// openers are parts of the names of models whose template opens the thought.
+var openers = []string{
+	"deepseek-r1", "r1-distill", "qwq", "-thinking", "-think", "glm-z1", "minimax-m1", "minimax-m2", "exaone-deep", "openthinker", "skywork-or1",
+}
+
+// usual returns the quirks of models that are known by their names, which saves a refused request, and a text that is held back.
 func usual(model string) Quirks {
 	begins := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(model, name) })
 	}
+	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	switch {
+	case speaks(model, openers...):
+		return Quirks{OpensThought: true}
 	case begins("o1", "o3", "o4", "gpt-5"):
-		return Quirks{CompletionTokens: true, NoTemperature: true}
+		return Quirks{CompletionTokens: true, NoTemperature: true, Plain: true}
 	case begins("gpt-6-sol", "gpt-6-luna"):
-		return Quirks{CompletionTokens: true, NoReasoning: true}
+		return Quirks{CompletionTokens: true, NoReasoning: true, Plain: true}
 	}
-	return Quirks{OpensThought: speaks(strings.ToLower(model), "deepseek-r1", "qwq", "-thinking")}
+	return Quirks{Plain: begins("gpt-", "chatgpt-", "claude-", "gemini-", "piloto-demo")}
 }
 
 // quirkCache holds the known quirks of a client's models.

@@ -442,7 +442,7 @@ func TestWhatIsKnownOfAModelIsUsed(t *testing.T) {
 		if _, err := client.Complete(context.Background(), ask("m", nil)); err != nil {
 			t.Fatal(err)
 		}
-		if known = client.Learned("m"); string(known) != `{"no_temperature":true}` {
+		if known = client.Learned("m"); string(known) != `{"no_temperature":true,"plain":true}` {
 			t.Fatal(string(known))
 		}
 	}

@@ -26,8 +26,14 @@ const usage = `{"model":"m","choices":[],"usage":{"prompt_tokens":12,"completion
 // readStream requests a stream from h and returns the reply and the page.
 func readStream(t *testing.T, h http.HandlerFunc) (llm.Reply, *page) {
 	t.Helper()
+	return readOf(t, plainClient(t, h))
+}
+
+// readOf requests a stream of a client, and returns the reply and the page.
+func readOf(t *testing.T, client *openai.Client) (llm.Reply, *page) {
+	t.Helper()
 	seen := &page{}
-	reply, err := provider(t, h).Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
+	reply, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +48,14 @@ func readStream(t *testing.T, h http.HandlerFunc) (llm.Reply, *page) {
 	return reply, seen
 }
 
+// plainClient returns a client that knows that the model opens no thought, so that it holds no text back.
+func plainClient(t *testing.T, h http.HandlerFunc) *openai.Client {
+	t.Helper()
+	client := provider(t, h)
+	client.Teach("m", json.RawMessage(`{"plain":true}`), time.Unix(1, 0))
+	return client
+}
+
 func TestAStreamReachesTheSinkAsItArrives(t *testing.T) {
 	told := make(chan string)
 	h := func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +68,7 @@ func TestAStreamReachesTheSinkAsItArrives(t *testing.T) {
 		}
 		events(stop, usage, done)(w, r)
 	}
-	reply, err := provider(t, h).Complete(context.Background(), llm.Request{Model: "m", Sink: channel(told)})
+	reply, err := plainClient(t, h).Complete(context.Background(), llm.Request{Model: "m", Sink: channel(told)})
 	want := llm.Reply{Text: "Hola", Provider: "test", Model: "m", Usage: llm.Usage{Input: 12, Output: 3}}
 	if d := cmp.Diff(want, reply); d != "" || err != nil {
 		t.Error(d, err)
@@ -489,7 +503,7 @@ func TestAStoppedStreamReturnsItsText(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		seen := stopper{after: "medio mensaje", stop: cancel}
-		reply, err := provider(t, half).Complete(ctx, llm.Request{Model: "m", Sink: &seen})
+		reply, err := plainClient(t, half).Complete(ctx, llm.Request{Model: "m", Sink: &seen})
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, llm.ErrStopped) {
 			t.Errorf("%v", err)
 		}
@@ -500,7 +514,7 @@ func TestAStoppedStreamReturnsItsText(t *testing.T) {
 	t.Run("by the deadline", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
-		reply, err := provider(t, half).Complete(ctx, llm.Request{Model: "m", Sink: &page{}})
+		reply, err := plainClient(t, half).Complete(ctx, llm.Request{Model: "m", Sink: &page{}})
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, llm.ErrUnreachable) || reply.Text != "medio mensaje" {
 			t.Errorf("%+v, %v", reply, err)
 		}
@@ -509,7 +523,7 @@ func TestAStoppedStreamReturnsItsText(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		for _, sink := range []llm.Sink{nil, &page{}} {
-			reply, err := provider(t, half).Complete(ctx, llm.Request{Model: "m", Sink: sink})
+			reply, err := plainClient(t, half).Complete(ctx, llm.Request{Model: "m", Sink: sink})
 			if !errors.Is(err, context.Canceled) || reply.Text != "" || reply.Usage != (llm.Usage{}) {
 				t.Errorf("%+v, %v", reply, err)
 			}

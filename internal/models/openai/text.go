@@ -11,6 +11,10 @@ import (
 // end ends the text.
 func (s *replyBuilder) end() {
 	s.reader.End()
+	if s.waits && s.opens && s.finish == outOfTokens && len(s.calls) == 0 { // the thought was cut
+		s.thought.unseen(s.waiting.String())
+		s.waiting.Reset()
+	}
 	s.waitNoMore()
 	if s.json.Len() == 0 {
 		return
@@ -53,6 +57,13 @@ func (s *replyBuilder) drop() {
 		s.sink.Reset()
 	}
 	s.text.Reset()
+}
+
+// isPlain reports whether a whole answer shows that the model's template opens no thought: it has a text, and a lone closing
+// tag is not in it. One in a Format says nothing, because the server may force its form.
+func (s *replyBuilder) isPlain(r llm.Request) bool {
+	whole := s.finish != outOfTokens && s.finish != contentFilter
+	return r.Format == nil && whole && s.text.Len() > 0 && len(s.calls) == 0 && !s.opened
 }
 
 // addThought adds a part of a thought in the text, whose opening tag was there.
