@@ -1,5 +1,5 @@
-// Package thought takes what a model thinks aloud out of its text: <think>…</think> and its relatives, of models that have no
-// other place for it.
+// Package thought takes what a model thinks aloud out of its text: <think>…</think> and its relatives, and the messages of
+// Harmony, of models that have no other place for it.
 //
 // A tag counts outside of code: a fence of three backticks, or a span between backticks of one line. A thought that is not
 // closed goes on to the end. A closing tag without an opening one ends a thought that began with the text, because the
@@ -23,8 +23,9 @@ func Without(text string) string {
 	return strings.TrimSpace(rest.String())
 }
 
-// Block is a piece of a text that a reader wants apart. Without Close it goes on to the end of the text.
-type Block struct{ Open, Close string }
+// Block is a piece of a text that a reader wants apart. Without Close it goes on to the end of the text. To is whom a message
+// of Harmony is for, which is no text for a person in any case.
+type Block struct{ Open, Close, To string }
 
 // Reader takes the thoughts out of a text that arrives in parts. Every byte that is not of a thought or of a block is given
 // to Text, as soon as it is known to be such.
@@ -37,6 +38,8 @@ type Reader struct {
 
 	in      place
 	held    string // what arrived and is not decided
+	framed  bool   // the text is one of messages
+	message bool   // the thought is one
 	before  byte   // what was read last
 	indent  bool   // nothing but spaces was read of the line
 	begun   bool
@@ -213,10 +216,11 @@ func (r *Reader) tag(ended bool) bool {
 		return true
 	case kind == closing:
 		r.skip(n)
-		if r.Drop != nil {
-			r.Drop()
-		}
+		r.takeBack()
 		return true
+	}
+	if read, wait := r.frame(ended); read || wait {
+		return read
 	}
 	for _, b := range r.Blocks {
 		switch {
@@ -233,6 +237,13 @@ func (r *Reader) tag(ended bool) bool {
 	return r.pass(1)
 }
 
+// takeBack says that all of the text so far is a thought.
+func (r *Reader) takeBack() {
+	if r.Drop != nil {
+		r.Drop()
+	}
+}
+
 // think reads on in a thought.
 func (r *Reader) think(ended bool) bool {
 	at := strings.IndexAny(r.held, "<[")
@@ -242,6 +253,9 @@ func (r *Reader) think(ended bool) bool {
 		}
 		r.thought(at)
 		return true
+	}
+	if r.message {
+		return r.thinkMessage(ended)
 	}
 	kind, n := tagOf(r.held)
 	switch {
@@ -290,7 +304,13 @@ func (r *Reader) leave(end string) {
 	inner := r.inner.String()
 	r.in, r.indent, r.before = inText, false, '>'
 	r.inner.Reset()
-	if !r.Block(r.block, inner) {
+	switch {
+	case r.Block(r.block, inner):
+	case r.block.To != "":
+		if r.Thought != nil {
+			r.Thought(inner)
+		}
+	default:
 		r.held = r.block.Open + inner + end + r.held
 		r.pass(len(r.block.Open))
 	}
@@ -316,19 +336,22 @@ const (
 )
 
 // names are those of the tags between angle brackets, in lower case.
-var names = []string{"think", "thought", "thoughts", "thinking", "reasoning"}
+var names = []string{"think", "thought", "thoughts", "thinking", "reasoning", "seed:think"}
 
 // tagOf returns the tag with which a text begins, and its length.
 func tagOf(s string) (kindOfTag, int) {
 	if s[0] == '[' { // as Mistral's models write it
 		return literal(s, "[THINK]", "[/THINK]")
 	}
+	if kind, n := literal(s, "<|channel>thought", "<channel|>"); kind != noTag { // Gemma
+		return kind, n
+	}
 	rest, kind := s[1:], opening
 	if strings.HasPrefix(rest, "/") {
 		rest, kind = rest[1:], closing
 	}
 	n := 0
-	for n < len(rest) && (rest[n]|0x20 >= 'a' && rest[n]|0x20 <= 'z') {
+	for n < len(rest) && (rest[n] == ':' || rest[n]|0x20 >= 'a' && rest[n]|0x20 <= 'z') {
 		n++
 	}
 	name := strings.ToLower(rest[:n])

@@ -27,6 +27,17 @@ var texts = []struct{ name, text, want string }{
 	{"a span that looks like a fence", "```a``` <think>secreto</think>ya", "```a``` ya"},
 	{"a lone backtick", "Usa ` así <think>secreto</think>\nya ` b", "Usa ` así \nya ` b"},
 	{"another tag", "<thinker>a</thinker> <think-about>b <thin c", "<thinker>a</thinker> <think-about>b <thin c"},
+	{"of Gemma", "<|channel>thought\nsecreto<channel|>Hola", "Hola"},
+	{"of Seed", "<seed:think>secreto</seed:think>Hola", "Hola"},
+	{"messages", "<|channel|>analysis<|message|>secreto <a> secreto<|end|><|start|>assistant<|channel|>final<|message|>Hola<|return|>", "Hola"},
+	{"messages without ends", "<|channel|>analysis<|message|>secreto<|start|>assistant<|channel|>final<|message|>Hola", "Hola"},
+	{"messages, the first without its head", "secreto<|end|><|start|>assistant<|channel|>final<|message|>Hola", "Hola"},
+	{"a message for a person before others", "<|start|>assistant<|channel|>commentary<|message|>Miro.<|end|><|channel|>analysis<|message|>secreto</think>secreto<|end|>", "Miro."},
+	{"a message for a tool", "<|channel|>commentary to=functions.x <|constrain|>json<|message|>{secreto}<|call|>", ""},
+	{"a message for a tool in the head", "<|start|>assistant to=python<|channel|>analysis<|message|>secreto", ""},
+	{"a message that was cut", "Hola<|channel|>analysis<|message|>secreto<|end|><|start|>assist", "Hola"},
+	{"a sign that stands alone", "a <|end|> b <|chan <|start|> c <|channel|>de", "a <|end|> b <|chan <|start|> c <|channel|>de"},
+	{"a sign in code", "Usa `<|channel|>analysis<|message|>` así", "Usa `<|channel|>analysis<|message|>` así"},
 	{"a comparison", "a <think < b", "a <think < b"},
 }
 
@@ -64,7 +75,7 @@ func TestAThoughtIsFoundHoweverItIsCut(t *testing.T) {
 		if strings.TrimSpace(shown) != c.want {
 			t.Fatalf("%s: %q, want %q", c.name, shown, c.want)
 		}
-		if lone := c.name == "a lone end" || c.name == "one inside of another" || c.name == "two open and one closed"; !lone && strings.Contains(ever, "secreto") {
+		if lone := c.name == "a lone end" || c.name == "one inside of another" || c.name == "two open and one closed" || c.name == "messages, the first without its head"; !lone && strings.Contains(ever, "secreto") {
 			t.Fatalf("%s showed %q", c.name, ever)
 		}
 	})

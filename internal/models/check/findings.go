@@ -40,9 +40,17 @@ type sentRequest struct {
 }
 
 type sentMessage struct {
-	Role      string `json:"role"`
-	Thought   string `json:"reasoning_content"`
-	Reasoning string `json:"reasoning"`
+	Role      string          `json:"role"`
+	Thought   string          `json:"reasoning_content"`
+	Reasoning string          `json:"reasoning"`
+	Details   json.RawMessage `json:"reasoning_details"`
+	Blocks    json.RawMessage `json:"thinking_blocks"`
+	Content   json.RawMessage `json:"content"`
+}
+
+// hasThought reports whether a thought went back with the message.
+func (m sentMessage) hasThought() bool {
+	return m.Thought != "" || m.Reasoning != "" || len(m.Details) > 0 || len(m.Blocks) > 0 || strings.HasPrefix(string(m.Content), "[")
 }
 
 // rawAnswer is an answer as the provider wrote it, with the parts that the client takes away or mends.
@@ -58,9 +66,10 @@ type rawAnswer struct {
 }
 
 type rawMessage struct {
-	Content   string          `json:"content"`
+	Content   json.RawMessage `json:"content"`
 	Thought   string          `json:"reasoning_content"`
 	Reasoning string          `json:"reasoning"`
+	Blocks    json.RawMessage `json:"thinking_blocks"`
 	Extra     json.RawMessage `json:"extra_content"`
 	Calls     []rawCall       `json:"tool_calls"`
 }
@@ -193,7 +202,7 @@ func (f *findings) tool(reply llm.Reply, sent sentRequest, raw []rawAnswer) {
 }
 
 func (f *findings) two(reply llm.Reply, sent sentRequest, raw []rawAnswer) {
-	if slices.ContainsFunc(sent.Messages, func(m sentMessage) bool { return m.Thought != "" || m.Reasoning != "" }) {
+	if slices.ContainsFunc(sent.Messages, sentMessage.hasThought) {
 		f.add("thoughts_back", "")
 	}
 	if len(reply.Calls) < 2 {
@@ -255,8 +264,14 @@ func (f *findings) stream(sent sentRequest, raw []rawAnswer, seen []llm.Exchange
 func (f *findings) thoughts(raw []rawAnswer) {
 	var text strings.Builder
 	eachMessage(raw, func(m rawMessage) {
-		text.WriteString(m.Content)
+		var said string
+		_ = json.Unmarshal(m.Content, &said) // a list of parts has its thoughts apart
+		text.WriteString(said)
 		switch {
+		case strings.Contains(string(m.Blocks), `"thinking"`):
+			f.add("thoughts", "thinking_blocks")
+		case strings.HasPrefix(string(m.Content), "[") && strings.Contains(string(m.Content), `"thinking"`):
+			f.add("thoughts", "content")
 		case m.Thought != "":
 			f.add("thoughts", "reasoning_content")
 		case m.Reasoning != "":

@@ -113,7 +113,7 @@ func (s *replyBuilder) add(a answer) error {
 			continue
 		}
 		if part != nil {
-			if s.thought.add(part); s.thought.name != "" {
+			if s.thought.add(part); s.thought.apart() {
 				s.waitNoMore()
 			}
 			s.reader.Write(textIn(part.Text) + part.Refusal)

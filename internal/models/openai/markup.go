@@ -95,6 +95,14 @@ func callsIn(b thought.Block, inner string, tools []llm.Tool) ([]llm.Call, bool)
 	return offered(list, tools)
 }
 
+// calledBy returns the call of a message for a tool. Its tool may be one that is not offered, as in a call that a server reads.
+func calledBy(to, body string, tools []llm.Tool) ([]llm.Call, bool) {
+	name, function := strings.CutPrefix(to, "functions.")
+	known := toolNamed(to, tools)
+	call := llm.Call{Name: cmp.Or(known, name), Arguments: strings.TrimSpace(body)}
+	return []llm.Call{call}, known != "" || function
+}
+
 // listed reads one call, or a list of them, as JSON. Anything else is none.
 func listed(text string) (list []written) {
 	if text = strings.TrimSuffix(text, "</s>"); !strings.HasPrefix(text, "[") {

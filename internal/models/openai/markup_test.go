@@ -57,6 +57,9 @@ func TestACallInATextIsACall(t *testing.T) {
 	for text, want := range map[string][]llm.Call{
 		"<tool_call>\n{\"name\": \"mcp_request\", \"arguments\": " + request.Arguments + "}\n</tool_call>":                                                                                                              {request},
 		"<tool_call>{\"name\":\"look\"}</tool_call>\n<tool_call>{\"name\":\"functions.mcp_request\",\"arguments\":" + request.Arguments + "}</tool_call>":                                                               {look, request},
+		"<|channel|>analysis<|message|>Miro.<|end|><|start|>assistant<|channel|>commentary to=functions.mcp_request <|constrain|>json<|message|>" + request.Arguments + "<|call|>":                                      {request},
+		"<|start|>assistant to=functions.look<|channel|>commentary json<|message|>{}":                                                                                                                                   {look},
+		"<|channel|>commentary to=functions.look<|message|>{}<|call|><|start|>assistant<|channel|>commentary to=functions.none<|message|>{\"a\":":                                                                       {look, {Name: "none", Arguments: `{"a":`}},
 		"<tool_call>{\"name\":\"look\",\"arguments\":\"{}\"}":                                                                                                                                                           {look},
 		"<tool_call>\n<function=mcp_request>\n<parameter=path>\n/a\n</parameter>\n<parameter=body>\n{\"n\":2}\n</parameter>\n<parameter=n>3</parameter>\n</function>\n</tool_call>":                                     {pairs},
 		"<tool_call>mcp_request\n<arg_key>path</arg_key>\n<arg_value>/a</arg_value><arg_key>body</arg_key><arg_value>{\"n\":2}</arg_value><arg_key>n</arg_key><arg_value>3</arg_value></tool_call>":                     {pairs},

@@ -45,10 +45,13 @@ type content struct {
 	ReasoningContent json.RawMessage `json:"reasoning_content,omitempty"`
 	Reasoning        json.RawMessage `json:"reasoning,omitempty"`
 	Details          json.RawMessage `json:"reasoning_details,omitempty"`
+	Blocks           json.RawMessage `json:"thinking_blocks,omitempty"`
 	Extra            json.RawMessage `json:"extra_content,omitempty"`
 
 	Calls []call          `json:"tool_calls,omitempty"`
 	Old   *calledFunction `json:"function_call,omitempty"` // a call, in the form that tool_calls replaced
+
+	thoughts []members // that the content has as parts
 }
 
 // oldIndex is the index of a call in the old form, of which an answer has one.
@@ -173,7 +176,9 @@ func (c *content) takeOld() {
 }
 
 func (c *content) normalize() {
-	c.Text = text(c.Text)
+	if c.Text = bytes.TrimSpace(c.Text); len(c.Text) > 0 && c.Text[0] != '"' {
+		c.Text, c.thoughts = partsOf(c.Text)
+	}
 	c.takeOld()
 	for i := range c.Calls {
 		f := &c.Calls[i].Function
@@ -191,27 +196,4 @@ func textIn(raw json.RawMessage) string {
 	var text string
 	_ = json.Unmarshal(raw, &text) // what is not a text is empty
 	return text
-}
-
-// text returns a content as a JSON string. Some servers send a list of parts instead.
-func text(raw json.RawMessage) json.RawMessage {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] == '"' {
-		return raw
-	}
-	var parts []struct{ Type, Text string }
-	if json.Unmarshal(raw, &parts) != nil {
-		return nil
-	}
-	var whole strings.Builder
-	for _, p := range parts {
-		if p.Type == "text" || p.Type == "" {
-			whole.WriteString(p.Text)
-		}
-	}
-	out, err := json.Marshal(whole.String())
-	if err != nil {
-		return nil
-	}
-	return out
 }

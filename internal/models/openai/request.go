@@ -29,7 +29,7 @@ type streamOptions struct {
 
 type message struct {
 	Role    llm.Role   `json:"role"`
-	Content *string    `json:"content"` // nil: of a call without a text
+	Content any        `json:"content"` // a text, a list of parts, or nil: of a call without a text
 	Calls   []sentCall `json:"tool_calls,omitempty"`
 	CallID  string     `json:"tool_call_id,omitempty"`
 
@@ -160,12 +160,12 @@ func request(r llm.Request, q Quirks) body {
 }
 
 func (q Quirks) messageOf(m llm.Message) message {
-	out := message{Role: m.Role, Content: &m.Content, CallID: m.CallID}
+	out := message{Role: m.Role, Content: m.Content, CallID: m.CallID}
 	switch {
 	case m.Content == "" && len(m.Calls) > 0:
 		out.Content = nil
 	case m.Content == "" && m.Role == llm.ToolRole:
-		m.Content = "{}" // providers refuse an empty one
+		out.Content = "{}" // providers refuse an empty one
 	}
 	for _, c := range m.Calls {
 		out.Calls = append(out.Calls, sentCall{ID: c.ID, Type: "function", Function: sentFunction{c.Name, arguments(c.Arguments)}})

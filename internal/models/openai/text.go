@@ -32,6 +32,9 @@ func (s *replyBuilder) end() {
 // addBlock takes the calls of a block out of the text.
 func (s *replyBuilder) addBlock(b thought.Block, inner string) bool {
 	calls, ok := callsIn(b, inner, s.tools)
+	if b.To != "" {
+		calls, ok = calledBy(b.To, inner, s.tools)
+	}
 	if ok = ok && len(s.calls)+len(calls) <= mostCalls; ok {
 		s.takeCalls(calls)
 	}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"strings"
@@ -24,11 +23,11 @@ const (
 
 // thoughts are those of one answer.
 type thoughts struct {
-	name    string // of the member that has them
-	text    strings.Builder
-	details []members       // OpenRouter's form of them, which goes back as it came
-	signed  json.RawMessage // extra_content of the message, of Google
-	inText  strings.Builder // those that were in the text, which do not go back
+	name   string // of the member that has them
+	text   strings.Builder
+	parts  map[string]*thoughtParts // those that go back as they came, by the name of their member
+	signed json.RawMessage          // extra_content of the message, of Google
+	inText strings.Builder          // those that were in the text, which do not go back
 }
 
 func (t *thoughts) unseen(part string) {
@@ -54,44 +53,43 @@ func (t *thoughts) add(part *content) {
 	if !isBlank(part.Extra) {
 		t.signed = part.Extra
 	}
-	var details []members
-	_ = json.Unmarshal(part.Details, &details) // of another form there are none
-	for _, d := range details {
-		t.addDetail(d)
+	for _, from := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{asDetails, part.Details}, {asBlocks, part.Blocks}} {
+		var list []members
+		_ = json.Unmarshal(from.raw, &list) // of another form there are none
+		t.addParts(from.name, list)
+	}
+	t.addParts(asContent, part.thoughts)
+}
+
+// addParts adds parts of a member that is a list of them.
+func (t *thoughts) addParts(name string, list []members) {
+	for _, part := range list {
+		if t.parts == nil {
+			t.parts = map[string]*thoughtParts{}
+		}
+		if t.parts[name] == nil {
+			t.parts[name] = &thoughtParts{}
+		}
+		t.parts[name].add(part)
+		if _, text, _ := textOfPart(part); name == asContent {
+			t.unseen(text)
+		}
 	}
 }
 
-// addDetail adds a detail, or the next part of the last one.
-func (t *thoughts) addDetail(part members) {
-	if len(t.details) > 0 {
-		last := t.details[len(t.details)-1]
-		key := ""
-		for _, name := range []string{"text", "summary"} {
-			if _, has := part[name]; has && bytes.Equal(last["type"], part["type"]) && bytes.Equal(last["index"], part["index"]) {
-				key = name
-			}
-		}
-		if _, has := last[key]; has {
-			joined, err := json.Marshal(textIn(last[key]) + textIn(part[key]))
-			if err == nil {
-				for name, value := range part {
-					if !isBlank(value) {
-						last[name] = value
-					}
-				}
-				last[key] = joined
-				return
-			}
-		}
-	}
-	t.details = append(t.details, part)
-}
+// apart reports whether thoughts came beside the text, so that none is in it.
+func (t *thoughts) apart() bool { return t.name != "" || len(t.parts) > 0 }
 
 // extra returns the further members that go back with the message, as an object; nil when there is none.
 func (t *thoughts) extra() json.RawMessage {
 	all := members{}
-	if len(t.details) > 0 {
-		all["reasoning_details"], _ = json.Marshal(t.details) // they were JSON
+	for name, parts := range t.parts {
+		if raw := parts.raw(); raw != nil {
+			all[name] = raw
+		}
 	}
 	if t.signed != nil {
 		all["extra_content"] = t.signed
@@ -111,6 +109,11 @@ func (q Quirks) sendThoughts(out *message, m llm.Message) {
 		return
 	}
 	out.more = q.membersOf(m.Extra)
+	if parts, has := out.more[asContent]; has {
+		if delete(out.more, asContent); len(m.Calls) > 0 {
+			out.Content = inParts(parts, out.Content)
+		}
+	}
 	if text := q.thoughtOf(m); text != "" {
 		out.more[cmp.Or(q.Thought, asReasoningContent)], _ = json.Marshal(text) // a string can be encoded
 	}
@@ -151,7 +154,9 @@ func (q *Quirks) readThoughts(words string) {
 	switch {
 	case speaks(words, "thought_signature", "thought signature", "thoughtsignature"):
 		q.NoExtra, q.Signed = q.NoExtra || !missing, true
-	case speaks(words, "extra_content", "reasoning_details", "provider_specific_fields"):
+	case speaks(words, "`thinking`", "'thinking'", `"thinking"`) && !speaks(words, "expected `thinking`"): // of another provider
+		q.NoExtra = true
+	case speaks(words, "extra_content", asDetails, asBlocks, "provider_specific_fields"):
 		q.NoExtra = q.NoExtra || unsupported
 	case speaks(words, "reasoning_content", "reasoning content", "'reasoning'", "`reasoning`", `"reasoning"`, "assistant.reasoning"):
 		switch {

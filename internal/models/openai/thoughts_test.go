@@ -99,6 +99,21 @@ func TestThoughtsGoBackAsTheProviderWants(t *testing.T) {
 			raw, _ := json.Marshal(m["reasoning_details"])
 			return unless(string(raw) == `[{"data":"x","index":0,"type":"reasoning.encrypted"}]`, "no details")
 		}},
+		"thinking_blocks": {call: `{"content":"","reasoning_content":"miro","thinking_blocks":[{"type":"thinking","thinking":"miro","signature":"c2ln"},{"type":"redacted_thinking","data":"x"}],` + looks + `}`, refuse: func(m map[string]any) string {
+			raw, _ := json.Marshal(m["thinking_blocks"])
+			return unless(string(raw) == `[{"signature":"c2ln","thinking":"miro","type":"thinking"},{"data":"x","type":"redacted_thinking"}]`, "Expected `thinking` or `redacted_thinking`, but found `tool_use`.")
+		}},
+		"parts of Mistral": {call: `{"content":[{"type":"thinking","thinking":[{"type":"text","text":"miro"}],"closed":true}],` + looks + `}`, refuse: func(m map[string]any) string {
+			raw, _ := json.Marshal(m["content"])
+			return unless(string(raw) == `[{"closed":true,"thinking":[{"text":"miro","type":"text"}],"type":"thinking"}]` && m["reasoning_content"] == nil, "no thoughts")
+		}},
+		"signed parts": {call: `{"content":[{"type":"thinking","thinking":"miro","signature":"c2ln"},{"type":"text","text":""}],` + looks + `}`, refuse: func(m map[string]any) string {
+			raw, _ := json.Marshal(m["content"])
+			return unless(string(raw) == `[{"signature":"c2ln","thinking":"miro","type":"thinking"}]`, "no thoughts")
+		}},
+		"parts are refused": {call: `{"content":[{"type":"thinking","thinking":"miro"}],` + looks + `}`, refuse: func(m map[string]any) string {
+			return unless(m["content"] == nil, "Invalid value: 'thinking'. Supported values are: 'text' and 'refusal'.")
+		}, refused: 1},
 		"a signature of a call": {call: `{"content":null,` + strings.Replace(looks, `"id":"a"`, `"id":"a","extra_content":{"google":{"thought_signature":"c2ln"}}`, 1) + `}`, refuse: func(m map[string]any) string {
 			return unless(signature(m) == `{"google":{"thought_signature":"c2ln"}}`, "Function call is missing a thought_signature in functionCall parts.")
 		}},
@@ -181,6 +196,29 @@ func TestThoughtsOfAStreamAreJoined(t *testing.T) {
 	}
 }
 
+// TestThoughtsInPartsOfAStreamAreJoined as Mistral and LiteLLM stream them, in very many pieces, and reach nobody.
+func TestThoughtsInPartsOfAStreamAreJoined(t *testing.T) {
+	piece := func(members string) string { return `{"choices":[{"index":0,"delta":{` + members + `}}]}` }
+	var chunks []string
+	for range 4000 {
+		chunks = append(chunks,
+			piece(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"secreto"}]}]`),
+			piece(`"content":"","thinking_blocks":[{"type":"thinking","thinking":"ay","signature":null}]`))
+	}
+	chunks = append(chunks, piece(`"thinking_blocks":[{"type":"thinking","thinking":"","signature":"s1"}]`),
+		piece(`"thinking_blocks":[{"type":"thinking","thinking":"dos"}]`), piece(`"thinking_blocks":[{"type":"thinking","signature":"s2"}]`),
+		piece(`"content":[{"type":"text","text":"Ho"}]`), delta("la"), stop, done)
+	reply, seen := readOf(t, provider(t, events(chunks...)))
+	if reply.Text != "Hola" || strings.Join(seen.deltas, "|") != "Ho|la" || reply.Thought != "" {
+		t.Errorf("%.200q, told %.200q", reply.Text, seen.deltas)
+	}
+	want := `{"content":[{"thinking":[{"type":"text","text":"` + strings.Repeat("secreto", 4000) + `"}],"type":"thinking"}],` +
+		`"thinking_blocks":[{"signature":"s1","thinking":"` + strings.Repeat("ay", 4000) + `","type":"thinking"},{"signature":"s2","thinking":"dos","type":"thinking"}]}`
+	if d := cmp.Diff(want, string(reply.Extra)); d != "" {
+		t.Errorf("%.3000s", d)
+	}
+}
+
 // TestAThoughtInATextReachesNobody: neither the reply nor the page, however the stream is cut.
 func TestAThoughtInATextReachesNobody(t *testing.T) {
 	long := strings.Repeat("secreto ", 200<<10/8)
@@ -188,8 +226,9 @@ func TestAThoughtInATextReachesNobody(t *testing.T) {
 		"<think>\nsecreto\n</think>\n\nHola":          "Hola",
 		"Hola <thought>secreto</thought>\n\n y adiós": "Hola \n\n y adiós",
 		"secreto\n</think>\nHola":                     "Hola",
-		"Hola\n<think>" + long + "<think>" + long:     "Hola",
-		"Escribe `<think>` así":                       "Escribe `<think>` así",
+		"<|channel|>analysis<|message|>secreto<|end|><|start|>assistant<|channel|>final<|message|>Hola<|return|>": "Hola",
+		"Hola\n<think>" + long + "<think>" + long: "Hola",
+		"Escribe `<think>` así":                   "Escribe `<think>` así",
 	} {
 		for _, size := range []int{1 << 30, 997} {
 			var chunks []string
