@@ -335,7 +335,7 @@ func (s site) credits() *credit.Service {
 // paid returns the service that calls models.
 func (s site) paid(c AI) *paid.Service {
 	eligible, models := s.eligibilityService(c)
-	return &paid.Service{Eligibility: eligible, Credit: s.credits(), Models: models, Retry: s.world.retries(), Log: s.log}
+	return &paid.Service{Eligibility: eligible, Credit: s.credits(), Models: models, Retry: s.world.retries(), Log: s.log, Learns: true}
 }
 
 // addresses returns the normal form of an account's base URL, or the reason why it is not allowed.

@@ -52,6 +52,9 @@ var setupChanges = []struct {
 	{"settings.PutCheck", func(s store.Stores) error {
 		return s.Settings.PutCheck(ctx, "acme", nil, eligibility.Check{ID: "c", Provider: "openai", Status: eligibility.CheckDone})
 	}},
+	{"settings.PutLessons", func(s store.Stores) error {
+		return s.Settings.PutLessons(ctx, "acme", nil, eligibility.Lessons{Provider: "openai", Models: map[string]eligibility.Known{"m": {Lesson: 1}}})
+	}},
 	{"settings.PutProvider", func(s store.Stores) error {
 		return s.Settings.PutProvider(ctx, "acme", nil, eligibility.Config{Name: "openai", KeySet: true})
 	}},

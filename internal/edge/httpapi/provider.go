@@ -57,6 +57,7 @@ type Provider struct {
 	Windows      map[string]int          `json:"windows" doc:"the account's own, by model: the most tokens of a prompt and its answer together"`
 	WaitingUntil *time.Time              `json:"waiting_until,omitempty" doc:"it asked to be left alone until then"`
 	Check        *ProviderCheck          `json:"check,omitempty" doc:"the last check at its address; absent: none was asked for"`
+	Learned      []ProviderLesson        `json:"learned,omitempty" doc:"what calls at work showed of its models, since their last check: a check of the model replaces it"`
 }
 
 // ProviderList is the list of providers that an account can choose from.

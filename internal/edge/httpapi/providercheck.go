@@ -41,7 +41,31 @@ type ProviderCheck struct {
 	Micros   int64                   `json:"cost_micros" doc:"what all its calls cost"`
 }
 
-// ProviderFinding is one thing that a check found.
+// ProviderLesson is what calls at work, and no check, showed of a model.
+type ProviderLesson struct {
+	Model    string            `json:"model"`
+	At       time.Time         `json:"at" doc:"when something was learned last"`
+	Findings []ProviderFinding `json:"findings" nullable:"false"`
+	Quirks   json.RawMessage   `json:"quirks" doc:"what later calls of the model heed"`
+}
+
+func showLessons(p eligibility.Provider, lang locale.Tag) []ProviderLesson {
+	var out []ProviderLesson
+	for _, l := range p.Learned() {
+		out = append(out, ProviderLesson{Model: l.Model, At: l.At.UTC(), Findings: showFindings(l.Findings(), lang), Quirks: l.Quirks})
+	}
+	return out
+}
+
+func showFindings(found []eligibility.Finding, lang locale.Tag) []ProviderFinding {
+	out := make([]ProviderFinding, 0, len(found))
+	for _, f := range found {
+		out = append(out, ProviderFinding{Code: f.Code, Text: f.Text().In(lang)})
+	}
+	return out
+}
+
+// ProviderFinding is one thing that a check found, or calls at work showed.
 type ProviderFinding struct {
 	Code string `json:"code"`
 	Text string `json:"text" doc:"for a person"`
@@ -59,13 +83,10 @@ func showCheck(c *eligibility.Check, now time.Time, lang locale.Tag) *ProviderCh
 	seen := c.Seen(now)
 	out := &ProviderCheck{
 		Status: seen.Status, At: seen.At.UTC(), Model: seen.Model, Reason: seen.Reason, Micros: seen.Micros,
-		Calls: list(seen.Calls), Findings: make([]ProviderFinding, 0, len(seen.Findings)),
+		Calls: list(seen.Calls), Findings: showFindings(seen.Findings, lang),
 	}
 	if seen.Reason != "" {
 		out.Message, out.Action = seen.Message().In(lang), seen.Action().In(lang)
-	}
-	for _, f := range seen.Findings {
-		out.Findings = append(out.Findings, ProviderFinding{Code: f.Code, Text: f.Text().In(lang)})
 	}
 	if seen.Status == eligibility.CheckDone {
 		known := seen.Models[seen.Model]
@@ -132,6 +153,7 @@ func (s aiHandler) beginCheck(ctx context.Context, name, model string) error {
 // show returns a provider as a client sees it.
 func (s aiHandler) show(ctx context.Context, v eligibility.ProviderView) Provider {
 	out := showProvider(v, s.config.Now())
-	out.Check = showCheck(v.Check, s.config.Now(), requestInfoFrom(ctx).lang)
+	lang := requestInfoFrom(ctx).lang
+	out.Check, out.Learned = showCheck(v.Check, s.config.Now(), lang), showLessons(v.Provider, lang)
 	return out
 }

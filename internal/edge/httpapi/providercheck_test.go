@@ -2,11 +2,15 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"piloto/internal/ground/ids"
+	"piloto/internal/models/eligibility"
 )
 
 // newCheckSite returns a site whose checks are made when the test serves them.
@@ -23,6 +27,35 @@ func newCheckSite(t *testing.T) (s *asyncSite, serve func()) {
 			if err := f(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// TestWhatCallsShowedIsInTheProvider in words, in the language of whoever reads it, and apart from its check.
+func TestWhatCallsShowedIsInTheProvider(t *testing.T) {
+	s, _ := newCheckSite(t)
+	at := s.config.Now().Add(-time.Hour)
+	err := s.settings.PutLessons(t.Context(), "a", nil, eligibility.Lessons{Provider: "openai", BaseURL: "https://api.openai.com/v1", Models: map[string]eligibility.Known{
+		"m": {Quirks: json.RawMessage(`{"no_temperature":true,"window":8192}`), At: at, Lesson: 1}, "old": {Quirks: json.RawMessage(`{"signed":true}`), At: at, On: at, Lesson: 1},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lang, want := range map[string][]string{
+		"es": {"No acepta una temperatura.", "Su ventana es de 8192 tokens."}, "en": {"It accepts no temperature.", "Its window is 8192 tokens."},
+	} {
+		got := decode(t, s.do(ask(talker, "GET", "/ai/providers/openai", "", "Accept-Language", lang)))
+		learned := listOf(got["learned"])
+		if len(learned) != 1 || got["check"] != nil {
+			t.Fatalf("%v", got)
+		}
+		one := learned[0].(map[string]any)
+		var said []string
+		for _, f := range listOf(one["findings"]) {
+			said = append(said, f.(map[string]any)["text"].(string))
+		}
+		if one["model"] != "m" || one["at"] == nil || one["quirks"] == nil || !slices.Equal(said, want) {
+			t.Errorf("%s: %v", lang, one)
 		}
 	}
 }

@@ -207,6 +207,12 @@ func (s *settingsStore) PutCheck(_ context.Context, account ids.Account, seen *e
 	return nil
 }
 
+// PutLessons implements eligibility.Store.
+func (s *settingsStore) PutLessons(_ context.Context, account ids.Account, _ *eligibility.Lessons, l eligibility.Lessons) error {
+	s.write(account).settings.Lessons = map[string]eligibility.Lessons{l.Provider: l}
+	return nil
+}
+
 // DeleteProvider implements eligibility.Store.
 func (s *settingsStore) DeleteProvider(_ context.Context, account ids.Account, name string) error {
 	b := s.write(account)

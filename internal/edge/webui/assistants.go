@@ -78,12 +78,19 @@ type providerRow struct {
 	Used    bool        // the account's assistant uses it
 	Check   *checkView
 	Checked string // the model that a check calls when nobody names another
+	Learned []lessonView
 }
 
 // checkView is the last check of a provider. Note is why it failed, and Do what to do then.
 type checkView struct {
 	Check    eligibility.Check
 	Note, Do string
+	Findings []string
+}
+
+// lessonView is what calls at work showed of a model.
+type lessonView struct {
+	eligibility.Lesson
 	Findings []string
 }
 
@@ -242,6 +249,9 @@ func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, a e
 		case row.Used:
 			row.Checked = a.Model
 		}
+		for _, l := range p.Learned() {
+			row.Learned = append(row.Learned, lessonView{l, sayAll(l.Findings(), v)})
+		}
 		if v.now.Before(p.Health.Waiting) {
 			row.Waiting = p.Health.Waiting
 		}
@@ -259,10 +269,15 @@ func checkOf(c *eligibility.Check, v visit) *checkView {
 	if view.Check.Reason != "" {
 		view.Note, view.Do = view.Check.Message().In(v.tag), view.Check.Action().In(v.tag)
 	}
-	for _, f := range view.Check.Findings {
-		view.Findings = append(view.Findings, f.Text().In(v.tag))
-	}
+	view.Findings = sayAll(view.Check.Findings, v)
 	return view
+}
+
+func sayAll(found []eligibility.Finding, v visit) (list []string) {
+	for _, f := range found {
+		list = append(list, f.Text().In(v.tag))
+	}
+	return list
 }
 
 func stateOf(p eligibility.ProviderView) string {

@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func (w *world) spend() {
 	waits := false
 	p.settings.Providers = []eligibility.Config{
 		{Name: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Keyless: true},
-		{Name: "router", BaseURL: "https://openrouter.ai/api/v1", CostsCredits: &waits, Prices: map[string]credit.Price{"x/y-z": {Input: 100_000, Output: 2_500_000}}},
+		{Name: "router", BaseURL: "https://openrouter.ai/api/v1", CostsCredits: &waits, Prices: map[string]credit.Price{"x/y-z": {Input: 100_000, Cached: 20_000, Output: 2_500_000}}},
 	}
 	p.settings.Terms = &eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: credit.Limits{Day: 2_000_000, Month: 20_000_000}}
 	p.settings.Checks = map[string]eligibility.Check{
@@ -40,6 +41,9 @@ func (w *world) spend() {
 			Calls: []eligibility.CheckCall{{Name: "text", Millis: 80, Error: "no_balance"}},
 		},
 	}
+	p.settings.Lessons = map[string]eligibility.Lessons{"ollama": {Provider: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Models: map[string]eligibility.Known{
+		"qwen3:8b": {Quirks: json.RawMessage(`{"no_temperature":true,"thought":"<b>reasoning</b>"}`), At: now.Add(-time.Hour), Lesson: 1},
+	}}}
 	for i := range 30 {
 		at := now.Add(-time.Duration(i) * 20 * time.Minute)
 		turn := credit.Turn{

@@ -117,6 +117,16 @@ func (m *memory) PutCheck(_ context.Context, _ ids.Account, _ *eligibility.Check
 	})
 }
 
+func (m *memory) PutLessons(_ context.Context, _ ids.Account, _ *eligibility.Lessons, l eligibility.Lessons) error {
+	return m.change(func(p *purse) {
+		p.settings.Lessons = maps.Clone(p.settings.Lessons)
+		if p.settings.Lessons == nil {
+			p.settings.Lessons = map[string]eligibility.Lessons{}
+		}
+		p.settings.Lessons[l.Provider] = l
+	})
+}
+
 func (m *memory) PutKey(_ context.Context, _ ids.Account, provider string, key eligibility.Key) error {
 	return m.change(func(p *purse) { p.keys[provider] = string(key) })
 }

@@ -62,12 +62,15 @@ type CheckCall struct {
 	Error  string `json:"error,omitempty" doc:"why it failed; skipped: it was not made, because it would have shown nothing"`
 }
 
-// Known is what a check found of a model. Quirks are its client's, as JSON; Window is the most tokens of a prompt and its
-// answer, 0 when the provider does not say it.
+// Known is what is known of a model. Quirks are its client's, as JSON; Window is the most tokens of a prompt and its answer, 0
+// when the provider does not say it. What calls at work showed is the Lesson of this number, and rests on the check that ended
+// at On; 0: it is a check's.
 type Known struct {
 	Quirks json.RawMessage `json:"quirks,omitempty"`
 	Window int             `json:"window,omitempty"`
 	At     time.Time       `json:"at"`
+	On     time.Time       `json:"on,omitzero"`
+	Lesson int             `json:"lesson,omitempty"`
 }
 
 // Finding is one thing that a check found. Value is a number, or a name that the provider wrote.
@@ -143,14 +146,6 @@ func (s Settings) checkOf(name, base string) *Check {
 		return &c
 	}
 	return nil
-}
-
-// known returns what a check found of a model.
-func (p Provider) known(model string) Known {
-	if p.Check == nil {
-		return Known{}
-	}
-	return p.Check.Models[model]
 }
 
 // ModelAt returns the model that an account uses at a provider: that of an assistant, or of one who stands in; else the only

@@ -175,6 +175,7 @@ type Provider struct {
 	Health       Health                  // result of its last call or probe
 	Rejected     bool                    // its last call said that it does not accept the key that it still has
 	Check        *Check                  // the last one at its address; nil: none
+	Lessons      map[string]Known        // what calls at its address showed, by model
 }
 
 // Need is the most that a turn may use, estimated before the turn.
@@ -221,7 +222,7 @@ type Candidate struct {
 	Price           credit.Price
 	Window          int   // the most tokens of a prompt and its answer together
 	Narrowed        bool  // the provider named the window when it refused a longer request
-	Known           Known // by the last check of the model
+	Known           Known // by the last check of the model, and the calls since then
 	Estimate        Estimate
 	SessionID       string // id of an open session with room; "" when one must be opened, or none is needed
 	choice          Choice

@@ -20,8 +20,9 @@ type Settings struct {
 	Entitlement *Entitlement         // nil: never set
 	Terms       *Terms
 	Providers   []Config
-	Health      map[string]Health // by provider
-	Checks      map[string]Check  // by provider
+	Health      map[string]Health  // by provider
+	Checks      map[string]Check   // by provider
+	Lessons     map[string]Lessons // by provider
 }
 
 // Terms are the price of AI for an account, and its spending limits.
@@ -78,10 +79,12 @@ type Store interface {
 	PutTerms(ctx context.Context, account ids.Account, t Terms) error
 	// PutProvider replaces the provider setting seen, nil for a missing one; ErrMoved when it changed.
 	PutProvider(ctx context.Context, account ids.Account, seen *Config, c Config) error
-	// DeleteProvider removes a provider's setting, and its check.
+	// DeleteProvider removes a provider's setting, its check, and what was learned of it.
 	DeleteProvider(ctx context.Context, account ids.Account, name string) error
 	// PutCheck replaces the check seen of a provider, nil for a missing one; ErrMoved when it changed, or is gone.
 	PutCheck(ctx context.Context, account ids.Account, seen *Check, c Check) error
+	// PutLessons replaces the lessons seen of a provider, nil for none; ErrMoved when they changed.
+	PutLessons(ctx context.Context, account ids.Account, seen *Lessons, l Lessons) error
 }
 
 // Keys reports for which providers the deployment has a key.
@@ -243,7 +246,7 @@ func (d Deployment) providers(settings Settings, keys map[string]bool) []Provide
 		}
 	}
 	for i, p := range list {
-		list[i].Check = settings.checkOf(p.Name, p.BaseURL)
+		list[i].Check, list[i].Lessons = settings.checkOf(p.Name, p.BaseURL), settings.lessonsOf(p.Name, p.BaseURL)
 	}
 	return list
 }

@@ -34,6 +34,7 @@ type Service struct {
 	Models      eligibility.Models
 	Retry       llm.Retry
 	Log         *slog.Logger
+	Learns      bool // what the calls show of a model is stored for other processes
 
 	ratios llm.Ratios // by model and address, as the usage of this process showed them
 }
@@ -212,6 +213,7 @@ func (c *Calls) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 		}
 	})
 	failpoint.Here("turn.model.after")
+	c.learn(ctx, model)
 	if cut && answer.Text == "" { // the model has read the prompt, although nothing of its answer is known
 		answer.Usage = llm.Usage{Input: r.Estimate(), Estimated: true}
 	}
@@ -225,6 +227,22 @@ func (c *Calls) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 			"cost_micros", c.Turn.Micros, "tool_calls", len(answer.Calls), "preferred", c.Turn.Preferred, "because", c.Turn.Because)
 	}
 	return answer, err
+}
+
+// learn stores what the client has learned of the chosen model, if it is new. Without it another process asks in vain again.
+func (c *Calls) learn(ctx context.Context, model llm.Model) {
+	client, ok := model.(llm.Learner)
+	if !ok || !c.service.Learns {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTime)
+	defer cancel()
+	known, err := c.service.Eligibility.Learn(ctx, c.account, c.Use.Candidate, client.Learned(c.Use.Model))
+	if err != nil {
+		c.service.Log.WarnContext(ctx, "model.lesson_lost", "provider", c.Use.Provider, "model", c.Use.Model, "error", err)
+		return
+	}
+	c.Use.Known = known
 }
 
 // CharsPerToken returns how many characters of a request make one token of the chosen model, as its usage showed; 3.5

@@ -15,5 +15,6 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Document(providers),
 		kvtest.Document(healths),
 		kvtest.Document(checks),
+		kvtest.Document(lessons),
 	)
 }

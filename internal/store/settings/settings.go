@@ -26,6 +26,7 @@ var (
 	providers    = kv.Document[eligibility.Config]{Name: "provider"}
 	healths      = kv.Document[eligibility.Health]{Name: "health"}
 	checks       = kv.Document[eligibility.Check]{Name: "check"}
+	lessons      = kv.Document[eligibility.Lessons]{Name: "lessons"}
 )
 
 // The sort keys of an account's settings.
@@ -36,6 +37,7 @@ const (
 	providerKey    = "PROVIDER#"
 	healthKey      = "HEALTH#"
 	checkKey       = "CHECK#"
+	lessonsKey     = "LESSONS#"
 )
 
 type settingRow struct {
@@ -45,8 +47,8 @@ type settingRow struct {
 
 // Settings reads the values that an account has set.
 func (s *Store) Settings(ctx context.Context, account ids.Account) (eligibility.Settings, error) {
-	settings := eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}, Checks: map[string]eligibility.Check{}}
-	items, err := s.table.Read(ctx, kv.Rows(settingsKey(account), assistantKey, checkKey, entitlementKey, healthKey, providerKey, termsKey), 0)
+	settings := eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}, Checks: map[string]eligibility.Check{}, Lessons: map[string]eligibility.Lessons{}}
+	items, err := s.table.Read(ctx, kv.Rows(settingsKey(account), assistantKey, checkKey, entitlementKey, healthKey, lessonsKey, providerKey, termsKey), 0)
 	if err != nil {
 		return settings, err
 	}
@@ -88,6 +90,10 @@ func (row settingRow) into(s *eligibility.Settings) error {
 	case strings.HasPrefix(row.SK, checkKey):
 		c, err := checks.Decode(row.Data)
 		s.Checks[name] = c
+		return err
+	case strings.HasPrefix(row.SK, lessonsKey):
+		l, err := lessons.Decode(row.Data)
+		s.Lessons[name] = l
 		return err
 	}
 	return nil
@@ -156,15 +162,21 @@ func (s *Store) PutProvider(ctx context.Context, account ids.Account, seen *elig
 	return swap(ctx, s, settingOf[eligibility.Config]{account, providerKey + c.Name, providers}, seen, c)
 }
 
-// DeleteProvider removes a provider, and its check; deleting a missing provider is no error.
+// DeleteProvider removes a provider, its check, and what was learned of it; deleting a missing provider is no error.
 func (s *Store) DeleteProvider(ctx context.Context, account ids.Account, name string) error {
-	return s.remove(ctx, account, providerKey+name, checkKey+name)
+	return s.remove(ctx, account, providerKey+name, checkKey+name, lessonsKey+name)
 }
 
 // PutCheck stores the check of a provider, if it is as the caller read it; nil: not there. It returns
 // eligibility.ErrMoved.
 func (s *Store) PutCheck(ctx context.Context, account ids.Account, seen *eligibility.Check, c eligibility.Check) error {
 	return swap(ctx, s, settingOf[eligibility.Check]{account, checkKey + c.Provider, checks}, seen, c)
+}
+
+// PutLessons stores what was learned of a provider's models, if it is as the caller read it; nil: not there. It returns
+// eligibility.ErrMoved.
+func (s *Store) PutLessons(ctx context.Context, account ids.Account, seen *eligibility.Lessons, l eligibility.Lessons) error {
+	return swap(ctx, s, settingOf[eligibility.Lessons]{account, lessonsKey + l.Provider, lessons}, seen, l)
 }
 
 // PutHealth notes how a provider's last call ended. It is no transaction, because turns write it, and transactions of
