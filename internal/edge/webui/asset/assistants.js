@@ -68,7 +68,8 @@ export const submits = {
   },
   "add-provider": async (form, data) => {
     const name = data.get("name").trim();
-    await api("PUT", providerPath(name), { base_url: data.get("base_url").trim(), keyless: data.has("keyless") });
+    const there = document.querySelector(`[data-provider="${CSS.escape(name)}"] [data-submit="save-provider"]`);
+    await api("PUT", providerPath(name), { ...(there && configOf(there)), base_url: data.get("base_url").trim(), keyless: data.has("keyless") });
     if (data.get("key")) await api("PUT", providerPath(name, "key"), { key: data.get("key") });
     await again();
     toast(t("added", { name }));
@@ -80,6 +81,7 @@ export const submits = {
   "save-price": async (form, data) => {
     const body = configOf(form);
     const price = { input_micros: micros(data.get("input_micros")), output_micros: micros(data.get("output_micros")) };
+    if (data.get("cached_micros").trim()) price.cached_micros = micros(data.get("cached_micros"));
     await api("PUT", providerPath(nameOf(form)), { ...body, prices: { ...body.prices, [data.get("model").trim()]: price } });
     await saved();
   },
