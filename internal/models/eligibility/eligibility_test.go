@@ -352,7 +352,7 @@ func TestAnotherAddressHasTheListPrice(t *testing.T) {
 	usd := func(input, cached, output int64) credit.Price {
 		return credit.Price{Input: input * 1000, Cached: cached * 1000, Output: output * 1000}
 	}
-	mini, sonnet, flash := usd(400, 100, 1600), usd(3000, 300, 15000), usd(300, 75, 2500)
+	mini, sonnet, flash := usd(400, 100, 1600), usd(3000, 300, 15000), usd(300, 30, 2500)
 	for model, want := range map[string]credit.Price{
 		"gpt-4.1-mini": mini, "openai/gpt-4.1-mini": mini, "openrouter/openai/gpt-4.1-mini": mini, "GPT-4.1-Mini": mini, "gpt-4.1-mini-2025-04-14": mini,
 		"openai/gpt-4.1-mini:nitro": mini, "azure/gpt-4-1-mini": mini, "gpt-4.1-mini-latest": mini,
