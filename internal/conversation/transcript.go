@@ -8,6 +8,9 @@ import (
 // mostThought bounds the bytes of a thought that is kept. A provider wants a thought with its calls, and does not read it again.
 const mostThought = 8 << 10
 
+// mostExtra bounds the bytes of the further members that are kept with a reply. They cannot be cut, because they may be signed.
+const mostExtra = 16 << 10
+
 // Transcript is how a model came to an answer: the state that its prompt had, and its replies with calls, in their order. The
 // next prompts have it as it was.
 type Transcript struct {
@@ -15,12 +18,13 @@ type Transcript struct {
 	Rounds []Round `json:"rounds,omitempty"`
 }
 
-// Round is one reply of a model and the results of its calls. Thought and Extra go back to its provider with it; nobody
-// reads them. Left is how many replies the turn had left after it.
+// Round is one reply of a model and the results of its calls. Thought and Extra go back with it to the model that is From;
+// nobody reads them. Left is how many replies the turn had left after it.
 type Round struct {
 	Text    string          `json:"text,omitempty"`
 	Thought string          `json:"thought,omitempty"`
 	Extra   json.RawMessage `json:"extra,omitempty"`
+	From    string          `json:"from,omitempty"`
 	Calls   []ToolCall      `json:"calls"`
 	Left    int             `json:"left,omitempty"`
 }
@@ -36,7 +40,8 @@ type ToolCall struct {
 	Source    string          `json:"source,omitempty"`
 }
 
-// Kept returns the transcript as it is stored: the thoughts that are very long are cut.
+// Kept returns the transcript as it is stored: thoughts that are very long are cut, and signed ones left out, because a provider
+// wants them in the turn of their calls alone.
 func (t *Transcript) Kept() *Transcript {
 	if t == nil {
 		return nil
@@ -49,6 +54,9 @@ func (t *Transcript) Kept() *Transcript {
 				at--
 			}
 			r.Thought = r.Thought[:at]
+		}
+		if len(r.Extra) > mostExtra {
+			r.Extra = nil
 		}
 		kept.Rounds = append(kept.Rounds, r)
 	}

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -32,7 +33,7 @@ func (q *Query) goOn(ctx context.Context, calls *paid.Calls, cut llm.Reply) (llm
 	if len(cut.Calls) > 0 {
 		ask = locale.ModelText("prompt.cut_calls")
 	}
-	q.Messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text, Thought: cut.Thought, Extra: cut.Extra}, {Role: llm.System, Content: ask}})
+	q.Messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text, Thought: cut.Thought, Extra: cut.Extra, From: cut.From}, {Role: llm.System, Content: ask}})
 	if q.Writing != nil {
 		q.seam = &seam{to: q.Writing, before: cut.Text, tail: tail}
 		release := q.Writing.hold(cut.Text)
@@ -51,6 +52,7 @@ func (q *Query) goOn(ctx context.Context, calls *paid.Calls, cut llm.Reply) (llm
 		q.seam.flush()
 	}
 	more.Text, more.Thought = join(cut.Text, more.Text, tail), cut.Thought+more.Thought
+	more.From = cmp.Or(more.From, cut.From)
 	if more.Extra == nil {
 		more.Extra = cut.Extra
 	}

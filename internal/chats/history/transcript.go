@@ -259,7 +259,7 @@ func (w *writer) system(key string) {
 
 // Round returns a reply of a model and the results of its calls, as its prompt had them. sources are the reads of its answer.
 func Round(r conversation.Round, sources []conversation.Source) []llm.Message {
-	reply := llm.Message{Role: llm.Assistant, Content: r.Text, Thought: r.Thought, Extra: r.Extra}
+	reply := llm.Message{Role: llm.Assistant, Content: r.Text, Thought: r.Thought, Extra: r.Extra, From: r.From}
 	var results []llm.Message
 	for i, c := range r.Calls {
 		reply.Calls = append(reply.Calls, llm.Call{ID: c.ID, Name: c.Name, Arguments: c.Arguments, Extra: c.Extra})

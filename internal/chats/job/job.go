@@ -180,6 +180,7 @@ type Round struct {
 	Text     string          `json:"text,omitempty"`
 	Thought  string          `json:"thought,omitempty"` // as llm.Reply: it goes back to the model, and nobody reads it
 	Extra    json.RawMessage `json:"extra,omitempty"`   // as llm.Reply
+	From     string          `json:"from,omitempty"`    // as llm.Reply
 	Calls    []Call          `json:"calls,omitempty"`
 	Cut      bool            `json:"cut,omitempty"` // as llm.Reply: its calls are not made
 	Micros   int64           `json:"micros,omitempty"`

@@ -242,7 +242,7 @@ func (jj *jobJournal) call(ctx context.Context, r job.Round, ask func(context.Co
 		noteLimits(jj, jj.loop.req, answer)
 	}
 	r.Answered, r.Text, r.Calls = s.Now(), answer.Text, jobCalls(answer.Calls)
-	r.Thought, r.Extra, r.Cut = answer.Thought, answer.Extra, answer.Cut
+	r.Thought, r.Extra, r.From, r.Cut = answer.Thought, answer.Extra, answer.From, answer.Cut
 	r.Provider, r.Model, r.Micros = jj.loop.calls.Use.Provider, answer.Model, jj.loop.calls.Turn.Micros
 	used := jj.loop.calls.Turn
 	used.Outcome = string(KindRound)

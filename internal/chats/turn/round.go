@@ -301,7 +301,7 @@ func jobCalls(calls []llm.Call) (list []job.Call) {
 
 // answerOf returns the answer of a round, as the model gave it.
 func answerOf(r job.Round) llm.Reply {
-	reply := llm.Reply{Text: r.Text, Thought: r.Thought, Extra: r.Extra, Cut: r.Cut}
+	reply := llm.Reply{Text: r.Text, Thought: r.Thought, Extra: r.Extra, From: r.From, Cut: r.Cut}
 	for _, c := range r.Calls {
 		reply.Calls = append(reply.Calls, llm.Call(c))
 	}

@@ -23,7 +23,7 @@ type trail struct {
 
 // begin adds a reply with calls, after which so many may follow.
 func (t *trail) begin(answer llm.Reply, left int) {
-	r := conversation.Round{Text: answer.Text, Thought: answer.Thought, Extra: answer.Extra, Left: left}
+	r := conversation.Round{Text: answer.Text, Thought: answer.Thought, Extra: answer.Extra, From: answer.From, Left: left}
 	for _, c := range answer.Calls {
 		r.Calls = append(r.Calls, conversation.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments, Extra: c.Extra})
 	}

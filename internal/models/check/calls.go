@@ -151,7 +151,7 @@ func (r *running) call(ctx context.Context, p probe) (reply llm.Reply, seen []ll
 // answered returns a conversation with the answer of a model and the results of its calls.
 func answered(messages []llm.Message, reply llm.Reply) []llm.Message {
 	calls := llm.Distinct(reply.Calls, messages)
-	out := append(slices.Clone(messages), llm.Message{Role: llm.Assistant, Content: reply.Text, Calls: calls, Thought: reply.Thought, Extra: reply.Extra})
+	out := append(slices.Clone(messages), llm.Message{Role: llm.Assistant, Content: reply.Text, Calls: calls, Thought: reply.Thought, Extra: reply.Extra, From: reply.From})
 	for _, c := range calls {
 		out = append(out, llm.Message{Role: llm.ToolRole, CallID: c.ID, Content: `{"degrees":19}`})
 	}

@@ -115,6 +115,7 @@ var findingsOf = []struct{ quirk, code, value string }{
 	{"no_tools", "no_tools", ""},
 	{"plain_tools", "plain_tools", ""},
 	{"no_tool_choice", "no_tool_choice", ""},
+	{"short_ids", "short_ids", ""},
 	{"no_reasoning", "no_reasoning", ""},
 	{"format", "schema_by_tool", ""},
 	{"thought", "thoughts", ""},

@@ -28,7 +28,7 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// Message is one entry of the conversation. CallID is the id of the tool call that the message answers. Thought and Extra
+// Message is one entry of the conversation. CallID is the id of the tool call that the message answers. Thought, Extra and From
 // are those of the Reply that a message of the model repeats.
 type Message struct {
 	Role    Role
@@ -37,6 +37,7 @@ type Message struct {
 	CallID  string
 	Thought string
 	Extra   json.RawMessage `json:",omitempty"`
+	From    string          `json:",omitempty"`
 }
 
 // Tool is a function that the model may call: a name, a description, and a JSON Schema.
@@ -97,13 +98,16 @@ type Usage struct {
 
 // Reply is the model's answer: text, tool calls, or both. Cut means that the provider ended the answer early (token
 // limit, content filter). A cut answer in a Format is not valid. Length means that it was cut at the token limit, so
-// that it can go on. NoTools means that the model takes no tools: it answered without those of the request. Thought is what the model thought, which nobody reads: some providers refuse its calls later unless it
-// comes back with them. Extra is a JSON object of further members that go back with the message.
+// that it can go on. NoTools means that the model takes no tools: it answered without those of the request. Thought is what the
+// model thought, which nobody reads: some providers refuse its calls later unless it comes back with them. Extra is a JSON
+// object of further members that go back with the message. From is a name of the model at its address: Thought, and each Extra,
+// go back to it alone.
 type Reply struct {
 	Text     string
 	Calls    []Call
 	Thought  string
 	Extra    json.RawMessage `json:",omitempty"`
+	From     string          `json:",omitempty"`
 	Cut      bool
 	Length   bool
 	NoTools  bool
@@ -114,7 +118,7 @@ type Reply struct {
 
 // Message returns the answer as an entry of the conversation.
 func (r Reply) Message() Message {
-	return Message{Role: Assistant, Content: r.Text, Calls: r.Calls, Thought: r.Thought, Extra: r.Extra}
+	return Message{Role: Assistant, Content: r.Text, Calls: r.Calls, Thought: r.Thought, Extra: r.Extra, From: r.From}
 }
 
 // Model answers a request. Its errors are the faults below. With ErrStopped, and with ErrUnreachable because of a

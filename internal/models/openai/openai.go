@@ -75,6 +75,7 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 	if r.Format != nil {
 		r.Tools, r.Sink = nil, nil
 	}
+	r.Messages = ownThoughts(r.Messages, c.from(r.Model))
 	known := c.quirks.of(r.Model)
 	for now := known; ; {
 		b := newBuilder(r, now)
@@ -115,6 +116,9 @@ func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks, b *replyBuild
 	}
 	if err == nil {
 		b.fill(&reply, r)
+		if hasThoughts(reply) {
+			reply.From = c.from(r.Model)
+		}
 		reply.NoTools = q.NoTools && len(r.Tools) > 0
 		if r.Format != nil {
 			reply.Text, reply.Calls = formText(reply, r.Format.Name), nil

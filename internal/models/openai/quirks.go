@@ -29,6 +29,7 @@ type Quirks struct {
 	NoThoughts       bool     `json:"no_thoughts,omitempty"`       // it refuses them
 	NoExtra          bool     `json:"no_extra,omitempty"`          // it refuses the further members of its messages and calls
 	Signed           bool     `json:"signed,omitempty"`            // it wants a signature with the first call of a message
+	ShortIDs         bool     `json:"short_ids,omitempty"`         // it takes ids of calls of nine letters and digits only
 	NoToolChoice     bool     `json:"no_tool_choice,omitempty"`    // it refuses tool_choice: a request that may call nothing has no tools
 	PlainTools       bool     `json:"plain_tools,omitempty"`       // it refuses the schemas of tools that are more than a list of names
 	NoTools          bool     `json:"no_tools,omitempty"`          // it refuses tools: it can only talk
@@ -110,6 +111,10 @@ func (q *Quirks) read(no *refusal, r llm.Request) {
 		return
 	}
 	words := no.words()
+	if no.isMalformed() && !q.ShortIDs && refusesID(words) {
+		q.ShortIDs = true
+		return
+	}
 	if q.readTools(no, words, r) || !no.isMalformed() {
 		return
 	}

@@ -160,7 +160,7 @@ func request(r llm.Request, q Quirks) body {
 }
 
 func (q Quirks) messageOf(m llm.Message) message {
-	out := message{Role: m.Role, Content: m.Content, CallID: m.CallID}
+	out := message{Role: m.Role, Content: m.Content, CallID: q.idOf(m.CallID)}
 	switch {
 	case m.Content == "" && len(m.Calls) > 0:
 		out.Content = nil
@@ -168,7 +168,7 @@ func (q Quirks) messageOf(m llm.Message) message {
 		out.Content = "{}" // providers refuse an empty one
 	}
 	for _, c := range m.Calls {
-		out.Calls = append(out.Calls, sentCall{ID: c.ID, Type: "function", Function: sentFunction{c.Name, arguments(c.Arguments)}})
+		out.Calls = append(out.Calls, sentCall{ID: q.idOf(c.ID), Type: "function", Function: sentFunction{c.Name, arguments(c.Arguments)}})
 	}
 	q.sendThoughts(&out, m)
 	return out
