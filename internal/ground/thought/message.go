@@ -57,7 +57,7 @@ func (r *Reader) head(ended bool) (read, wait bool) {
 		head = r.held
 	}
 	switch {
-	case len(head) > mostTag, strings.ContainsAny(head, "\n{}\"`"), !begins(head[strings.IndexByte(head, '>')+1:]):
+	case len(head) > mostTag, strings.ContainsAny(head, "\n{}\"`"), !begins(head[strings.IndexByte(head, '>')+1:], at >= 0):
 		return false, false
 	case at < 0 && !ended:
 		return false, true
@@ -80,11 +80,12 @@ func (r *Reader) head(ended bool) (read, wait bool) {
 	return true, false
 }
 
-// begins reports whether a head goes on as heads do: with the model's role, or the name of a channel.
-func begins(rest string) bool {
+// begins reports whether a head goes on as heads do: with the model's role, or the name of a channel. One that is not whole may
+// have only a part of it.
+func begins(rest string, whole bool) bool {
 	first := word(rest)
 	for _, known := range []string{"assistant", "analysis", "commentary", "final"} {
-		if first == known && strings.HasPrefix(rest, known) || first == rest && strings.HasPrefix(known, first) {
+		if first == known && strings.HasPrefix(rest, known) || !whole && first == rest && strings.HasPrefix(known, first) {
 			return true
 		}
 	}

@@ -110,3 +110,19 @@ func TestALongThoughtIsReadAtOnce(t *testing.T) {
 		read([]string{strings.Repeat(sign, 200<<10)}, thought.Block{Open: "<call>", Close: "</call>"})
 	}
 }
+
+// TestSignsMeanTheSameHoweverTheyAreCut: of a text of any signs in any order.
+func TestSignsMeanTheSameHoweverTheyAreCut(t *testing.T) {
+	signs := []string{
+		"<|channel|>", "<|start|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>", "analysis", "final", "commentary", " to=functions.x ", "assistant",
+		"<|channel>thought", "<channel|>", "<think>", "</think>", "[THINK]", "<call>", "{}", "</call>", "`", "```", "\n", "hola ", "<|", "<",
+	}
+	block := thought.Block{Open: "<call>", Close: "</call>"}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(signs), 0, 14).Draw(t, "signs"), "")
+		whole, _ := read([]string{text}, block)
+		if cut, _ := read(strings.Split(text, ""), block); cut != whole {
+			t.Fatalf("%q is %q, and in pieces %q", text, whole, cut)
+		}
+	})
+}
