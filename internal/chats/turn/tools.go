@@ -179,12 +179,12 @@ var toolTable = []toolSpec{
   "properties": {
     "title": {"type": "string", "description": "what it does, in the person's language"},
     "why": {"type": "string", "description": "what it is for, in a few words"},
-    "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
+    "mcp_id": {"type": "string", "description": "from the catalogue"},
     "method": {"type": "string"},
     "path": {"type": "string"},
     "query": {"type": "object"},
     "headers": {"type": "object"},
-    "body": {"type": "object", "description": "or a list or a text, where the operation takes one"}
+    "body": {"type": "object", "description": "or a list or a text"}
   },
   "required": ["mcp_id", "method", "path"],
   "additionalProperties": false
@@ -214,7 +214,7 @@ var toolTable = []toolSpec{
 			Description: "Find operations of the catalogue, with the schemas of what they take.",
 			Parameters: json.RawMessage(`{
   "type": "object",
-  "properties": {"query": {"type": "string", "description": "a few words"}},
+  "properties": {"query": {"type": "string"}},
   "required": ["query"],
   "additionalProperties": false
 }`),
@@ -229,7 +229,7 @@ var toolTable = []toolSpec{
   "type": "object",
   "properties": {
     "mcp_id": {"type": "string"},
-    "method": {"type": "string", "description": "GET or HEAD; absent: GET"},
+    "method": {"type": "string", "description": "absent: GET"},
     "path": {"type": "string"},
     "query": {"type": "object"},
     "headers": {"type": "object"}
@@ -249,7 +249,7 @@ var toolTable = []toolSpec{
   "properties": {
     "id": {"type": "string", "description": "l1, l2, …"},
     "at": {"type": "string", "description": "as cut names it; absent: the first one"},
-    "from": {"type": "integer", "description": "first element or line, from 1"},
+    "from": {"type": "integer", "description": "from 1"},
     "lines": {"type": "integer", "description": "absent: as many as fit"}
   },
   "required": ["id", "from"],
@@ -297,10 +297,9 @@ var toolTable = []toolSpec{
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
-    "run_id": {"type": "string"},
     "reason": {"type": "string", "maxLength": 500, "description": "one sentence that the person reads"}
   },
-  "required": ["run_id", "reason"],
+  "required": ["reason"],
   "additionalProperties": false
 }`),
 		},

@@ -42,7 +42,7 @@ func doWithdraw(_ context.Context, l *loop, c toolCall) (string, error) {
 	if in.Reason = toolcall.Line(in.Reason, len(in.Reason)); in.Reason == "" || utf8.RuneCountInString(in.Reason) > plan.MaxWithdrawalReason {
 		wrong = append(wrong, fault.Field{Loc: []any{"reason"}, Type: "value_error", Msg: fmt.Sprintf("must say why, in at most %d characters", plan.MaxWithdrawalReason)})
 	}
-	if in.RunID != l.pending.ID {
+	if in.RunID != "" && in.RunID != l.pending.ID {
 		wrong = append(wrong, fault.Field{Loc: []any{"run_id"}, Type: "value_error", Msg: "must be that of the draft which waits in this chat: " + l.pending.ID})
 	}
 	switch {
