@@ -8,7 +8,7 @@ import (
 // Characters of a request that make one token.
 const (
 	FirstRatio = 3.5 // of a model that has not answered yet
-	leastRatio = 1.5
+	leastRatio = 0.8 // of Chinese text one character is often more than a token
 	mostRatio  = 6.0
 
 	leastLearned = 200 // tokens of the smallest request that is learned from: in a smaller one the frames count too much
@@ -22,7 +22,7 @@ type Ratios struct {
 	known map[string]float64
 }
 
-// Of returns the characters per token of a model, from 1.5 to 6; FirstRatio before its first answer.
+// Of returns the characters per token of a model, from 0.8 to 6; FirstRatio before its first answer.
 func (k *Ratios) Of(model string) float64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -27,7 +27,7 @@ func TestTheRatioOfAModelIsThatOfItsUsage(t *testing.T) {
 		"characters, not bytes":         {8_000, llm.Usage{Input: 4_000}, 2.75, 2},
 		"what was cached counts":        {10_000, llm.Usage{Input: 2_000, Cached: 1_900}, 4.25, 5},
 		"no more than six":              {90_000, llm.Usage{Input: 300}, 4.75, 6},
-		"no fewer than one and a half":  {300, llm.Usage{Input: 90_000}, 2.5, 1.5},
+		"no fewer than four fifths":     {300, llm.Usage{Input: 90_000}, 2.15, 0.8},
 		"a guess teaches nothing":       {8_000, llm.Usage{Input: 4_000, Estimated: true}, 3.5, 3.5},
 		"no usage teaches nothing":      {8_000, llm.Usage{}, 3.5, 3.5},
 		"a negative one neither":        {8_000, llm.Usage{Input: -4_000}, 3.5, 3.5},
