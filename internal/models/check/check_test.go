@@ -30,13 +30,15 @@ type asked struct {
 	Model       string
 	Stream      bool
 	Temperature *float64
-	Messages    []struct {
-		Role  string
-		Calls []json.RawMessage `json:"tool_calls"`
-	}
-	Tools  []struct{ Function struct{ Name string } }
-	Format json.RawMessage `json:"response_format"`
-	Choice any             `json:"tool_choice"`
+	Messages    []message
+	Tools       []struct{ Function struct{ Name string } }
+	Format      json.RawMessage `json:"response_format"`
+	Choice      any             `json:"tool_choice"`
+}
+
+type message struct {
+	Role  string
+	Calls []json.RawMessage `json:"tool_calls"`
 }
 
 // kind says which call of a check a request is.
@@ -46,13 +48,7 @@ func (a asked) kind() string {
 		return "stream"
 	case len(a.Format) > 0, a.Choice != nil:
 		return "structured"
-	case len(a.Tools) > 0 && slices.ContainsFunc(a.Messages, func(m struct {
-		Role  string
-		Calls []json.RawMessage `json:"tool_calls"`
-	},
-	) bool {
-		return m.Role == "tool"
-	}):
+	case len(a.Tools) > 0 && slices.ContainsFunc(a.Messages, func(m message) bool { return m.Role == "tool" }):
 		return "two_tools"
 	case len(a.Tools) > 0:
 		return "tool"
@@ -297,6 +293,18 @@ func TestWhatACheckFinds(t *testing.T) {
 			}
 			return good(a)
 		}, "", "no_results schema stream tools", 5},
+		"refuses streams": {func(a asked) (int, string) {
+			if a.Stream {
+				return refuse(400, "Your organization must be verified to stream this model.")
+			}
+			return good(a)
+		}, "", "no_stream schema tools two_calls", 6},
+		"refuses results": {func(a asked) (int, string) {
+			if slices.ContainsFunc(a.Messages, func(m message) bool { return m.Role == "tool" }) {
+				return refuse(400, "unsupported role: tool")
+			}
+			return good(a)
+		}, "", "no_tools schema stream", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProvider(t, c.answer)

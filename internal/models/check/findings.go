@@ -31,6 +31,7 @@ func (f *findings) add(code, value string) {
 // sentRequest is the part of a request that shows what the client left out.
 type sentRequest struct {
 	Messages    []sentMessage     `json:"messages"`
+	Stream      bool              `json:"stream"`
 	Temperature json.RawMessage   `json:"temperature"`
 	Completion  json.RawMessage   `json:"max_completion_tokens"`
 	Effort      string            `json:"reasoning_effort"`
@@ -72,6 +73,7 @@ type rawMessage struct {
 	Blocks    json.RawMessage `json:"thinking_blocks"`
 	Extra     json.RawMessage `json:"extra_content"`
 	Calls     []rawCall       `json:"tool_calls"`
+	Old       json.RawMessage `json:"function_call"`
 }
 
 type rawCall struct {
@@ -156,6 +158,9 @@ func (f *findings) text(sent sentRequest, raw []rawAnswer) {
 	if !later {
 		f.add("system_front", "")
 	}
+	if sent.Stream {
+		f.add("only_stream", "")
+	}
 	if len(sent.Temperature) == 0 {
 		f.add("no_temperature", "")
 	}
@@ -186,6 +191,7 @@ func (f *findings) tool(reply llm.Reply, sent sentRequest, raw []rawAnswer) {
 	}
 	own := false
 	eachMessage(raw, func(m rawMessage) {
+		own = own || len(m.Old) > 0 && string(m.Old) != "null"
 		for _, c := range m.Calls {
 			own = true
 			if c.Function.Name != toolName {
@@ -202,6 +208,11 @@ func (f *findings) tool(reply llm.Reply, sent sentRequest, raw []rawAnswer) {
 }
 
 func (f *findings) two(reply llm.Reply, sent sentRequest, raw []rawAnswer) {
+	if reply.NoTools { // what follows a call is refused
+		*f = slices.DeleteFunc(*f, func(o eligibility.Finding) bool { return o.Code == "tools" })
+		f.add("no_tools", "")
+		return
+	}
 	if slices.ContainsFunc(sent.Messages, sentMessage.hasThought) {
 		f.add("thoughts_back", "")
 	}
@@ -248,6 +259,9 @@ func (f *findings) stream(sent sentRequest, raw []rawAnswer, seen []llm.Exchange
 		}
 	}
 	switch {
+	case !sent.Stream:
+		f.add("no_stream", "")
+		return
 	case whole:
 		f.add("stream_whole", "")
 	case !ended:

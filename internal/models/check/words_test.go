@@ -28,7 +28,7 @@ func TestEachQuirkIsToldInWords(t *testing.T) {
 		}
 		for _, lang := range []locale.Tag{locale.Spanish, locale.English} {
 			said := found[0].Text().In(lang)
-			if v := fmt.Sprint(value); said == "" || strings.Contains(said, "check.finding") || name == "window" && !strings.Contains(said, v) {
+			if v := fmt.Sprint(value); said == "" || strings.Contains(said, "check.finding") || f.Type.Kind() == reflect.Int && !strings.Contains(said, v) {
 				t.Errorf("%s is told as %q", name, said)
 			}
 		}

@@ -101,10 +101,11 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 
 // ask sends one request, and builds its answer. It returns the reply, or the fault of its failure.
 func (c *Client) ask(ctx context.Context, r llm.Request, q Quirks, b *replyBuilder) (llm.Reply, error) {
-	answer, sent, err := c.post(ctx, request(r, q))
+	asked := request(r, q)
+	answer, sent, err := c.post(ctx, asked)
 	switch {
 	case err != nil:
-	case r.Sink != nil:
+	case asked.Stream:
 		err = stream(newEvents(answer, c.key), b)
 	default:
 		err = plain(answer, c.key, b)

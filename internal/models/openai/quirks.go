@@ -3,10 +3,13 @@ package openai
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"piloto/internal/ground/lazy"
 	"piloto/internal/models/llm"
 )
 
@@ -17,9 +20,12 @@ const mostModels = 256
 // Quirks say how a model differs from the protocol. The zero value is a model that takes everything. They can be stored as
 // JSON, and compared.
 type Quirks struct {
+	NoStream         bool     `json:"no_stream,omitempty"`         // it refuses to stream: its answer comes at once
+	OnlyStream       bool     `json:"only_stream,omitempty"`       // it refuses to answer without a stream
 	NoStreamOptions  bool     `json:"no_stream_options,omitempty"` // it refuses stream_options: then the usage is estimated
 	NoTemperature    bool     `json:"no_temperature,omitempty"`    // it refuses any temperature but its default
 	CompletionTokens bool     `json:"completion_tokens,omitempty"` // it refuses max_tokens, and needs max_completion_tokens
+	MaxOutput        int      `json:"max_output,omitempty"`        // the largest limit of an answer that it takes, in tokens; 0: it refused none
 	NoReasoning      bool     `json:"no_reasoning,omitempty"`      // it refuses tools unless reasoning is switched off
 	SystemFirst      bool     `json:"system_first,omitempty"`      // it refuses a system message after the first message
 	Thought          string   `json:"thought,omitempty"`           // the name under which its thoughts come, and go back
@@ -95,6 +101,9 @@ func (q Quirks) after(err error, r llm.Request) (Quirks, bool) {
 
 // read finds a quirk in a refusal.
 func (q *Quirks) read(no *refusal, r llm.Request) {
+	if no.isBrokenCall() || q.readStream(no, r) || q.readLimit(no, r) {
+		return
+	}
 	if was := *q; no.isMalformed() {
 		if q.readThoughts(no.words()); *q != was {
 			return
@@ -131,21 +140,99 @@ func (q *Quirks) read(no *refusal, r llm.Request) {
 	}
 }
 
+// readStream finds in a refusal that the model never answers in a stream, or always.
+func (q *Quirks) readStream(no *refusal, r llm.Request) bool {
+	was := *q
+	words := no.words()
+	switch {
+	case q.NoStream || q.OnlyStream || !no.isMalformed() && !slices.Contains(streamStatuses, no.status):
+	case r.Sink == nil && speaks(words, onlyStreamMarks...):
+		q.OnlyStream = true
+	case r.Sink != nil && aStream().MatchString(words) && !speaks(words, onlyStreamMarks...) && speaks(words, noStreamMarks...):
+		q.NoStream = true
+	}
+	return *q != was
+}
+
+// Marks of a refusal of streams, and of an answer without one: OpenAI, Azure, Bedrock, DashScope, Fireworks, Anthropic and
+// gateways before them.
+var (
+	aStream        = lazy.Pattern(`\bstream(?:s|ing|ed)?\b`)
+	streamStatuses = []int{http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusInternalServerError, http.StatusNotImplemented}
+	noStreamMarks  = []string{
+		"not support", "n't support", "unsupported", "not allowed", "not permitted", "not available", "not implemented", "not enabled", "disabled",
+		"verified to stream", "unrecognized", "unknown parameter", "extra inputs",
+	}
+	onlyStreamMarks = []string{
+		"only support stream", "only supports stream", "only supported in stream", "non-streaming", "non-stream ", "nonstreaming",
+		"must have stream=true", "stream=true is required", "streaming is required", "requires stream", "stream must be true", "set stream to true",
+	}
+)
+
+// leastOutput is the smallest limit of an answer that is tried where a refusal names none, in tokens.
+const leastOutput = 128
+
+// limit returns the limit of an answer to r in tokens; 0: the provider's own.
+func (q Quirks) limit(r llm.Request) int {
+	if q.MaxOutput > 0 {
+		return min(r.MaxTokens, q.MaxOutput)
+	}
+	return r.MaxTokens
+}
+
+// readLimit finds in a refusal how long an answer may be. Where it names no smaller limit, the half is tried.
+func (q *Quirks) readLimit(no *refusal, r llm.Request) bool {
+	words, sent := no.words(), q.limit(r)
+	if !no.isMalformed() || no.isTooLong() || sent == 0 || !speaks(words, outputMarks...) {
+		return false
+	}
+	for i, named := range namedLimits {
+		m := named().FindStringSubmatch(words)
+		if m == nil {
+			continue
+		}
+		n, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
+		if i == 0 { // it is the first that is refused
+			n--
+		}
+		if err == nil && n > 0 && n < sent {
+			q.MaxOutput = n
+			return true
+		}
+	}
+	if speaks(words, "too large", "too high", "exceed", "must be less", "must be lower", "out of range", "valid range", "should be [") && sent/2 >= leastOutput {
+		q.MaxOutput = sent / 2
+		return true
+	}
+	return false
+}
+
+// outputMarks are the names of the limit of an answer, and namedLimits find the largest one in a refusal: of OpenAI, Groq,
+// DeepSeek, DashScope, Anthropic, Google, Bedrock, GLM and Cohere.
+var (
+	outputMarks = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens", "max_new_tokens", "maximum tokens"}
+	namedLimits = []func() *regexp.Regexp{
+		lazy.Pattern(`to (\d[\d,]*) \(exclusive\)`),
+		lazy.Pattern(`\[\d+, ?(\d+)\]`),
+		lazy.Pattern(`> (\d[\d,]*), which is the maximum`),
+		lazy.Pattern("(?:at most|less than or equal to|<=|limit of|maximum(?: value)?(?: is| of)?:?|between 1 and) [`']?(\\d[\\d,]*)"),
+	}
+)
+
 // readTools finds a quirk about tools in a refusal.
 func (q *Quirks) readTools(no *refusal, words string, r llm.Request) bool {
 	if len(r.Tools) == 0 || !no.isMalformed() && no.status != http.StatusNotFound && no.status != http.StatusInternalServerError && no.status != http.StatusNotImplemented {
 		return false
 	}
 	switch {
-	case speaks(words, "reasoning_effort"):
+	case speaks(words, "reasoning_effort"), speaks(words, historyMarks...):
 		return false
 	case speaks(words, choiceMarks...) && !speaks(words, noToolsMarks...):
 		q.NoToolChoice = q.NoToolChoice || r.NoCalls
 		return r.NoCalls
 	case no.isMalformed() && speaks(words, schemaOfToolMarks...) && !q.PlainTools:
 		q.PlainTools = true
-	case speaks(words, "tool", "function call", "function_declarations") && (speaks(words, unsupportedMarks...) || speaks(words, noToolsMarks...)),
-		no.isMalformed() && speaks(words, schemaOfToolMarks...):
+	case refusesTools(words), no.isMalformed() && speaks(words, schemaOfToolMarks...):
 		q.NoTools = true
 	default:
 		return false
@@ -153,10 +240,25 @@ func (q *Quirks) readTools(no *refusal, words string, r llm.Request) bool {
 	return true
 }
 
-// Marks of a refusal of the schema of a tool, and of tools, beside those of a parameter that is not supported.
+// refusesTools reports whether a refusal says that the model takes no tools. The word tool beside any other complaint is not
+// enough, because a broken call is told with it, too.
+func refusesTools(words string) bool {
+	switch {
+	case speaks(words, "tool", "function call", "function_declarations") && (speaks(words, noToolsMarks...) || speaks(words, "not support", "n't support", "unsupported")):
+		return true
+	case theTools().MatchString(words) && speaks(words, unsupportedMarks...):
+		return true
+	}
+	return theRole().MatchString(words)
+}
+
+// Marks of a refusal of the schema of a tool, of tools at all, of their messages, and of a call or a result in the conversation.
 var (
 	schemaOfToolMarks = []string{"function_declarations", "invalid schema", "function.parameters", "parameters.properties", "input_schema", "tool schema", "schema for function"}
-	noToolsMarks      = []string{"support tool use", "not enabled", "requires --enable-auto-tool-choice"}
+	noToolsMarks      = []string{"support tool use", "not enabled", "requires --enable-auto-tool-choice", "requires --jinja"}
+	theTools          = lazy.Pattern(`\btools\b(?:$|[^.\[\w])|\btools[.:] `)
+	theRole           = lazy.Pattern(`(?:unknown|unexpected|invalid|unsupported)[^.]{0,20}\brole[^.]{0,10}\btool\b|\brole[^.]{0,12}\btool\b[^.]{0,12}(?:unknown|unsupported|invalid|not (?:supported|allowed|accepted))`)
+	historyMarks      = []string{"messages[", "tool_calls[", "tool_result", "tool_use_id", "`tool_use`"}
 )
 
 // refusesSystem reports whether a refusal is about a system message inside of the conversation. The texts are those of

@@ -126,6 +126,12 @@ func (e *refusal) hasCode(names ...string) bool {
 	})
 }
 
+// isBrokenCall reports whether the provider could not read a call that the model wrote: llama.cpp, Ollama, vLLM and Groq. The
+// request is not at fault.
+func (e *refusal) isBrokenCall() bool {
+	return e.hasCode("tool_use_failed") || speaks(e.words(), "tool call", "tool_call", "function call") && speaks(e.words(), brokenMarks...)
+}
+
 // fault returns the fault for the refusal. An account without money is ErrRefused and not ErrLimited, because a
 // retry does not help.
 func (e *refusal) fault() *fault.Error {
@@ -155,8 +161,12 @@ func (e *refusal) isTooLong() bool {
 	return speaks(e.words(), tooLongMarks...)
 }
 
-// Marks of the causes of a refusal.
+// Marks of the causes of a refusal, and of a call that could not be read.
 var (
+	brokenMarks = []string{
+		"failed to parse", "error parsing", "could not parse", "parse error", "unmarshal", "unexpected end of", "validation failed", "failed to call",
+		"malformed",
+	}
 	unpaidMarks = []string{
 		"insufficient_quota", "insufficient_balance", "insufficient balance", "insufficient credits", "insufficient_user_quota", "exceeded_current_quota",
 		"billing_hard_limit", "billing hard limit", "billing_not_active", "credit balance is too low", "out of credits", "used all available credits",
@@ -191,7 +201,7 @@ func (e *refusal) sentinel() *fault.Error {
 	case meaning.Limits(status), status == 498: // Groq has no capacity for this tier
 		return llm.ErrLimited
 	case meaning.Passes(status, e.wait), meaning.Conflicts(status), meaning.Redirects(status), // the request is not at fault
-		e.hasCode("tool_use_failed"): // the model wrote a broken tool call; a retry may give another
+		e.isBrokenCall():
 		return llm.ErrUnreachable
 	case status == http.StatusNotFound:
 		return llm.Refused(llm.NoModel)

@@ -118,11 +118,11 @@ func request(r llm.Request, q Quirks) body {
 		out.Temperature = &r.Temperature
 	}
 	if q.CompletionTokens {
-		out.CompletionTokens = r.MaxTokens
+		out.CompletionTokens = q.limit(r)
 	} else {
-		out.MaxTokens = r.MaxTokens
+		out.MaxTokens = q.limit(r)
 	}
-	if r.Sink != nil {
+	if r.Sink != nil && !q.NoStream || q.OnlyStream {
 		out.Stream = true
 		if !q.NoStreamOptions {
 			out.StreamOptions = &streamOptions{IncludeUsage: true}

@@ -194,7 +194,7 @@ func TestALaterSystemMessageStaysInItsPlace(t *testing.T) {
 func TestAMemberWithARefusedValueIsNotDropped(t *testing.T) {
 	for name, no := range map[string]string{
 		"temperature": `{"error":{"message":"temperature must be between 0 and 2","param":"temperature"}}`,
-		"max_tokens":  `{"error":{"message":"max_tokens is too large: 50. This model supports at most 40 completion tokens","param":"max_tokens"}}`,
+		"max_tokens":  `{"error":{"message":"max_tokens must be an integer","param":"max_tokens"}}`,
 		"messages":    `{"error":{"message":"Unsupported value: messages[0].role","param":"messages[0].role"}}`,
 	} {
 		s := &pickyProvider{refuse: map[string]string{name: no}}
