@@ -112,6 +112,7 @@ func (s *replyBuilder) add(a answer) error {
 		if choice.Index != 0 {
 			continue
 		}
+		s.setUsage(choice.Usage)
 		if part != nil {
 			if s.thought.add(part); s.thought.apart() {
 				s.waitNoMore()
@@ -323,10 +324,7 @@ func (s *replyBuilder) setUsage(u *tokens) {
 		return // impossible counts: the tokens are estimated instead
 	}
 	if u.Input > 0 || u.Output > 0 {
-		s.usage = llm.Usage{Input: u.Input, Output: u.Output}
-		if d := u.Prompt; d != nil {
-			s.usage.Cached = min(max(d.Cached, 0), max(u.Input, 0))
-		}
+		s.usage = llm.Usage{Input: u.Input, Cached: u.fromCache(), Output: u.Output}
 	}
 }
 

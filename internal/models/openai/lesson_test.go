@@ -180,3 +180,24 @@ func TestTheLimitOfAnAnswerIsLearned(t *testing.T) {
 		t.Errorf("%v after %d requests: %s", err, asked, strings.TrimSpace(fmt.Sprint(client.Quirks("m"))))
 	}
 }
+
+// TestTheTokensFromACacheAreRead under the names that providers give them.
+func TestTheTokensFromACacheAreRead(t *testing.T) {
+	for usage, want := range map[string]int{
+		`"prompt_tokens_details":{"cached_tokens":60}`: 60, `"cached_tokens":60`: 60, `"prompt_cache_hit_tokens":60,"prompt_cache_miss_tokens":40`: 60,
+		`"cache_read_input_tokens":60`: 60, `"cached_tokens":600`: 100, `"cached_tokens":-1`: 0, `"prompt_cache_hit_tokens":"60"`: 0, `"cached_tokens":0,"prompt_tokens_details":null`: 0,
+	} {
+		usage = `"usage":{"prompt_tokens":100,"completion_tokens":10,` + usage + `}`
+		reply, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}],`+usage+`}`)).Complete(context.Background(), ask("m", nil))
+		if err != nil || reply.Usage != (llm.Usage{Input: 100, Cached: want, Output: 10}) {
+			t.Errorf("%s: %+v, %v", usage, reply.Usage, err)
+		}
+		inChoice := strings.Replace(stop, `"finish_reason"`, usage+`,"finish_reason"`, 1)
+		for _, last := range [][]string{{stop, `{"choices":[],` + usage + `}`, done}, {inChoice, done}} {
+			reply, err = provider(t, events(append([]string{delta("hola")}, last...)...)).Complete(context.Background(), ask("m", &page{}))
+			if err != nil || reply.Usage != (llm.Usage{Input: 100, Cached: want, Output: 10}) {
+				t.Errorf("%s: %+v, %v", usage, reply.Usage, err)
+			}
+		}
+	}
+}

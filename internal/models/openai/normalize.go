@@ -16,6 +16,7 @@ type answer struct {
 	Choices []choice        `json:"choices"`
 	Usage   *tokens         `json:"usage,omitempty"`
 	Error   json.RawMessage `json:"error,omitempty"`
+	Object  string          `json:"object,omitempty"` // "error": the whole is one
 
 	whole bool // it is not a chunk of a stream
 }
@@ -24,6 +25,18 @@ type tokens struct {
 	Input  int           `json:"prompt_tokens"`
 	Output int           `json:"completion_tokens"`
 	Prompt *promptTokens `json:"prompt_tokens_details,omitempty"`
+	Cached int           `json:"cached_tokens,omitempty"`           // Moonshot
+	Hit    int           `json:"prompt_cache_hit_tokens,omitempty"` // DeepSeek
+	Read   int           `json:"cache_read_input_tokens,omitempty"` // LiteLLM before Anthropic
+}
+
+// fromCache returns how many of the input tokens the provider read from its cache.
+func (u *tokens) fromCache() int {
+	n := max(u.Cached, u.Hit, u.Read, 0)
+	if u.Prompt != nil {
+		n = max(n, u.Prompt.Cached)
+	}
+	return min(n, max(u.Input, 0))
 }
 
 type promptTokens struct {
@@ -35,6 +48,7 @@ type choice struct {
 	Message *content        `json:"message,omitempty"`
 	Delta   *content        `json:"delta,omitempty"`
 	Finish  string          `json:"finish_reason,omitempty"`
+	Usage   *tokens         `json:"usage,omitempty"` // Moonshot, in a stream
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
@@ -105,7 +119,7 @@ func normalize(body []byte, key string) (answer, error) {
 	if err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &a); err != nil && !errors.As(err, &odd) {
 		return answer{}, fmt.Errorf("an answer that is not JSON: %w", err)
 	}
-	if !isBlank(a.Error) {
+	if !isBlank(a.Error) || a.Object == "error" && len(a.Choices) == 0 {
 		return answer{}, embeddedError(body, key)
 	}
 	for i := range a.Choices {

@@ -153,8 +153,10 @@ func (e *refusal) effectiveStatus() int {
 // isTooLong reports whether a refusal says that the request is longer than the window of the model.
 func (e *refusal) isTooLong() bool {
 	switch e.effectiveStatus() {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired:
 		return false
+	case http.StatusTooManyRequests: // a wait does not help a request that is larger than what a minute may have
+		return speaks(e.words(), "request too large")
 	case http.StatusRequestEntityTooLarge:
 		return true
 	}

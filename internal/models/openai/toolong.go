@@ -10,12 +10,15 @@ import (
 )
 
 // Marks of a refusal because the prompt and its answer are longer than the window of the model, of OpenAI, Azure, vLLM,
-// llama.cpp, Ollama, LM Studio, Gemini, Anthropic, Mistral, Groq, xAI, Cohere and gateways before them.
+// llama.cpp, Ollama, LM Studio, Gemini, Anthropic, Mistral, Groq, xAI, Cohere, Moonshot, GLM, Qwen, SiliconFlow, Ernie, Doubao,
+// Bedrock, TGI, Copilot and gateways before them.
 var tooLongMarks = []string{
 	"context_length_exceeded", "exceed_context_size", "contextwindowexceeded", "max_prompt_tokens_exceeded", "model_max_length",
 	"context length", "context size", "context window", "context limit", "maximum number of tokens", "maximum prompt length",
 	"maximum model length", "prompt is too long", "prompt too long", "input is too long", "too many tokens", "reduce the length",
-	"request too large for model", "max_new_tokens` must be <=",
+	"request too large for model", "max_new_tokens` must be <=", "model token limit", "token limit exceeded", "exceeds max length", "prompt 超长",
+	"range of input length", "max_seq_len", "max input characters", "336007", "exceed max message tokens", "context overflow", "request_too_large",
+	"input tokens exceed", "number of input tokens", "prompt length exceeds", "input too long", "`inputs` must have less than", "token count of",
 }
 
 // namedWindows find the window in such a refusal; the first that is there counts.
@@ -24,7 +27,9 @@ var namedWindows = []func() *regexp.Regexp{
 	lazy.Pattern(`(\d[\d,]{2,})[^.\d]{0,10}maximum context`),
 	lazy.Pattern(`only (\d[\d,]{2,}) tokens`),
 	lazy.Pattern(`> (\d[\d,]{2,})`),
-	lazy.Pattern(`(?:<=|cannot exceed|limit:?) (\d[\d,]{2,})`),
+	lazy.Pattern(`\[\d+, ?(\d{3,})\]`),
+	lazy.Pattern(`(?:max_seq_len|limit) \((\d[\d,]{2,})\)`),
+	lazy.Pattern(`(?:<=|cannot exceed|less than|limit(?: of| is)?:?) (\d[\d,]{2,})`),
 }
 
 // leastWindow is the smallest window that is believed, in tokens.

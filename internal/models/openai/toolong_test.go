@@ -3,6 +3,7 @@ package openai_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"strings"
@@ -42,6 +43,19 @@ func TestARefusalOfALongRequestTellsTheWindow(t *testing.T) {
 		{400, message("Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 8192 tokens, which is not enough."), 8192},
 		{413, message("Request too large for model `x` on tokens per minute (TPM): Limit 8192, Requested 9000"), 8192},
 		{422, message("`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000"), 8192},
+		{400, message("Invalid request: Your request exceeded model token limit: 8192 (requested: 9000)"), 8192},
+		{400, message("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 8192]"), 8192},
+		{400, `{"code":20015,"message":"length of prompt_tokens (9000) must be less than max_seq_len (8192).","data":null}`, 8192},
+		{422, message("Input validation error: `inputs` must have less than 8192 tokens. Given: 9000"), 8192},
+		{400, message("prompt token count of 12000 exceeds the limit of 8192"), 8192},
+		{400, message("Input tokens exceed the configured limit of 8192 tokens. Your messages resulted in 9000 tokens."), 8192},
+		{400, message("Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192"), 8192},
+		{400, message("The estimated number of input and maximum output tokens (9000) exceeded this model context window limit (8192)."), 8192},
+		{429, message("Request too large for gpt-4o in organization o on tokens per min (TPM): Limit 8192, Requested 31023. The input or output tokens must be reduced in order to run successfully."), 8192},
+		{400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`, half},
+		{400, `{"error":{"code":"336007","message":"the max input characters is 20000"}}`, half},
+		{400, message("Total tokens of image and text exceed max message tokens."), half},
+		{200, `{"object":"error","message":"This model's maximum context length is 8192 tokens.","type":"BadRequestError","code":400}`, 8192},
 		{400, message("Input is too long for requested model."), half},
 		{400, message("input length exceeds maximum context length"), half},
 		{400, message("Please reduce the length of the messages or completion."), half},
@@ -53,6 +67,15 @@ func TestARefusalOfALongRequestTellsTheWindow(t *testing.T) {
 		if _, err := client.Complete(context.Background(), r); llm.CauseOf(err) != llm.TooLong || client.Window("m") != c.want {
 			t.Errorf("%s: %v, %d tokens, want %d", c.body, err, client.Window("m"), c.want)
 		}
+	}
+	client := provider(t, events(`{"object":"error","message":"This model's maximum context length is 8192 tokens.","type":"BadRequestError","code":400}`))
+	streamed := r
+	streamed.Sink = &page{}
+	if _, err := client.Complete(context.Background(), streamed); llm.CauseOf(err) != llm.TooLong || client.Window("m") != 8192 {
+		t.Errorf("in a stream: %v, %d tokens", err, client.Window("m"))
+	}
+	if _, err := provider(t, says(429, message("Rate limit reached on tokens per min (TPM): Limit 30000, Used 29000, Requested 3000."))).Complete(context.Background(), r); !errors.Is(err, llm.ErrLimited) {
+		t.Error(err)
 	}
 	for _, body := range []string{message("max_tokens is too large: 50. This model supports at most 40 completion tokens"), message("the string is too long"), `{"error":"no"}`} {
 		client := provider(t, says(400, body))
