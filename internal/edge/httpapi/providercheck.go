@@ -31,7 +31,7 @@ type ProviderCheck struct {
 	Status   eligibility.CheckStatus `json:"status" enum:"running,done,failed" doc:"done: the provider answers, and findings say how; failed: it does not, or nothing was called"`
 	At       time.Time               `json:"at" doc:"when it was asked for"`
 	Model    string                  `json:"model" doc:"that was called; empty while the provider's list is asked for its only model"`
-	Reason   eligibility.Reason      `json:"reason,omitempty" doc:"why it failed: a reason of a block, or interrupted, timeout, not_an_api, no_model, model_unknown, no_balance"`
+	Reason   eligibility.Reason      `json:"reason,omitempty" doc:"why it failed: a reason of a block, or interrupted, timeout, not_an_api, no_model, model_unknown, no_balance, filtered, cut_short, too_long"`
 	Message  string                  `json:"message,omitempty" doc:"the reason, for a person"`
 	Action   string                  `json:"action,omitempty" doc:"what to do next"`
 	Calls    []eligibility.CheckCall `json:"calls" nullable:"false"`

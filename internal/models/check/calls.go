@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,7 +101,7 @@ func (r *running) callAll(ctx context.Context) {
 		}
 		reply, seen, err := r.call(ctx, p)
 		if blocked, ok := errors.AsType[paid.Blocked](err); ok {
-			r.fail(blocked.Block.Reason)
+			r.block(blocked.Block)
 			return
 		}
 		r.health = errors.Join(r.health, first(p, err))
@@ -158,20 +159,24 @@ func answered(messages []llm.Message, reply llm.Reply) []llm.Message {
 	return out
 }
 
-// whyOf returns the reason of a failed call, as exactly as its exchanges tell it.
+// whyOf returns the reason of a failed call: what a turn would tell, as exactly as its exchanges show it.
 func whyOf(err error, seen []llm.Exchange) eligibility.Reason {
+	blocked, isBlocked := errors.AsType[paid.Blocked](err)
 	switch {
+	case isBlocked:
+		return blocked.Block.Reason
 	case errors.Is(err, context.DeadlineExceeded):
 		return eligibility.CheckTimeout
 	case errors.Is(err, context.Canceled):
 		return eligibility.CheckInterrupted
-	case len(seen) > 0 && causes[seen[len(seen)-1].Cause] != "" && !errors.Is(err, llm.ErrNoKey):
-		return causes[seen[len(seen)-1].Cause]
+	case len(seen) > 0 && seen[len(seen)-1].NoAPI && !errors.Is(err, llm.ErrNoKey):
+		return eligibility.CheckNoAPI
 	}
-	return reasonOf(err)
+	return cmp.Or(causes[llm.CauseOf(err)], reasonOf(err))
 }
 
-// causes are the reasons that a check gives for what an exchange shows.
+// causes are the reasons that a check gives for the causes of a refusal.
 var causes = map[llm.Cause]eligibility.Reason{
-	llm.Unpaid: eligibility.CheckBalance, llm.NoModel: eligibility.CheckModel, llm.NoAPI: eligibility.CheckNoAPI,
+	llm.Unpaid: eligibility.CheckBalance, llm.NoModel: eligibility.CheckModel, llm.Filtered: eligibility.CheckFiltered,
+	llm.CutShort: eligibility.CheckCutShort, llm.TooLong: eligibility.CheckTooLong,
 }

@@ -162,6 +162,14 @@ func (r *running) fail(why eligibility.Reason) {
 	r.check.Status, r.check.Reason = eligibility.CheckFailed, why
 }
 
+// block ends the check because its calls cannot be made, with what was missing.
+func (r *running) block(b *eligibility.Block) {
+	r.fail(b.Reason)
+	if short := (eligibility.Short{Passed: b.Passed, Balance: b.CreditBalance, Missing: b.Missing}); short != (eligibility.Short{}) {
+		r.check.Short = &short
+	}
+}
+
 // store writes the end of the check, if it is the one that was begun, and then the provider's health.
 func (r *running) store(ctx context.Context) error {
 	r.check.Until = r.Now()
@@ -214,7 +222,7 @@ func (r *running) choose(ctx context.Context, client *oneClient) bool {
 		r.called, r.health = true, err
 		r.fail(eligibility.NoAPIKey)
 		return false
-	case r.check.Model == "" && len(listed) != 1:
+	case r.check.Model == "" && (len(listed) != 1 || !eligibility.IsModelName(listed[0].ID)):
 		r.fail(eligibility.CheckNoModel)
 		return false
 	case r.check.Model == "":
@@ -244,7 +252,7 @@ func (r *running) resolve(ctx context.Context) bool {
 		return false
 	}
 	if block := r.calls.Resolve(snapshot); block != nil {
-		r.fail(block.Reason)
+		r.block(block)
 		return false
 	}
 	if r.calls.Use.BaseURL != r.check.BaseURL { // it was moved since the check was asked for
@@ -265,9 +273,6 @@ func (c *oneClient) Model(context.Context, ids.Account, eligibility.Candidate) (
 func reasonOf(err error) eligibility.Reason {
 	if why, ok := eligibility.ReasonOf(err); ok {
 		return why
-	}
-	if llm.CauseOf(err) == llm.TooLong { // of a call this small: its window is not of use
-		return eligibility.ProviderRefused
 	}
 	return eligibility.InternalError
 }

@@ -347,9 +347,25 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 			return 429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`
 		}, eligibility.CheckBalance},
 		"an unknown model": {func(asked) (int, string) { return refuse(404, "The model m does not exist") }, eligibility.CheckModel},
-		"too many":         {func(asked) (int, string) { return refuse(429, "slow down") }, eligibility.RateLimited},
-		"broken":           {func(asked) (int, string) { return refuse(500, "oops") }, eligibility.ProviderUnreachable},
-		"refuses":          {func(asked) (int, string) { return refuse(400, "no") }, eligibility.ProviderRefused},
+		"no credit": {func(asked) (int, string) {
+			return refuse(400, "Your credit balance is too low to access the Anthropic API.")
+		}, eligibility.CheckBalance},
+		"no credit, with 200": {func(asked) (int, string) { return 200, `{"error":{"message":"No credits","code":402}}` }, eligibility.CheckBalance},
+		"another model":       {func(asked) (int, string) { return refuse(400, "m is not a valid model ID") }, eligibility.CheckModel},
+		"a model of before": {func(asked) (int, string) {
+			return refuse(400, "The model x has been decommissioned and is no longer supported.")
+		}, eligibility.CheckModel},
+		"no deployment": {func(asked) (int, string) {
+			return 404, `{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}`
+		}, eligibility.CheckModel},
+		"a filter": {func(asked) (int, string) { return 400, `{"error":{"code":"content_filter","message":"no"}}` }, eligibility.CheckFiltered},
+		"thinks to the end": {func(asked) (int, string) {
+			return 200, `{"choices":[{"message":{"content":""},"finish_reason":"length"}],` + usage + `}`
+		}, eligibility.CheckCutShort},
+		"a tiny window": {func(asked) (int, string) { return 400, `{"error":{"code":"context_length_exceeded"}}` }, eligibility.CheckTooLong},
+		"too many":      {func(asked) (int, string) { return refuse(429, "slow down") }, eligibility.RateLimited},
+		"broken":        {func(asked) (int, string) { return refuse(500, "oops") }, eligibility.ProviderUnreachable},
+		"refuses":       {func(asked) (int, string) { return refuse(400, "no") }, eligibility.ProviderRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProvider(t, c.answer)
@@ -498,20 +514,21 @@ func TestNothingIsCalledThatCannotBePaid(t *testing.T) {
 	for name, c := range map[string]struct {
 		set    func(w *world) error
 		reason eligibility.Reason
+		said   []string
 	}{
 		"budget": {func(w *world) error {
 			return w.Store.Settings.PutTerms(t.Context(), fixture.Account, eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: credit.Limits{Run: 100}})
-		}, eligibility.BudgetExceeded},
+		}, eligibility.BudgetExceeded, []string{"0.24 USD"}},
 		"off": {func(w *world) error {
 			return w.Store.Settings.PutEntitlement(t.Context(), fixture.Account, eligibility.Entitlement{Entitled: true})
-		}, eligibility.AIDisabled},
+		}, eligibility.AIDisabled, nil},
 		"not allowed": {func(w *world) error {
 			return w.Store.Settings.PutEntitlement(t.Context(), fixture.Account, eligibility.Entitlement{Entitled: true, Enabled: true, Providers: []string{"other"}})
-		}, eligibility.NotEntitled},
+		}, eligibility.NotEntitled, nil},
 		"credits": {func(w *world) error {
 			costs := true
 			return w.Store.Settings.PutProvider(t.Context(), fixture.Account, nil, eligibility.Config{Name: "mine", CostsCredits: &costs})
-		}, eligibility.InsufficientCredits},
+		}, eligibility.InsufficientCredits, []string{"credit"}},
 	} {
 		w := newWorld(t, p)
 		if err := c.set(w); err != nil {
@@ -521,9 +538,34 @@ func TestNothingIsCalledThatCannotBePaid(t *testing.T) {
 		if got.Status != eligibility.CheckFailed || got.Reason != c.reason || len(p.asked) != 0 || len(got.Calls) != 0 {
 			t.Errorf("%s: %s %s, %d requests", name, got.Status, got.Reason, len(p.asked))
 		}
+		said := got.Message().In(locale.English) + " " + got.Action().In(locale.English)
+		for _, needed := range c.said {
+			if !strings.Contains(said, needed) {
+				t.Errorf("%s: it says %q", name, said)
+			}
+		}
 		if records := w.records(t); len(records) != 1 || records[0].Outcome != credit.OutcomeBlocked || records[0].Source != credit.SourceCheck {
 			t.Errorf("%s: %+v", name, records)
 		}
+	}
+}
+
+// TestABudgetThatEndsInACheckIsToldAsOne, with what the next call needed.
+func TestABudgetThatEndsInACheckIsToldAsOne(t *testing.T) {
+	p := newProvider(t, func(a asked) (int, string) {
+		status, body := good(a)
+		return status, strings.ReplaceAll(body, `"prompt_tokens":20`, `"prompt_tokens":10000000`)
+	})
+	w := newWorld(t, p)
+	if err := w.Store.Settings.PutTerms(t.Context(), fixture.Account, eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: credit.Limits{Day: 1_000_000}}); err != nil {
+		t.Fatal(err)
+	}
+	got := w.run(t, "")
+	if got.Status != eligibility.CheckFailed || got.Reason != eligibility.BudgetExceeded || got.Short == nil || got.Short.Passed.Needed == 0 {
+		t.Errorf("%+v", got)
+	}
+	if n := len(got.Calls); n == 0 || got.Calls[n-1].Error != string(eligibility.BudgetExceeded) {
+		t.Errorf("%+v", got.Calls)
 	}
 }
 
@@ -536,6 +578,8 @@ func TestWhichModelIsChecked(t *testing.T) {
 		"only":    {"", "", only, "only"},
 		"none":    {"", "", `[]`, ""},
 		"several": {"", "", `[{"id":"a"},{"id":"b"}]`, ""},
+		"long":    {"", "", `[{"id":"` + strings.Repeat("x", 201) + `"}]`, ""},
+		"hidden":  {"", "", `[{"id":"a\u001b\u202eb"}]`, ""},
 	} {
 		p := newProvider(t, good)
 		p.list = c.list

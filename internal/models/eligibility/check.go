@@ -28,11 +28,14 @@ const (
 	CheckNoModel     Reason = "no_model"    // nobody said which model, and the provider has not exactly one
 	CheckModel       Reason = "model_unknown"
 	CheckBalance     Reason = "no_balance" // the provider wants money
+	CheckFiltered    Reason = "filtered"   // its filter lets even these calls not pass
+	CheckCutShort    Reason = "cut_short"  // the model thought up to the limit of the answer
+	CheckTooLong     Reason = "too_long"   // even these calls are longer than its window
 )
 
 // CheckReasons lists them.
 func CheckReasons() []Reason {
-	return []Reason{CheckInterrupted, CheckTimeout, CheckNoAPI, CheckNoModel, CheckModel, CheckBalance}
+	return []Reason{CheckInterrupted, CheckTimeout, CheckNoAPI, CheckNoModel, CheckModel, CheckBalance, CheckFiltered, CheckCutShort, CheckTooLong}
 }
 
 // Check is the last check of a provider, which a person asked for, and what is known of the models that were checked there.
@@ -47,10 +50,18 @@ type Check struct {
 	Begun    bool             `json:"begun,omitempty"` // its calls are made, or were
 	Model    string           `json:"model"`
 	Reason   Reason           `json:"reason,omitempty"`
+	Short    *Short           `json:"short,omitempty"` // of money or credits, where that is the reason
 	Calls    []CheckCall      `json:"calls,omitempty"`
 	Findings []Finding        `json:"findings,omitempty"`
 	Micros   int64            `json:"cost_micros"`
 	Models   map[string]Known `json:"models,omitempty"`
+}
+
+// Short is what was missing for the calls of a check: the limit that they would pass, or credits.
+type Short struct {
+	Passed  Passed `json:"passed,omitzero"`
+	Balance *int64 `json:"balance,omitempty"`
+	Missing int64  `json:"missing,omitempty"`
 }
 
 // CheckCall is one call of a check. Error is a reason, or "skipped".
@@ -134,10 +145,11 @@ func (c Check) Action() locale.Phrase {
 
 // block returns the block of a check that failed for the reason of a turn. The provider refused what it was asked.
 func (c Check) block() *Block {
-	if len(c.Calls) > 0 {
-		return RefusedBy(c.Reason, c.Provider)
+	b := Refuse(c.Reason, c.Provider)
+	if b.byProvider = len(c.Calls) > 0; c.Short != nil {
+		b.Passed, b.CreditBalance, b.Missing = c.Short.Passed, c.Short.Balance, c.Short.Missing
 	}
-	return Refuse(c.Reason, c.Provider)
+	return b
 }
 
 // checkOf returns the check of a provider at an address; nil when there was none there.

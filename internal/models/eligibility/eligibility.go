@@ -290,10 +290,10 @@ const (
 
 // Passed is a limit that a call would pass, in micro-USD: Spent + Needed > Limit.
 type Passed struct {
-	Of     Bound
-	Limit  int64
-	Spent  int64 // also what other answers hold
-	Needed int64 // that the call may cost at most
+	Of     Bound `json:"of"`
+	Limit  int64 `json:"limit"`
+	Spent  int64 `json:"spent"`  // also what other answers hold
+	Needed int64 `json:"needed"` // that the call may cost at most
 }
 
 // by reports whether a call passes the limit. A call that costs nothing passes none.

@@ -153,12 +153,11 @@ type Cause string
 
 // The causes.
 const (
-	Unpaid   Cause = "unpaid"     // its account has no money: a wait does not help
-	NoModel  Cause = "no_model"   // it does not have the model, or nothing is at the address
-	Filtered Cause = "filtered"   // its filter lets the request or the answer not pass
-	CutShort Cause = "cut_short"  // the limit of the answer was used up before anything was said
-	TooLong  Cause = "too_long"   // the request is longer than the window of the model
-	NoAPI    Cause = "not_an_api" // a page, or anything else that is no answer of such a provider
+	Unpaid   Cause = "unpaid"    // its account has no money: a wait does not help
+	NoModel  Cause = "no_model"  // it does not have the model, or nothing is at the address
+	Filtered Cause = "filtered"  // its filter lets the request or the answer not pass
+	CutShort Cause = "cut_short" // the limit of the answer was used up before anything was said
+	TooLong  Cause = "too_long"  // the request is longer than the window of the model
 )
 
 // Refused returns ErrRefused with its cause.

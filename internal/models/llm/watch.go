@@ -9,7 +9,7 @@ import (
 type Exchange struct {
 	Request []byte
 	Answer  []byte // at most MostWatched bytes of it
-	Cause   Cause  // of a failure, as far as the answer shows it
+	NoAPI   bool   // the answer is a page, or anything else that is none of such a provider
 }
 
 // MostWatched is the longest part of an answer that a watcher gets.

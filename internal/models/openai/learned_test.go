@@ -104,7 +104,7 @@ func TestAWatcherSeesEachExchange(t *testing.T) {
 	}
 	if len(seen) != 2 || !strings.Contains(string(seen[0].Request), "temperature") || !strings.Contains(string(seen[0].Answer), "Unsupported") ||
 		strings.Contains(string(seen[1].Request), "temperature") || !strings.Contains(string(seen[1].Answer), "yes") {
-		t.Fatalf("%q", seen)
+		t.Fatalf("%+v", seen)
 	}
 	for _, e := range seen {
 		if strings.Contains(string(e.Request)+string(e.Answer), "secret") {
@@ -113,35 +113,33 @@ func TestAWatcherSeesEachExchange(t *testing.T) {
 	}
 }
 
-// TestCausesOfAFailure as an answer tells them.
-func TestCausesOfAFailure(t *testing.T) {
+// TestWhatIsNoAPI: a page, or a path that is not there; a refusal of such a provider is told by its fault.
+func TestWhatIsNoAPI(t *testing.T) {
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	for _, c := range []struct {
 		status int
 		header http.Header
 		body   string
-		want   llm.Cause
+		want   bool
 	}{
-		{200, page, "", llm.NoAPI},
-		{200, nil, " <!DOCTYPE html>", llm.NoAPI},
-		{200, nil, "pong", llm.NoAPI},
-		{200, nil, `{"choices":[`, ""}, // it was cut
-		{200, nil, "data: {}\n\n", ""},
-		{403, page, "<h1>Are you human?</h1>", llm.NoAPI},
-		{502, page, "<h1>Bad gateway</h1>", ""},
-		{302, nil, "", llm.NoAPI},
-		{404, nil, `{"error":"404 page not found"}`, llm.NoAPI},
-		{404, nil, `{"error":{"message":"The model 'm' does not exist"}}`, llm.NoModel},
-		{400, nil, `{"error":{"code":"model_not_found","message":"no"}}`, llm.NoModel},
-		{404, nil, `{"error":"model \"llama\" not found, try pulling it first"}`, llm.NoModel},
-		{402, nil, `{"error":{"message":"pay"}}`, llm.Unpaid},
-		{429, nil, `{"error":{"code":"insufficient_quota"}}`, llm.Unpaid},
-		{429, nil, `{"error":{"message":"slow down"}}`, ""},
-		{400, nil, `{"error":{"message":"temperature is wrong for this model"}}`, ""},
-		{500, nil, "oops", ""},
+		{200, page, "", true},
+		{200, nil, " <!DOCTYPE html>", true},
+		{200, nil, "pong", true},
+		{200, nil, `{"choices":[`, false}, // it was cut
+		{200, nil, "data: {}\n\n", false},
+		{403, page, "<h1>Are you human?</h1>", true},
+		{502, page, "<h1>Bad gateway</h1>", false},
+		{302, nil, "", true},
+		{404, nil, `{"error":"404 page not found"}`, true},
+		{404, nil, `{"detail":"Not Found"}`, true},
+		{404, nil, `{"error":{"message":"The model 'm' does not exist"}}`, false},
+		{404, nil, `{"error":"model \"llama\" not found, try pulling it first"}`, false},
+		{404, nil, `{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}`, false},
+		{402, nil, `{"error":{"message":"pay"}}`, false},
+		{500, nil, "oops", false},
 	} {
-		if got := causeOf(c.status, c.header, []byte(c.body)); got != c.want {
-			t.Errorf("%d %s: %q, want %q", c.status, c.body, got, c.want)
+		if got := isNoAPI(c.status, c.header, []byte(c.body)); got != c.want {
+			t.Errorf("%d %s: %v, want %v", c.status, c.body, got, c.want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/ground/clip"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/models/llm"
 )
@@ -179,8 +180,10 @@ var (
 	}
 	noModelMarks = []string{
 		"model_not_found", "model not exist", "model does not exist", "model_decommissioned", "invalid_model", "invalid model", "unknown model",
-		"not a valid model", "deploymentnotfound", "model is not found",
+		"not a valid model", "deploymentnotfound", "model is not found", "no endpoints found", "unknown_model",
+		"invalidendpointormodel", "模型不存在",
 	}
+	noModelWords = lazy.Pattern(`\bmodels?\b[^\n]{0,100}?(?:does(?: not|n't) exist|not found|decommissioned|no longer (?:available|supported)|has been (?:retired|removed|deprecated))`)
 )
 
 func (e *refusal) sentinel() *fault.Error {
@@ -192,7 +195,7 @@ func (e *refusal) sentinel() *fault.Error {
 		return llm.Refused(llm.Unpaid)
 	case speaks(e.words(), filterMarks...): // the cause is a text, not the key
 		return llm.Refused(llm.Filtered)
-	case meaning.Of(status, false) != meaning.Done && !meaning.Limits(status) && speaks(e.words(), noModelMarks...):
+	case meaning.Of(status, false) != meaning.Done && !meaning.Limits(status) && (speaks(e.words(), noModelMarks...) || e.isMalformed() && noModelWords().MatchString(e.words())):
 		return llm.Refused(llm.NoModel)
 	case status == http.StatusUnauthorized,
 		e.hasCode("invalid_api_key", "authentication_error", "unauthenticated"),
@@ -217,30 +220,17 @@ func (e *refusal) sentinel() *fault.Error {
 	return llm.ErrUnreachable
 }
 
-// causeOf returns the cause of a failure as an answer tells it; "" when it does not, or is none.
-func causeOf(status int, header http.Header, body []byte) llm.Cause {
+// isNoAPI reports whether an answer shows that the address is not that of such an API: a page, or a path that is not there.
+func isNoAPI(status int, header http.Header, body []byte) bool {
 	text := strings.ToLower(strings.TrimSpace(string(body)))
 	page := strings.Contains(header.Get("Content-Type"), "text/html") || strings.HasPrefix(text, "<!doctype") || strings.HasPrefix(text, "<html")
-	if meaning.Of(status, false) == meaning.Done {
-		if page || !json.Valid(body) && !strings.HasPrefix(text, "{") && !strings.Contains(text, "data:") {
-			return llm.NoAPI
-		}
-		return ""
-	}
 	e := refusal{status: status}
 	e.explain(body, "")
-	words := strings.ToLower(e.code + " " + e.kind + " " + e.message)
-	missing := status == http.StatusNotFound
 	switch {
+	case meaning.Of(status, false) == meaning.Done:
+		return page || !json.Valid(body) && !strings.HasPrefix(text, "{") && !strings.Contains(text, "data:")
 	case page && status < http.StatusInternalServerError, meaning.Redirects(status): // a gateway has a page for a server that is down
-		return llm.NoAPI
-	case status == http.StatusPaymentRequired, speaks(words, "insufficient_quota", "insufficient_balance", "insufficient balance", "billing_"):
-		return llm.Unpaid
-	case speaks(words, "model_not_found", "model not found", "unknown model", "unknown_model", "invalid model"),
-		speaks(words, "model") && (missing || speaks(words, "does not exist")):
-		return llm.NoModel
-	case missing:
-		return llm.NoAPI
+		return true
 	}
-	return ""
+	return status == http.StatusNotFound && !speaks(e.words(), "model") && !speaks(e.words(), noModelMarks...)
 }

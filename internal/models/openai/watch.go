@@ -21,14 +21,14 @@ func watched(req *http.Request, res *http.Response) io.ReadCloser {
 			seen.Request, _ = io.ReadAll(body) // it is in memory
 		}
 	}
-	return &watchedBody{body: res.Body, seen: seen, watch: watch, cause: func(body []byte) llm.Cause { return causeOf(res.StatusCode, res.Header, body) }}
+	return &watchedBody{body: res.Body, seen: seen, watch: watch, isNoAPI: func(body []byte) bool { return isNoAPI(res.StatusCode, res.Header, body) }}
 }
 
 // watchedBody may be closed while it is read.
 type watchedBody struct {
-	body  io.ReadCloser
-	watch func(llm.Exchange)
-	cause func(body []byte) llm.Cause
+	body    io.ReadCloser
+	watch   func(llm.Exchange)
+	isNoAPI func(body []byte) bool
 
 	mu   sync.Mutex
 	seen llm.Exchange
@@ -52,7 +52,7 @@ func (b *watchedBody) Close() error {
 	defer b.mu.Unlock()
 	if !b.told {
 		b.told, b.seen.Answer = true, bytes.Clone(b.copy.Bytes())
-		b.seen.Cause = b.cause(b.seen.Answer)
+		b.seen.NoAPI = b.isNoAPI(b.seen.Answer)
 		b.watch(b.seen)
 	}
 	return err
