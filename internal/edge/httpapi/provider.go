@@ -136,6 +136,9 @@ func (s aiHandler) setProvider(ctx context.Context, in *struct {
 	Body ProviderRequest
 },
 ) (*reply[Provider], error) {
+	if err := isCheckable(in.Body.CheckModel, "check_model"); err != nil {
+		return nil, err
+	}
 	who := caller(ctx)
 	before, err := s.Settings.View(ctx, who.Account, in.Name)
 	if err != nil && !errors.Is(err, eligibility.ErrUnknownProvider) {

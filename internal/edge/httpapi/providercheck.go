@@ -111,7 +111,7 @@ func (s aiHandler) check(ctx context.Context, in *struct {
 	var err error
 	if t, serving := ticketOf(ctx); serving {
 		err = s.Checks.Run(ctx, caller(ctx).Account, check.Begun{Provider: in.Name, ID: t.ID})
-	} else {
+	} else if err = isCheckable(in.Body.Model, "model"); err == nil {
 		err = s.beginCheck(ctx, in.Name, in.Body.Model)
 	}
 	if err != nil {
@@ -126,15 +126,20 @@ func (s aiHandler) check(ctx context.Context, in *struct {
 
 func checkedPath(name string) string { return "/ai/providers/" + url.PathEscape(name) }
 
+// isCheckable returns an error about a member of the body when it is not the name of a model. An empty one is the usual model.
+func isCheckable(model, member string) error {
+	if model != "" && !eligibility.IsModelName(model) {
+		return eligibility.ErrSetting.At(field("string_pattern_mismatch", "body", member))
+	}
+	return nil
+}
+
 // beginCheck begins a check of a provider, unless one runs, and has it served.
 func (s aiHandler) beginCheck(ctx context.Context, name, model string) error {
 	who := caller(ctx)
 	v, err := s.Settings.View(ctx, who.Account, name)
 	if err != nil {
 		return err
-	}
-	if model != "" && !eligibility.IsModelName(model) {
-		return eligibility.ErrSetting.At(field("string_pattern_mismatch", "body", "model"))
 	}
 	begun, isNew, err := s.Checks.Begin(ctx, check.Asked{Account: who.Account, User: who.User, Provider: v.Provider, Model: model})
 	if err != nil || !isNew {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +128,15 @@ func TestWhoMayHaveAProviderChecked(t *testing.T) {
 	}
 	if len(s.settings.accounts["a"].settings.Checks) != 0 {
 		t.Error("a check began")
+	}
+}
+
+// TestASettingThatIsRefusedChangesNothing: the model of the check is looked at before the rest is stored.
+func TestASettingThatIsRefusedChangesNothing(t *testing.T) {
+	s, _ := newCheckSite(t)
+	got := s.do(ask(boss, "PUT", "/ai/providers/openai", `{"windows":{"m":9000},"check":true,"check_model":"a\u0007b"}`))
+	if now := s.settings.accounts["a"]; got.Code != 422 || !strings.Contains(got.Body.String(), `"check_model"`) || now != nil && len(now.settings.Providers)+len(now.settings.Checks) != 0 {
+		t.Errorf("%d %s, stored %+v", got.Code, got.Body, now)
 	}
 }
 
