@@ -16,7 +16,8 @@ type answer struct {
 	Choices []choice        `json:"choices"`
 	Usage   *tokens         `json:"usage,omitempty"`
 	Error   json.RawMessage `json:"error,omitempty"`
-	Object  string          `json:"object,omitempty"` // "error": the whole is one
+	Object  string          `json:"object,omitempty"`  // "error": the whole is one
+	Message json.RawMessage `json:"message,omitempty"` // a text: so is it (SiliconFlow)
 
 	whole bool // it is not a chunk of a stream
 }
@@ -119,7 +120,7 @@ func normalize(body []byte, key string) (answer, error) {
 	if err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &a); err != nil && !errors.As(err, &odd) {
 		return answer{}, fmt.Errorf("an answer that is not JSON: %w", err)
 	}
-	if !isBlank(a.Error) || a.Object == "error" && len(a.Choices) == 0 {
+	if !isBlank(a.Error) || len(a.Choices) == 0 && a.Usage == nil && (a.Object == "error" || textIn(a.Message) != "") {
 		return answer{}, embeddedError(body, key)
 	}
 	for i := range a.Choices {

@@ -68,11 +68,15 @@ func TestARefusalOfALongRequestTellsTheWindow(t *testing.T) {
 			t.Errorf("%s: %v, %d tokens, want %d", c.body, err, client.Window("m"), c.want)
 		}
 	}
-	client := provider(t, events(`{"object":"error","message":"This model's maximum context length is 8192 tokens.","type":"BadRequestError","code":400}`))
-	streamed := r
-	streamed.Sink = &page{}
-	if _, err := client.Complete(context.Background(), streamed); llm.CauseOf(err) != llm.TooLong || client.Window("m") != 8192 {
-		t.Errorf("in a stream: %v, %d tokens", err, client.Window("m"))
+	for _, event := range []string{
+		`{"object":"error","message":"This model's maximum context length is 8192 tokens.","type":"BadRequestError","code":400}`,
+		`{"code":20015,"message":"length of prompt_tokens (9000) must be less than max_seq_len (8192).","data":null}`,
+	} {
+		client, streamed := provider(t, events(event)), r
+		streamed.Sink = &page{}
+		if _, err := client.Complete(context.Background(), streamed); llm.CauseOf(err) != llm.TooLong || client.Window("m") != 8192 {
+			t.Errorf("%s in a stream: %v, %d tokens", event, err, client.Window("m"))
+		}
 	}
 	if _, err := provider(t, says(429, message("Rate limit reached on tokens per min (TPM): Limit 30000, Used 29000, Requested 3000."))).Complete(context.Background(), r); !errors.Is(err, llm.ErrLimited) {
 		t.Error(err)
