@@ -167,7 +167,7 @@ func TitleAsksElse(title string, yes consent.Yes, of consent.Card) bool {
 	return intent.HasQuestionMark(title) || slices.ContainsFunc(sentencesOf(title), func(s spoken) bool {
 		return slices.ContainsFunc(clausesOf(s.text), func(clause string) bool {
 			clause = withoutValues(clause, of)
-			return names.denied(clause, true) || wantsYes(clause)
+			return names.disclaims(clause) || wantsYes(clause)
 		})
 	})
 }

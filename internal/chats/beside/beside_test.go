@@ -152,11 +152,37 @@ func TestATitleNamesItsThingByWhatItIsNot(t *testing.T) {
 			t.Errorf("%q is taken for a denial", title)
 		}
 	}
+	reasons := map[string][]string{
+		"PATCH /bookings/{id} Move a booking {\"starts_at\":\"2027-03-13T10:00:00+01:00\",\"people\":4}": {
+			"There is no room for four at 17:00; 10:00 is the earliest time of that day with four places", "No places are left at 17:00, so it moves to the earliest time with four", "There are no places left at 17:00", "17:00 has no room for a fourth person", "You have no other booking that day",
+		},
+		"POST /orders/{id}/pay Pay an order that is placed {\"method\":\"card\"}": {
+			"Pay the order with the card, because the credit does not cover the order", "Your store credit is not enough for the order", "Your credit is not enough for 26.90 €, and no part of it is used", "Your store credit stays untouched; it is not enough for the order", "Pay with the card, not with your credit", "Pagar el pedido, que no está pagado todavía",
+		},
+		"POST /payments/{id}/refund Refund a payment, or a part of it {\"amount_cents\":1480}": {
+			"Se devuelve solo un bote, sin los gastos de envío", "Solo el bote roto; el resto del pago no cambia", "Devolver el bote roto; el envío no se devuelve", "Un bote llegó roto y no sirve", "Solo el precio del bote roto, sin el envío",
+		},
+		"POST /orders/{id}/cancel Cancel an order {\"reason\":\"no longer needed\"}": {
+			"Anular los pedidos o-1010 y o-1012; el o-1011 ya está preparado y no se puede anular", "Anular tus dos pedidos sin pagar; el o-1011 no se toca porque ya está preparado", "Anular los dos pedidos que aún no has pagado: o-1010 y o-1012", "Anular los pedidos o-1010 y o-1012. El o-1011 no entra porque ya está preparado",
+			"Anular los pedidos; no hay nada que devolver, porque no estaban pagados", "Refund of $397.26 to gift card; it does not apply to any other order", "Cancel the order; once done, it cannot be undone",
+		},
+	}
+	for request, titles := range reasons {
+		parts := strings.SplitN(request, " ", 3)
+		summary, sent, _ := strings.Cut(parts[2], " {")
+		card := consent.Card{Acts: []consent.Act{{Method: parts[0], Path: parts[1], Summary: summary, Sent: []string{"{" + sent, "/orders/o-1010/cancel"}}}}
+		for _, title := range titles {
+			if TitleAsksElse(title, bare, card) {
+				t.Errorf("%s: %q is taken for a denial", summary, title)
+			}
+		}
+	}
 	for _, title := range []string{
+		"Nothing is cancelled", "It is not cancelled", "This does not cancel the order", "Esto no anula nada", "The order will not be cancelled", "Todo queda igual", "Es una simulación", "Cancel the order (a test)", "No se anula el pedido", "Nada se envía", "It has no effect",
 		"No anular el pedido", "Anular el pedido sin anularlo", "Anular el pedido sin cambiar nada", "Anular el pedido no hace nada", "Anular el pedido sin efecto", "Cancel the order without cancelling anything",
 		"Cancel the order, not really", "Cancel the order but not now", "Cancel the order is not what this does", "Cancel no order", "El pedido sin pagar no se anula", "Cancel the order will not happen",
 		"Cancel order W101 (orders W101 and W104 cannot be cancelled)", "Cancel order W101; nothing is sent for W104", "Cancel order W101 (W104 is only a test)", "Cancel order W101, not for real, W104", "W104 and order W101 are not cancelled",
-		"Cancel the order without risk", "Anular el pedido: no pasa nada", "Anular el pedido y no cobrar",
+		"Anular el pedido: no pasa nada", "Anular el pedido y no cobrar",
 	} {
 		if !TitleAsksElse(title, bare, of) {
 			t.Errorf("%q is taken for an order", title)

@@ -1,0 +1,122 @@
+package beside
+
+import (
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
+
+// disclaims reports whether a clause of a goal or a title says that a yes does nothing: that it is a rehearsal, that nothing
+// happens, or that the plan's own act is not done. It stands on the card, above what is sent, so it may say of other things and of
+// reasons what they are not: «Anular el pedido sin pagar», “because the credit does not cover it”, «sin gastos de envío».
+func (n names) disclaims(clause string) bool {
+	words := strings.Fields(clause)
+	if asksAgain(words) || disowns(words) {
+		return true
+	}
+	for i, w := range words {
+		if untils()[w] && has(near(words, i), confirmings()) {
+			return false
+		}
+	}
+	for i, w := range words {
+		switch {
+		case pretences()[w] && !n.sends(w) && isCalled(words, i), onlies()[w] && has(near(words, i), readings()), negations()[w] && n.undoes(words, i):
+			return true
+		}
+	}
+	return slices.ContainsFunc(pretending, func(phrase string) bool { return strings.Contains(" "+clause+" ", " "+phrase+" ") })
+}
+
+// isCalled reports whether a clause calls its plan what the word at i says: “this is a test”, «prueba», «todo queda igual».
+func isCalled(words []string, i int) bool {
+	if keeping()[words[i]] {
+		return has(words, everything())
+	}
+	return len(words) < 3 || has(words[:i], onlies()) || has(words[:i], copulas())
+}
+
+// undoes reports whether the negation at i says that nothing is done by the plan, or that its act is not.
+func (n names) undoes(words []string, i int) bool {
+	w, rest, before := words[i], near(words, i), strings.Join(words[:i], " ")
+	acts := slices.ContainsFunc(rest, func(w string) bool { return n.does(w) || participle().MatchString(w) && isNamed(n.all, w) })
+	if len(rest) == 0 {
+		return true
+	}
+	switch first := rest[0]; {
+	case elses()[first], first == "longer" && has(words, afterwards()), w == "no" && i > 0 && words[i-1] == "ya" && has(words, afterwards()):
+		return false // “nothing else”, “after this it can no longer be changed”
+	case absolute()[w]:
+		return first != "que" && (acts || has(words, doings()) || has(rest, effects()))
+	case lackings()[w]:
+		return has(rest, everything()) || has(rest, effects()) || acts && !has(rest, costs())
+	case presents()[first] && (len(rest) == 1 || !participle().MatchString(rest[1])), has(rest, reals()), has(rest, effects()), has(rest, selves()) && has(rest, doings()):
+		return true // “not now”, “not for real”, “not what this does”
+	case prepositions()[first], n.isOfOthers(before, words[i:]), isRelative(words, i):
+		return false // «no con el saldo», “order W45 cannot be changed”, “the bookings that are not confirmed”
+	case has(rest, everything()) && (acts || has(rest, doings())):
+		return true
+	case w == "no" && i == 1 && n.does(words[0]):
+		return isNamed(n.all, first) && !has(rest, costs())
+	}
+	subject := subjectOf(words[:i])
+	switch {
+	case !slices.ContainsFunc(subject, func(w string) bool { return !pronouns()[w] }):
+		is, _ := n.act(rest[0])
+		return acts || has(rest, doings()) || is && !participle().MatchString(rest[0])
+	case n.does(subject[0]):
+		return (acts || has(rest, doings())) && !(participle().MatchString(rest[0]) && !n.does(rest[0]))
+	}
+	return acts && slices.ContainsFunc(words[:i], func(w string) bool { return isNamed(n.all, w) })
+}
+
+// isOfOthers reports whether a negation is of things that are named before it by ids or numbers, and that the plan leaves alone.
+func (n names) isOfOthers(before string, after []string) bool {
+	if len(codesIn(strings.Join(after, " "))) > 0 {
+		return false
+	}
+	number := slices.ContainsFunc(strings.Fields(before), func(w string) bool {
+		return len(w) > 2 && strings.Trim(w, "0123456789") == "" && !n.all[w]
+	})
+	return n.codesElse(before) || number && len(codesIn(before)) == 0
+}
+
+// isRelative reports whether the negation at i is in a clause about a thing: «el pedido que aún no has pagado».
+func isRelative(words []string, i int) bool {
+	for i--; i >= 0 && (beings()[words[i]] || presents()[words[i]]); i-- {
+	}
+	return i >= 0 && relatives()[words[i]]
+}
+
+// subjectOf returns the words before a negation that belong to its own clause.
+func subjectOf(words []string) []string {
+	for i, w := range slices.Backward(words) {
+		if joining()[w] {
+			return words[i+1:]
+		}
+	}
+	return words
+}
+
+var (
+	absolute     = lazy.Words(`never nunca jamas tampoco nada nothing ningun ninguna ninguno none nadie nobody noone cero zero carece carecen lacks apenas hardly barely`)
+	elses        = lazy.Words(`else more mas otra otro otros otras other further extra additional adicional adicionales`)
+	costs        = lazy.Words(`cost costs fee fees charge charges shipping delivery postage price gasto gastos coste costes costo cargo cargos comision comisiones recargo envio penalizacion penalty`)
+	prepositions = lazy.Words(`with to for from by via on in at as through than con para a al por desde de del en como`)
+	presents     = lazy.Words(`now yet today ahora hoy aun todavia really still`)
+	afterwards   = lazy.Words(`after afterwards then despues luego tras entonces later`)
+	everything   = lazy.Words(`anything everything nothing all todo nada algo`)
+	effects      = lazy.Words(`effect effects efecto efectos consequence consequences consecuencia consecuencias`)
+	reals        = lazy.Words(`real reales verdad truly actually`)
+	selves       = lazy.Words(`this it esto eso plan`)
+	doings       = lazy.Words(`do does doing done happen happens happening run runs executed execute sent send sends change changes changed changing touch touches touching
+		hace hara hacer hecho pasa pasara ocurre ocurrira ejecuta ejecutara ejecutar envia enviara enviar cambia cambiara cambiar cambiando toca tocara tocar`)
+	keeping    = lazy.Words(`untouched unchanged intact intacto intacta igual reversible historial history`)
+	copulas    = lazy.Words(`is are es son era this esto`)
+	pronouns   = lazy.Words(`it this that these those esto eso ello se lo la los las the el plan card tarjeta will would can could does do did is are was were has have be been ya y and but pero`)
+	relatives  = lazy.Words(`que that which who i you we they he she`)
+	beings     = lazy.Words(`is are was were has have had been do does did se ha has han he hemos esta estan estaba estaban fue fueron`)
+	participle = lazy.Pattern(`(?:[aei]d[oa]s?|hech[oa]s?|[a-z]{3,}ed|paid|sent|made|done|taken|shown|sold|kept|bought)$`)
+	joining    = lazy.Words(`y e o u pero sino aunque and or but then though pues luego asi so because since porque ya`)
+)
