@@ -55,7 +55,7 @@ func AsksForIt(text string, of consent.Card) bool {
 	n := newNames(of)
 	asks := slices.ContainsFunc(sentencesOf(text), func(s spoken) bool {
 		clauses := clausesOf(s.text)
-		return slices.ContainsFunc(append(clauses, strings.Join(clauses, " ")), func(c string) bool { return n.goesOn(c) || n.confirms(c) || n.tellsHow(c) })
+		return slices.ContainsFunc(append(clauses, strings.Join(clauses, " ")), func(c string) bool { return n.goesOn(c) || n.confirms(c) || n.tellsHow(c) || n.instructs(c) })
 	})
 	return asks && !AsksElse(text, consent.Yes{Meaning: intent.Assent}, of)
 }
@@ -74,10 +74,10 @@ func (n names) asksElse(text string) bool {
 		if n.sendsNo && len(clauses) == 2 && clauses[1] == "no" && n.named(clauses[0]) { // «Seguro: no»
 			continue
 		}
-		if slices.ContainsFunc(clauses, n.denies) || slices.ContainsFunc(clauses, n.announcesAct) {
+		if slices.ContainsFunc(clauses, n.disclaims) || slices.ContainsFunc(clauses, n.announcesAct) {
 			return true
 		}
-		if !s.question && !slices.ContainsFunc(clauses, func(c string) bool { return !n.promised(c) && !n.ofTheCard(c) }) {
+		if !s.question && (n.instructs(s.text) || !slices.ContainsFunc(clauses, func(c string) bool { return !n.promised(c) && !n.ofTheCard(c) })) {
 			strange = false
 			continue
 		}
@@ -117,7 +117,7 @@ func (n names) asksElse(text string) bool {
 }
 
 // thanking matches a clause that only thanks: “Thank you for the details”.
-var thanking = lazy.Pattern(`^(?:thank you|thanks|gracias)(?: for (?:the|your|that|those|this) \pL+| por (?:la|los|las|tu|tus|el) \pL+)?$`)
+var thanking = lazy.Pattern(`^(?:thank you|thanks|gracias)(?: for (?:the|your|that|those|this) \pL+| por (?:la|los|las|tu|tus|el) \pL+)?$|^(?:you are|youre)(?: very| most)? welcome$|^(?:gladly|with pleasure|understood|i understand|i am sorry|im sorry|de nada|con gusto|entendido|entiendo|lo siento|perdona|my apologies)$`)
 
 var markup = regexp.MustCompile(`<[^<>]*>`)
 

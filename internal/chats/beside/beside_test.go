@@ -57,6 +57,8 @@ func TestAsksForIt(t *testing.T) {
 		"The exchange is ready and waits for your confirmation: please press its button or write “confirm”, and it will be sent.": true,
 		"Please confirm it with its button.": true, "The plan waits for your confirmation.": true, "El plan está listo: pulsa su botón o escribe «confirmo».": true, "Shall I go ahead?": true,
 		"Para hacerlo, confirma el plan con su botón o escribiendo «confirmo».": true, "Exchange of order W123: press the button to confirm.": true,
+		"You are welcome. To go ahead, please press the button of the card or answer “confirm”.": true, "Please check the card and reply yes if everything is right.": true,
+		"Good, then just answer “confirm” or press the Confirm button on the card, and the exchange of the items will be requested.": true,
 		"Thank you.": false, "It costs 20 euros.": false, "Write “confirm” to hear a joke.": false, "Write “confirm” if you are over 18.": false, "Press the button to tell a joke.": false, "Escribe «confirmo» para cancelar la suscripción.": false,
 		"Press the button to cancel the order.": false, "The refund waits for your confirmation.": false, "Press its button. Do you like jokes?": false, "To get a refund, press the button.": false, "Press the button of order W124.": false, "Press the button or tell me another day.": false,
 		"Nothing is sent: press the button.": false, "Do not press the button.": false, "No pulses el botón.": false,

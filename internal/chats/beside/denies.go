@@ -2,36 +2,9 @@ package beside
 
 import (
 	"slices"
-	"strings"
 
 	"piloto/internal/ground/lazy"
 )
-
-// denies reports whether a clause says that nothing happens by a yes: nothing at all, only a reading, a draft or a
-// rehearsal, nothing yet because another question follows, or that the card is none. Any negation may say so, but for a
-// few, and one of a value that the plan sends: «sin azúcar». That nothing happens before a confirmation is true.
-func (n names) denies(clause string) bool {
-	words := strings.Fields(clause)
-	if asksAgain(words) || disowns(words) {
-		return true
-	}
-	for i, w := range words {
-		if untils()[w] && has(near(words, i), confirmings()) {
-			return false
-		}
-	}
-	if slices.ContainsFunc(harmlessNegations, func(said string) bool { return strings.HasPrefix(clause+" ", said+" ") }) {
-		return false
-	}
-	for i, w := range words {
-		switch {
-		case lackings()[w] && i+1 < len(words) && n.sends(words[i+1]) && !n.does(words[i+1]):
-		case negations()[w], pretences()[w] && !n.sends(w), onlies()[w] && has(near(words, i), readings()):
-			return true
-		}
-	}
-	return slices.ContainsFunc(pretending, func(phrase string) bool { return strings.Contains(" "+clause+" ", " "+phrase+" ") })
-}
 
 // near returns the few words after the word at i.
 func near(words []string, i int) []string { return words[i+1 : min(len(words), i+5)] }
@@ -68,8 +41,6 @@ var (
 	askings = lazy.Words(`confirmacion confirmation confirmaciones confirmar permiso permission preguntar preguntare pregunto pedire ensenare veras revisara aprobara persona ask asked approval approve aprobacion review reviews chance see person`)
 	cards   = lazy.Words(`plan tarjeta abajo card below`)
 	voids   = lazy.Words(`ignora ignore ignoralo ignorala olvida olvidate disregard forget error fallo glitch bug cancelado cancelada cancelled canceled desactivado desactivada disabled caducado expired recibo receipt comprobante decorativo decorative`)
-
-	harmlessNegations = []string{"no te preocupes", "no se preocupe", "no hay problema", "sin problema", "sin problemas", "no problem", "no worries", "dont worry"}
 
 	pretending = []string{"read only", "for information", "for your information", "for illustration", "illustration purposes", "a titulo ilustrativo", "como ejemplo", "no es un pedido", "dry run", "mock up", "make believe", "vista previa"}
 )

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
 )
 
@@ -33,6 +34,27 @@ func (n names) promised(clause string) bool { return opened(clause, promising(),
 // tellsHow reports whether a clause says how the plan is confirmed, or that it waits for that: “press its button or write confirm”.
 func (n names) tellsHow(clause string) bool {
 	return n.ofTheCard(clause) && has(strings.Fields(clause), givings())
+}
+
+// instructs reports whether a sentence tells the person to confirm the plan, and names nothing but that: “Just answer confirm, and
+// the return of the sneakers will be requested”, “reply yes if everything is right”.
+func (n names) instructs(sentence string) bool {
+	words := strings.Fields(whenReady().ReplaceAllString(intent.Normalize(sentence), ""))
+	says := func(w string) bool { return len(w) > 1 && yesWords()[w] }
+	if !has(words, tellings()) && !has(words, choosings()) || !has(words, givings()) && !slices.ContainsFunc(words, says) {
+		return false
+	}
+	named := false
+	for i, w := range words {
+		is, does := n.act(w)
+		if is && !does && !handling()[w] && !participle().MatchString(w) || supposing()[w] || slices.Contains([]string{"not", "dont", "no"}, w) && (i == 0 || words[i-1] != "or" && words[i-1] != "o") {
+			return false
+		}
+		named = named || n.sends(w)
+	}
+	return named || !slices.ContainsFunc(words, func(w string) bool {
+		return !handling()[w] && !tellings()[w] && !says(w) && !consent.IsAnyPlan(w) && !leads()[w]
+	})
 }
 
 // ofTheCard reports whether a clause has no word but those of cards and their confirmation, and those of the plan, or says what
@@ -80,8 +102,10 @@ var (
 )
 
 var (
-	givings  = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton`)
-	handling = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton card tarjeta
+	supposing = lazy.Words(`if si unless whether when cuando`)
+	whenReady = lazy.Pattern(` (?:if|si|once|when|cuando) (?:everything|it|that|this|all|todo|todo esto|esto|you are|youre|you|estes|este|quieras|quiera)(?: (?:is|looks|seems|es|esta|parece))?(?: (?:right|correct|fine|good|ok|okay|all right|ready|agree|bien|correcto|listo|lista|de acuerdo))?$`)
+	givings   = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton`)
+	handling  = lazy.Words(`check review revisa revise look just confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton card tarjeta
 		please press click tap push use write writing type typing reply replying say saying answer by with or and to for on in at of it its the this that a your now just simply either below above here is are ready waits wait waiting awaits awaiting still only needs need
 		pulsa pulse pulsar pulsando escribe escriba escribir escribiendo responde responda usa use con o y a para por de del en su tu el la lo un una esta este esto listo lista preparado preparada espera esperando pendiente aqui abajo arriba ya solo todavia aun falta
 		run do make send submit complete finish carry out go ahead proceed hacer hacerlo hacerla ejecutar ejecutarlo enviar enviarlo continuar seguir adelante completar terminar`)

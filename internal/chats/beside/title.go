@@ -7,9 +7,8 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// disclaims reports whether a clause of a goal or a title says that a yes does nothing: that it is a rehearsal, that nothing
-// happens, or that the plan's own act is not done. It stands on the card, above what is sent, so it may say of other things and of
-// reasons what they are not: «Anular el pedido sin pagar», “because the credit does not cover it”, «sin gastos de envío».
+// disclaims reports whether a clause says that a yes does nothing: that it is a rehearsal, that nothing happens, or that the
+// plan's own act is not done. It may say of other things and of reasons what they are not: «Anular el pedido sin pagar», “because the credit does not cover it”, «sin gastos de envío».
 func (n names) disclaims(clause string) bool {
 	words := strings.Fields(clause)
 	if asksAgain(words) || disowns(words) {
@@ -34,7 +33,7 @@ func isCalled(words []string, i int) bool {
 	if keeping()[words[i]] {
 		return has(words, everything())
 	}
-	return len(words) < 3 || has(words[:i], onlies()) || has(words[:i], copulas())
+	return len(words) < 4 || has(words[:i], onlies()) || has(words[:i], copulas())
 }
 
 // undoes reports whether the negation at i says that nothing is done by the plan, or that its act is not.
@@ -47,12 +46,18 @@ func (n names) undoes(words []string, i int) bool {
 	switch first := rest[0]; {
 	case elses()[first], first == "longer" && has(words, afterwards()), w == "no" && i > 0 && words[i-1] == "ya" && has(words, afterwards()):
 		return false // “nothing else”, “after this it can no longer be changed”
+	case people()[w]:
+		return true
 	case absolute()[w]:
 		return first != "que" && (acts || has(words, doings()) || has(rest, effects()))
 	case lackings()[w]:
 		return has(rest, everything()) || has(rest, effects()) || acts && !has(rest, costs())
-	case presents()[first] && (len(rest) == 1 || !participle().MatchString(rest[1])), has(rest, reals()), has(rest, effects()), has(rest, selves()) && has(rest, doings()):
+	case presents()[first] && (len(rest) == 1 || !participle().MatchString(rest[1])), has(rest, reals()), has(rest, effects()), doesItself(rest):
 		return true // “not now”, “not for real”, “not what this does”
+	case i == 0 && isPassive(rest): // “no room will be booked”
+		return true
+	case able()[w] && i > 0 && persons()[words[i-1]]:
+		return false // “I cannot refund it to another card”
 	case prepositions()[first], n.isOfOthers(before, words[i:]), isRelative(words, i):
 		return false // «no con el saldo», “order W45 cannot be changed”, “the bookings that are not confirmed”
 	case has(rest, everything()) && (acts || has(rest, doings())):
@@ -71,6 +76,26 @@ func (n names) undoes(words []string, i int) bool {
 	return acts && slices.ContainsFunc(words[:i], func(w string) bool { return isNamed(n.all, w) })
 }
 
+// doesItself reports whether words say what the plan does: “not what this does”.
+func doesItself(words []string) bool {
+	for i, w := range words[1:] {
+		if doings()[w] && selves()[words[i]] {
+			return true
+		}
+	}
+	return false
+}
+
+// isPassive reports whether words have “be” and a participle.
+func isPassive(words []string) bool {
+	for i, w := range words[1:] {
+		if words[i] == "be" && participle().MatchString(w) {
+			return true
+		}
+	}
+	return false
+}
+
 // isOfOthers reports whether a negation is of things that are named before it by ids or numbers, and that the plan leaves alone.
 func (n names) isOfOthers(before string, after []string) bool {
 	if len(codesIn(strings.Join(after, " "))) > 0 {
@@ -86,7 +111,7 @@ func (n names) isOfOthers(before string, after []string) bool {
 func isRelative(words []string, i int) bool {
 	for i--; i >= 0 && (beings()[words[i]] || presents()[words[i]]); i-- {
 	}
-	return i >= 0 && relatives()[words[i]]
+	return i >= 0 && relatives()[words[i]] && (i > 0 || !persons()[words[i]])
 }
 
 // subjectOf returns the words before a negation that belong to its own clause.
@@ -101,20 +126,23 @@ func subjectOf(words []string) []string {
 
 var (
 	absolute     = lazy.Words(`never nunca jamas tampoco nada nothing ningun ninguna ninguno none nadie nobody noone cero zero carece carecen lacks apenas hardly barely`)
+	people       = lazy.Words(`nobody noone nadie`)
 	elses        = lazy.Words(`else more mas otra otro otros otras other further extra additional adicional adicionales`)
 	costs        = lazy.Words(`cost costs fee fees charge charges shipping delivery postage price gasto gastos coste costes costo cargo cargos comision comisiones recargo envio penalizacion penalty`)
 	prepositions = lazy.Words(`with to for from by via on in at as through than con para a al por desde de del en como`)
 	presents     = lazy.Words(`now yet today ahora hoy aun todavia really still`)
 	afterwards   = lazy.Words(`after afterwards then despues luego tras entonces later`)
 	everything   = lazy.Words(`anything everything nothing all todo nada algo`)
-	effects      = lazy.Words(`effect effects efecto efectos consequence consequences consecuencia consecuencias`)
+	effects      = lazy.Words(`effect effects efecto efectos consequence consequences consecuencia consecuencias compromiso commitment obligation obligacion validez validity`)
 	reals        = lazy.Words(`real reales verdad truly actually`)
 	selves       = lazy.Words(`this it esto eso plan`)
-	doings       = lazy.Words(`do does doing done happen happens happening run runs executed execute sent send sends change changes changed changing touch touches touching
+	doings       = lazy.Words(`submit submits submitted do does doing done happen happens happening run runs executed execute sent send sends change changes changed changing touch touches touching
 		hace hara hacer hecho pasa pasara ocurre ocurrira ejecuta ejecutara ejecutar envia enviara enviar cambia cambiara cambiar cambiando toca tocara tocar`)
 	keeping    = lazy.Words(`untouched unchanged intact intacto intacta igual reversible historial history`)
-	copulas    = lazy.Words(`is are es son era this esto`)
-	pronouns   = lazy.Words(`it this that these those esto eso ello se lo la los las the el plan card tarjeta will would can could does do did is are was were has have be been ya y and but pero`)
+	copulas    = lazy.Words(`is are its thats es son era this esto`)
+	persons    = lazy.Words(`i we you`)
+	able       = lazy.Words(`cannot cant couldnt`)
+	pronouns   = lazy.Words(`i we yo it this that these those esto eso ello se lo la los las the el plan card tarjeta will would can could does do did is are was were has have be been ya y and but pero`)
 	relatives  = lazy.Words(`que that which who i you we they he she`)
 	beings     = lazy.Words(`is are was were has have had been do does did se ha has han he hemos esta estan estaba estaban fue fueron`)
 	participle = lazy.Pattern(`(?:[aei]d[oa]s?|hech[oa]s?|[a-z]{3,}ed|paid|sent|made|done|taken|shown|sold|kept|bought)$`)

@@ -155,7 +155,7 @@ func (w *writer) answeredFor(m conversation.Message) {
 	switch {
 	case m.Transcript != nil:
 	case wasNoYes(m):
-		w.event(map[string]any{"not_confirmed": "these words did not confirm the plan: its card was shown again", "run_id": planOf(m)})
+		w.event(map[string]any{"not_confirmed": clip.Runes(m.Notes[0].Text, mostTold), "run_id": planOf(m)}) // the card was shown again
 	case m.Kind == conversation.KindNotice && planOf(m) == "":
 		w.event(map[string]any{"told_the_person": clip.Runes(m.Content, mostTold)})
 	}

@@ -297,7 +297,7 @@ var toolTable = []toolSpec{
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
-    "reason": {"type": "string", "maxLength": 500, "description": "one sentence that the person reads"}
+    "reason": {"type": "string", "maxLength": 500, "description": "why, in one sentence, for the record"}
   },
   "required": ["reason"],
   "additionalProperties": false
