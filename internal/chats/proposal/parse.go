@@ -91,6 +91,9 @@ func Plan(raw json.RawMessage) (plan.Proposal, []fault.Field) {
 // members that they do not use.
 func readStep(raw json.RawMessage) (plan.ProposedStep, []fault.Field) {
 	var s plan.ProposedStep
+	if inner := toolcall.Unquote(raw); inner != nil { // an object in a string
+		raw = inner
+	}
 	wrong := toolcall.Decode(raw, &s, stepKeys)
 	why, bad := readWhy(raw)
 	if wrong = append(wrong, bad...); why != "" {

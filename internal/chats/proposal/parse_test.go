@@ -76,3 +76,23 @@ func TestAMemberOfATextThatStandsTwiceIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatStandsInAStringIsRead: a provider that refuses objects without members is offered texts in their place.
+func TestWhatStandsInAStringIsRead(t *testing.T) {
+	const one = `{"id":"s1","title":"a","mcp_id":"m","method":"POST","path":"/x","query":{"a":1},"body":{"b":[2]},"undo":{"method":"DELETE","path":"/x"}}`
+	quoted, list := encodeText(one), encodeText("["+one+"]")
+	for _, steps := range []string{"[" + one + "]", "[" + quoted + "]", list} {
+		p, wrong := Plan(json.RawMessage(`{"goal":"g","steps":` + steps + `}`))
+		if len(wrong) > 0 || len(p.Steps) != 1 || string(p.Steps[0].Body) != `{"b":[2]}` || string(p.Steps[0].Query) != `{"a":1}` || p.Steps[0].Undo == nil {
+			t.Errorf("%s: %+v, %v", steps, p, wrong)
+		}
+	}
+	if _, wrong := Plan(json.RawMessage(`{"goal":"g","steps":"ninguno"}`)); len(wrong) == 0 {
+		t.Error("a text is read as steps")
+	}
+}
+
+func encodeText(text string) string {
+	raw, _ := json.Marshal(text)
+	return string(raw)
+}

@@ -205,14 +205,21 @@ func Decode(raw json.RawMessage, v any, known []string, required ...string) []fa
 		if !has {
 			continue
 		}
-		one := slices.Concat([]byte(`{"`+name+`":`), value, []byte(`}`))
-		dec := json.NewDecoder(bytes.NewReader(one)) // for each member, because it reports one error only
-		dec.UseNumber()
-		if err := dec.Decode(v); err != nil {
+		err := decodeMember(name, value, v) // each, because it reports one error only
+		if inner := Unquote(value); err != nil && inner != nil && value[0] == '"' && decodeMember(name, inner, v) == nil { // a list in a string
+			err = nil
+		}
+		if err != nil {
 			wrong = append(wrong, mistyped(name, err))
 		}
 	}
 	return wrong
+}
+
+func decodeMember(name string, value json.RawMessage, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(slices.Concat([]byte(`{"`+name+`":`), value, []byte(`}`))))
+	dec.UseNumber()
+	return dec.Decode(v)
 }
 
 // Missing is the error of a member that is required.

@@ -91,7 +91,7 @@ func inOrder(v any, order map[string]int) json.RawMessage {
 }
 
 // Plain returns the schema of a tool as a list of its members, each with its type; what more there is to say of one is in its
-// description.
+// description. An object in it is a text with its JSON, because an object without members is refused too.
 func Plain(raw json.RawMessage) json.RawMessage {
 	var root schema
 	if json.Unmarshal(Common(raw), &root) != nil {
@@ -101,11 +101,15 @@ func Plain(raw json.RawMessage) json.RawMessage {
 	properties, _ := root["properties"].(schema)
 	for name, v := range properties {
 		p, _ := v.(schema)
-		one := schema{"type": p["type"]}
-		if items, ok := p["items"].(schema); ok {
-			one["items"] = schema{"type": items["type"]}
+		one, items := schema{"type": plainType(p["type"])}, schema{}
+		if list, ok := p["items"].(schema); ok {
+			items = list
+			one["items"] = schema{"type": plainType(items["type"])}
 		}
 		about, _ := p["description"].(string)
+		if p["type"] == "object" || items["type"] == "object" {
+			about = strings.TrimSpace(about + " JSON")
+		}
 		if more := without(p, "type", "description"); len(more) > 0 {
 			about = strings.TrimSpace(about + " " + string(inOrder(more, orderOf(raw))))
 		}
@@ -119,6 +123,13 @@ func Plain(raw json.RawMessage) json.RawMessage {
 		out["required"] = root["required"]
 	}
 	return inOrder(out, orderOf(raw))
+}
+
+func plainType(kind any) any {
+	if kind == "object" {
+		return "string"
+	}
+	return kind
 }
 
 type common struct {

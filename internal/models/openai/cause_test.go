@@ -154,7 +154,7 @@ func TestASchemaThatIsRefusedIsSaidPlainly(t *testing.T) {
 	if len(p.sent) != 3 || !client.Quirks("m").PlainTools {
 		t.Errorf("%q", p.sent)
 	}
-	want := `{"type":"object","properties":{"steps":{"type":"array","items":{"type":"object"},"description":"{\"minItems\":1,\"items\":{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"}}}}"}}}`
+	want := `{"type":"object","properties":{"steps":{"type":"array","items":{"type":"string"},"description":"JSON {\"minItems\":1,\"items\":{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"}}}}"}}}`
 	if got := string(llm.Plain(r.Tools[0].Parameters)); got != want {
 		t.Error(got)
 	}
