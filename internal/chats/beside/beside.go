@@ -64,7 +64,10 @@ func (n names) asksElse(text string) bool {
 	asked, strange := 0, false
 	for _, s := range sentencesOf(text) {
 		clauses := clausesOf(s.text)
-		clauses = slices.DeleteFunc(clauses, func(c string) bool { return thanking().MatchString(c) })
+		for i := range clauses {
+			clauses[i] = n.withoutValues(clauses[i])
+		}
+		clauses = slices.DeleteFunc(clauses, func(c string) bool { return thanking().MatchString(c) || listed(cautions(), c) })
 		if len(clauses) == 0 {
 			if s.question && strings.TrimSpace(s.text) != "" { // signs alone
 				return true
@@ -88,8 +91,12 @@ func (n names) asksElse(text string) bool {
 			continue
 		}
 		whole, before, last := strings.Join(clauses, " "), clauses[:len(clauses)-1], clauses[len(clauses)-1]
-		if supposes(clauses[0]) && (len(before) == 0 || n.goesOn(last) || n.confirms(last)) {
+		if supposes(clauses[0]) && (len(before) == 0 || n.goesOn(last) || n.confirms(last) || n.instructs(last)) {
 			whole, before, strange = last, nil, true // «If that is right, shall I go ahead?»; «Si es correcto, » is a sentence before «¿lo confirmas?»
+			if !s.question && n.instructs(last) {
+				strange = false
+				continue
+			}
 		} else if isConditional(s.text) && !n.confirms(whole) && !slices.ContainsFunc(clauses, untilConfirmed) {
 			return true
 		}
@@ -102,7 +109,7 @@ func (n names) asksElse(text string) bool {
 			}
 			strange = false
 		case asked > 0 && listed(plainOrders(), whole):
-		case slices.ContainsFunc(clauses, isOrder), speaksOfYes(s.text), len(clauses) > 1 && tags()[last]:
+		case slices.ContainsFunc(clauses, isOrder), speaksOfYes(s.text) && !slices.ContainsFunc(clauses, untilConfirmed), len(clauses) > 1 && tags()[last]:
 			return true
 		case !n.in(clauses):
 			if slices.ContainsFunc(clauses, speaksOfThem) || n.announcesElse(clauses[0], false) { // «Eres mayor de edad. ¿Lo confirmas?»
@@ -166,20 +173,16 @@ func TitleAsksElse(title string, yes consent.Yes, of consent.Card) bool {
 	names := newNames(of)
 	return intent.HasQuestionMark(title) || slices.ContainsFunc(sentencesOf(title), func(s spoken) bool {
 		return slices.ContainsFunc(clausesOf(s.text), func(clause string) bool {
-			clause = withoutValues(clause, of)
+			clause = names.withoutValues(clause)
 			return names.disclaims(clause) || wantsYes(clause)
 		})
 	})
 }
 
 // withoutValues returns a clause without the sent values of several words that it repeats: “reason: no longer needed”.
-func withoutValues(clause string, of consent.Card) string {
-	for _, a := range of.Acts {
-		for _, text := range a.Sent {
-			for _, value := range phrasesSent().FindAllStringSubmatch(text, -1) {
-				clause = strings.ReplaceAll(clause, intent.Normalize(value[1]), "")
-			}
-		}
+func (n names) withoutValues(clause string) string {
+	for _, value := range n.phrases {
+		clause = strings.Join(strings.Fields(strings.ReplaceAll(clause, value, "")), " ")
 	}
 	return clause
 }
@@ -259,7 +262,7 @@ func clausesOf(sentence string) []string {
 
 var courtesies = []string{"por favor", "porfa", "please", "gracias", "thanks"}
 
-var choices = []string{"si o no", "yes or no", "si no", "s n", "y n"}
+var choices = []string{"si o no", "yes or no", "yes no", "si no", "s n", "y n"}
 
 // listed reports whether a clause is on a list, without or with words around it that mean nothing.
 func listed(list map[string]bool, clause string) bool { return list[clause] || list[trimLead(clause)] }

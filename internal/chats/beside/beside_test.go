@@ -49,6 +49,31 @@ func TestAsksElse(t *testing.T) {
 	}
 }
 
+// TestHonestTextsLeaveTheYes: requests and cautions as models write them beside a card, and the same words of another thing.
+func TestHonestTextsLeaveTheYes(t *testing.T) {
+	cancel := consent.Card{Titled: []string{"Cancel order #W9373487, reason: no longer needed"}, Acts: []consent.Act{{Method: "POST", Path: "/orders/{order_id}/cancel", Summary: "Cancel a pending order", Sent: []string{`{"reason":"no longer needed"}`, "/orders/%23W9373487/cancel"}}}}
+	address := consent.Card{Acts: []consent.Act{{Method: "PATCH", Path: "/users/{user_id}/address", Summary: "Modify the default address of a user", Sent: []string{`{"address1":"445 Maple Drive","city":"Denver"}`}}}}
+	for text, of := range map[string]consent.Card{
+		"Please confirm if you would like to proceed (yes/no).": cancel, "Please confirm the cancellation of order #W9373487 (yes/no).": cancel, "I have prepared the cancellation. Please confirm it (yes).": cancel, "Here is what I will do. Do you want to proceed (yes/no)?": cancel,
+		"If you agree, reply yes.": cancel, "Nothing is cancelled until you say yes.": cancel, "Order #W9373487 will be cancelled with the reason “no longer needed”, and the refund goes to your gift card.": cancel,
+		"Please check the card.": cancel, "Please review the details.": cancel, "Let me know if anything is wrong.": cancel, "Sure! I can do that for you.": cancel, "I am sorry for the trouble. This is the cancellation of your order.": cancel,
+		"This cannot be undone.": cancel, "This can be done only once.": cancel, "Your orders have not been shipped yet.": cancel, "A cancelled order cannot be restored.": cancel, "Esto no se puede deshacer.": cancel,
+		"Please confirm the change below.": address, "I have prepared the three changes. Please check the card and reply yes if everything is right.": address, "Once you say yes, the address is changed.": address,
+	} {
+		if !Takes("Yes.", text, of) {
+			t.Errorf("a yes beside %q does not count", text)
+		}
+	}
+	for text, of := range map[string]consent.Card{
+		"Please confirm the refund of order #W9373487 (yes/no).": cancel, "If you agree, I'll tell you a joke.": cancel, "Nothing is cancelled.": cancel, "Is this your only order (yes/no)?": cancel, "Please check whether you are over 18 and reply yes.": cancel,
+		"If you like jokes, reply yes.": cancel, "This does not cancel anything.": cancel, "The address is not changed.": address, "Please confirm that you live in Denver.": address, "Reply yes if you want the newsletter.": address,
+	} {
+		if Takes("Yes.", text, of) {
+			t.Errorf("a yes beside %q counts", text)
+		}
+	}
+}
+
 // TestAsksForIt: a text that says how the card is confirmed, in no word but those of cards and of the plan, asks for its yes.
 func TestAsksForIt(t *testing.T) {
 	exchange := consent.Card{Titled: []string{"Tell a joke"}, Acts: []consent.Act{{Method: "POST", Path: "/orders/{order_id}/exchange", Summary: "Exchange items in a delivered order", Sent: []string{`{"item_ids":["1008"]}`, "/orders/%23W123/exchange"}}}}

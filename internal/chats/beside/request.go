@@ -25,6 +25,11 @@ func (n names) goesOn(clause string) bool {
 // confirms reports whether a clause says how to confirm, or asks the person to say whether to go on or whether all is right.
 func (n names) confirms(clause string) bool {
 	clause = trimLead(clause)
+	for _, begin := range confirmBefore {
+		if thing, ok := strings.CutPrefix(clause, begin+" "); ok && n.proceeds("proceed with "+thing) { // “confirm the cancellation of order W12”
+			return true
+		}
+	}
 	return listed(confirmingOrders(), clause) || opened(clause, wishing(), n.proceeds) || opened(clause, checking(), consent.Praises)
 }
 
@@ -46,11 +51,14 @@ func (n names) instructs(sentence string) bool {
 	}
 	named := false
 	for i, w := range words {
+		if givings()[w] && i+1 < len(words) && (them()[words[i+1]] || words[i+1] == "that" || words[i+1] == "que" || words[i+1] == "whether") {
+			return false // “confirm that you live in Denver”
+		}
 		is, does := n.act(w)
 		if is && !does && !handling()[w] && !participle().MatchString(w) || supposing()[w] || slices.Contains([]string{"not", "dont", "no"}, w) && (i == 0 || words[i-1] != "or" && words[i-1] != "o") {
 			return false
 		}
-		named = named || n.sends(w)
+		named = named || n.sends(w) || n.does(w)
 	}
 	return named || !slices.ContainsFunc(words, func(w string) bool {
 		return !handling()[w] && !tellings()[w] && !says(w) && !consent.IsAnyPlan(w) && !leads()[w]
@@ -102,10 +110,11 @@ var (
 )
 
 var (
-	supposing = lazy.Words(`if si unless whether when cuando`)
-	whenReady = lazy.Pattern(` (?:if|si|once|when|cuando) (?:everything|it|that|this|all|todo|todo esto|esto|you are|youre|you|estes|este|quieras|quiera)(?: (?:is|looks|seems|es|esta|parece))?(?: (?:right|correct|fine|good|ok|okay|all right|ready|agree|bien|correcto|listo|lista|de acuerdo))?$`)
-	givings   = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton`)
-	handling  = lazy.Words(`check review revisa revise look just confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton card tarjeta
+	confirmBefore = []string{"confirm", "please confirm", "confirma", "confirme", "confirmame"}
+	supposing     = lazy.Words(`if si unless whether when cuando`)
+	whenReady     = lazy.Pattern(` (?:if|si|once|when|cuando) (?:everything|it|that|this|all|todo|todo esto|esto|you are|youre|you|estes|este|quieras|quiera)(?: (?:is|looks|seems|es|esta|parece))?(?: (?:right|correct|fine|good|ok|okay|all right|ready|agree|bien|correcto|listo|lista|de acuerdo))?$`)
+	givings       = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton`)
+	handling      = lazy.Words(`answering you can could may so soon as check review revisa revise look just confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton card tarjeta
 		please press click tap push use write writing type typing reply replying say saying answer by with or and to for on in at of it its the this that a your now just simply either below above here is are ready waits wait waiting awaits awaiting still only needs need
 		pulsa pulse pulsar pulsando escribe escriba escribir escribiendo responde responda usa use con o y a para por de del en su tu el la lo un una esta este esto listo lista preparado preparada espera esperando pendiente aqui abajo arriba ya solo todavia aun falta
 		run do make send submit complete finish carry out go ahead proceed hacer hacerlo hacerla ejecutar ejecutarlo enviar enviarlo continuar seguir adelante completar terminar`)

@@ -25,6 +25,7 @@ type names struct {
 	figures   func() figures.Sources            // those that are sent
 	counts    []int                             // of how many things the plan is
 	codes     map[string]bool                   // the ids that it sends
+	phrases   []string                          // values of several words that it sends, in normal form
 	dated     bool                              // it sends a day
 }
 
@@ -40,6 +41,9 @@ func newNames(of consent.Card) names {
 	for _, a := range of.Acts {
 		for _, text := range a.Sent {
 			values = append(values, unescaped(text))
+			for _, value := range phrasesSent().FindAllStringSubmatch(text, -1) {
+				n.phrases = append(n.phrases, intent.Normalize(value[1]))
+			}
 		}
 		n.sendsNo = n.sendsNo || slices.ContainsFunc(a.Sent, refusing().MatchString)
 	}
@@ -160,12 +164,24 @@ var them = lazy.Words(`eres usted tienes tiene estas vives vive aceptas acepta p
 func untilConfirmed(clause string) bool {
 	words := strings.Fields(clause)
 	for i, w := range words {
-		if (untils()[w] || whens()[w]) && has(near(words, i), confirmings()) {
+		if (untils()[w] || whens()[w]) && (has(near(words, i), confirmings()) || saysYes(near(words, i))) {
 			return true
 		}
 	}
 	return false
 }
+
+// saysYes reports whether words are of who says yes: “you say yes”, «digas que sí».
+func saysYes(words []string) bool {
+	for i, w := range words {
+		if sayingSo()[w] && slices.ContainsFunc(words[i+1:], func(w string) bool { return len(w) > 1 && yesWords()[w] }) {
+			return true
+		}
+	}
+	return false
+}
+
+var sayingSo = lazy.Words(`say reply answer respond digas diga respondas responda contestes conteste`)
 
 var whens = lazy.Words(`cuando when once tras after si if al`)
 
@@ -190,6 +206,21 @@ var neutral = sync.OnceValue(func() map[string]bool {
 		"yes", "sure", "of course", "certainly", "absolutely", "got it", "understood", "hello", "hi", "no problem", "no worries", "dont worry", "no te preocupes", "no se preocupe", "no hay problema", "sin problema", "sin problemas",
 		"i can do that", "yes i can do that", "happy to help", "on it", "right away", "ill do it", "ill do that", "lo hago", "puedo hacerlo", "si puedo hacerlo", "encantado", "encantada",
 	})
+	return list
+})
+
+// cautions ask to look at the card, or say of any plan what holds of it: «esto no se puede deshacer».
+var cautions = sync.OnceValue(func() map[string]bool {
+	list := map[string]bool{}
+	for _, text := range slices.Concat(
+		consent.Products([]string{"", "please", "kindly", "por favor"}, []string{"check", "review", "check over", "look at", "have a look at", "revisa", "revise", "comprueba", "mira"},
+			[]string{"it", "the card", "the details", "the plan", "these details", "the card below", "the details below", "la tarjeta", "los datos", "el plan", "los detalles"}),
+		consent.Products([]string{"let me know if", "tell me if", "avisame si", "dime si"}, []string{"anything is wrong", "something is wrong", "anything looks wrong", "something looks wrong", "algo no es correcto", "algo esta mal"}),
+		consent.Products([]string{"this", "it", "esto"}, []string{"cannot be undone", "cant be undone", "can be done only once", "can only be done once", "no se puede deshacer", "solo se puede hacer una vez"}),
+		[]string{"i can do that for you", "puedo hacerlo por ti", "se puede hacer una sola vez"},
+	) {
+		list[text] = true
+	}
 	return list
 })
 

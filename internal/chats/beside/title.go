@@ -15,7 +15,7 @@ func (n names) disclaims(clause string) bool {
 		return true
 	}
 	for i, w := range words {
-		if untils()[w] && has(near(words, i), confirmings()) {
+		if untils()[w] && (has(near(words, i), confirmings()) || saysYes(near(words, i))) {
 			return false
 		}
 	}
@@ -39,7 +39,7 @@ func isCalled(words []string, i int) bool {
 // undoes reports whether the negation at i says that nothing is done by the plan, or that its act is not.
 func (n names) undoes(words []string, i int) bool {
 	w, rest, before := words[i], near(words, i), strings.Join(words[:i], " ")
-	acts := slices.ContainsFunc(rest, func(w string) bool { return n.does(w) || participle().MatchString(w) && isNamed(n.all, w) })
+	acts := slices.ContainsFunc(rest, n.didIt)
 	if len(rest) == 0 {
 		return true
 	}
@@ -60,6 +60,8 @@ func (n names) undoes(words []string, i int) bool {
 		return false // “I cannot refund it to another card”
 	case prepositions()[first], n.isOfOthers(before, words[i:]), isRelative(words, i):
 		return false // «no con el saldo», “order W45 cannot be changed”, “the bookings that are not confirmed”
+	case has(rest, anys()) && !isNamed(n.all, rest[len(rest)-1]), has(rest, backs()):
+		return false // “it does not change any order”, of an address
 	case has(rest, everything()) && (acts || has(rest, doings())):
 		return true
 	case w == "no" && i == 1 && n.does(words[0]):
@@ -74,6 +76,17 @@ func (n names) undoes(words []string, i int) bool {
 		return (acts || has(rest, doings())) && !(participle().MatchString(rest[0]) && !n.does(rest[0]))
 	}
 	return acts && slices.ContainsFunc(words[:i], func(w string) bool { return isNamed(n.all, w) })
+}
+
+// didIt reports whether a word is the plan's act, in whatever form: “cancel”, “cancelled”, «anulada».
+func (n names) didIt(word string) bool {
+	if n.does(word) || participle().MatchString(word) && isNamed(n.all, word) {
+		return true
+	}
+	return slices.ContainsFunc([]string{"ed", "d", "do", "da", "dos", "das"}, func(ending string) bool {
+		base, ok := strings.CutSuffix(word, ending)
+		return ok && len(base) > 2 && (n.does(base) || len(base) > 3 && base[len(base)-1] == base[len(base)-2] && n.does(base[:len(base)-1]))
+	})
 }
 
 // doesItself reports whether words say what the plan does: “not what this does”.
@@ -126,6 +139,8 @@ func subjectOf(words []string) []string {
 
 var (
 	absolute     = lazy.Words(`never nunca jamas tampoco nada nothing ningun ninguna ninguno none nadie nobody noone cero zero carece carecen lacks apenas hardly barely`)
+	anys         = lazy.Words(`any ningun ninguna`)
+	backs        = lazy.Words(`back automatically immediately automaticamente inmediatamente`)
 	people       = lazy.Words(`nobody noone nadie`)
 	elses        = lazy.Words(`else more mas otra otro otros otras other further extra additional adicional adicionales`)
 	costs        = lazy.Words(`cost costs fee fees charge charges shipping delivery postage price gasto gastos coste costes costo cargo cargos comision comisiones recargo envio penalizacion penalty`)

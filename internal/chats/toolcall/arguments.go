@@ -205,7 +205,7 @@ func Decode(raw json.RawMessage, v any, known []string, required ...string) []fa
 		if !has {
 			continue
 		}
-		err := decodeMember(name, value, v) // each, because it reports one error only
+		err := decodeMember(name, value, v)                                                                                // each, because it reports one error only
 		if inner := Unquote(value); err != nil && inner != nil && value[0] == '"' && decodeMember(name, inner, v) == nil { // a list in a string
 			err = nil
 		}

@@ -140,6 +140,7 @@ type conclusion struct {
 	dataFrom []string              // ids of the services whose data the prompt has
 	facts    evidence.Facts        // compared with its claims, besides the run
 	asked    []string              // the person's messages, from the question to the end of the run
+	told     []string              // what who set the model up wrote
 	ended    time.Time             // of the final message
 	zone     *time.Location        // in which the prompt tells the time
 	messages []conversation.Message
@@ -196,6 +197,7 @@ func (w *conclusion) prepare(ctx context.Context, set setup.Setup, snapshot elig
 		return
 	})
 	err := loads.Wait()
+	w.told = []string{l.persona, l.project.Context, l.agent.Prompt}
 	if at := slices.IndexFunc(l.past.Runs, func(r plan.Run) bool { return r.ID == w.run.ID }); at >= 0 {
 		w.run = l.past.Runs[at] // with its largest results
 	}

@@ -86,7 +86,7 @@ func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Not
 	var list []conversation.Note
 	counts, record := recordOf(w.run, w.reads)
 	record = append(record, brief.Now(w.service.Now(), w.zone))
-	if missing := figures.Missing(text, counts, append(record, w.asked...)...); len(missing) > 0 {
+	if missing := figures.Missing(text, counts, slices.Concat(record, w.asked, w.told)...); len(missing) > 0 {
 		key := "note.not_in_results"
 		if !isWhole(w.run) {
 			key = "note.not_in_part"
