@@ -78,7 +78,7 @@ func (n names) undoes(words []string, i int) bool {
 	return acts && slices.ContainsFunc(words[:i], func(w string) bool { return isNamed(n.all, w) })
 }
 
-// didIt reports whether a word is the plan's act, in whatever form: “cancel”, “cancelled”, «anulada».
+// didIt reports whether a word is a form of the plan's act, as “cancel”, “cancelled” or «anulada».
 func (n names) didIt(word string) bool {
 	if n.does(word) || participle().MatchString(word) && isNamed(n.all, word) {
 		return true
