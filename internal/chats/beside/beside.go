@@ -15,6 +15,7 @@ import (
 
 	"piloto/internal/chats/consent"
 	"piloto/internal/chats/intent"
+	"piloto/internal/ground/clip"
 	"piloto/internal/ground/lazy"
 )
 
@@ -182,7 +183,7 @@ func TitleAsksElse(title string, yes consent.Yes, of consent.Card) bool {
 // withoutValues returns a clause without the sent values of several words that it repeats: “reason: no longer needed”.
 func (n names) withoutValues(clause string) string {
 	for _, value := range n.phrases {
-		clause = strings.Join(strings.Fields(strings.ReplaceAll(clause, value, "")), " ")
+		clause = clip.Line(strings.ReplaceAll(clause, value, ""))
 	}
 	return clause
 }

@@ -209,7 +209,7 @@ var neutral = sync.OnceValue(func() map[string]bool {
 	return list
 })
 
-// cautions ask to look at the card, or say of any plan what holds of it: «esto no se puede deshacer».
+// cautions ask to check the card, or say of any plan what holds of it: «esto no se puede deshacer».
 var cautions = sync.OnceValue(func() map[string]bool {
 	list := map[string]bool{}
 	for _, text := range slices.Concat(
