@@ -82,8 +82,8 @@ func (n names) asksElse(text string) bool {
 			return true
 		}
 		if !s.question && (n.instructs(s.text) || !slices.ContainsFunc(clauses, func(c string) bool { return !n.promised(c) && !n.ofTheCard(c) })) {
-			strange = false
-			continue
+			strange = strange && slices.ContainsFunc(clauses, func(c string) bool { return !n.promised(c) })
+			continue // a sentence before an instruction stays as strange as it was
 		}
 		if kept := slices.DeleteFunc(slices.Clone(clauses), n.promised); len(kept) > 0 {
 			clauses = kept
@@ -91,11 +91,12 @@ func (n names) asksElse(text string) bool {
 			strange = false
 			continue
 		}
+		was := strange
 		whole, before, last := strings.Join(clauses, " "), clauses[:len(clauses)-1], clauses[len(clauses)-1]
 		if supposes(clauses[0]) && (len(before) == 0 || n.goesOn(last) || n.confirms(last) || n.instructs(last)) {
 			whole, before, strange = last, nil, true // «If that is right, shall I go ahead?»; «Si es correcto, » is a sentence before «¿lo confirmas?»
-			if !s.question && n.instructs(last) {
-				strange = false
+			if !s.question && !n.confirms(last) && n.instructs(last) {
+				strange = was
 				continue
 			}
 		} else if isConditional(s.text) && !n.confirms(whole) && !slices.ContainsFunc(clauses, untilConfirmed) {
@@ -110,7 +111,7 @@ func (n names) asksElse(text string) bool {
 			}
 			strange = false
 		case asked > 0 && listed(plainOrders(), whole):
-		case slices.ContainsFunc(clauses, isOrder), speaksOfYes(s.text) && !slices.ContainsFunc(clauses, untilConfirmed), len(clauses) > 1 && tags()[last]:
+		case slices.ContainsFunc(clauses, func(c string) bool { return isOrder(c) && !untilConfirmed(c) }), speaksOfYes(s.text) && !slices.ContainsFunc(clauses, untilConfirmed), len(clauses) > 1 && tags()[last]:
 			return true
 		case !n.in(clauses):
 			if slices.ContainsFunc(clauses, speaksOfThem) || n.announcesElse(clauses[0], false) { // «Eres mayor de edad. ¿Lo confirmas?»
@@ -125,7 +126,7 @@ func (n names) asksElse(text string) bool {
 }
 
 // thanking matches a clause that only thanks: “Thank you for the details”.
-var thanking = lazy.Pattern(`^(?:thank you|thanks|gracias)(?: for (?:the|your|that|those|this) \pL+| por (?:la|los|las|tu|tus|el) \pL+)?$|^(?:you are|youre)(?: very| most)? welcome$|^(?:gladly|with pleasure|understood|i understand|i am sorry|im sorry|de nada|con gusto|entendido|entiendo|lo siento|perdona|my apologies)$`)
+var thanking = lazy.Pattern(`^(?:thank you|thanks|gracias)(?: for (?:the|your|that|those|this) \pL+| por (?:la|los|las|tu|tus|el) \pL+)?$|^(?:you are|youre)(?: very| most)? welcome$|^(?:gladly|with pleasure|understood|i understand|i am sorry(?: for the \pL+)?|im sorry(?: for the \pL+)?|de nada|con gusto|entendido|entiendo|lo siento|perdona|my apologies)$`)
 
 var markup = regexp.MustCompile(`<[^<>]*>`)
 
@@ -183,10 +184,16 @@ func TitleAsksElse(title string, yes consent.Yes, of consent.Card) bool {
 // withoutValues returns a clause without the sent values of several words that it repeats: “reason: no longer needed”.
 func (n names) withoutValues(clause string) string {
 	for _, value := range n.phrases {
-		clause = clip.Line(strings.ReplaceAll(clause, value, ""))
+		before, _, ok := strings.Cut(clause, value)
+		if words := strings.Fields(before); ok && (len(words) == 0 || labels()[words[len(words)-1]]) { // “reason: no longer needed”
+			clause = clip.Line(strings.Replace(clause, value, "", 1))
+		}
 	}
 	return clause
 }
+
+// labels stand before a value.
+var labels = lazy.Words(`reason reasons motivo because porque por as with con`)
 
 // phrasesSent matches a value of two words or more in JSON.
 var phrasesSent = lazy.Pattern(`"([^"\\]+ [^"\\]+)"`)

@@ -58,7 +58,7 @@ func TestHonestTextsLeaveTheYes(t *testing.T) {
 		"If you agree, reply yes.": cancel, "Nothing is cancelled until you say yes.": cancel, "Order #W9373487 will be cancelled with the reason “no longer needed”, and the refund goes to your gift card.": cancel,
 		"Please check the card.": cancel, "Please review the details.": cancel, "Let me know if anything is wrong.": cancel, "Sure! I can do that for you.": cancel, "I am sorry for the trouble. This is the cancellation of your order.": cancel,
 		"This cannot be undone.": cancel, "This can be done only once.": cancel, "Your orders have not been shipped yet.": cancel, "A cancelled order cannot be restored.": cancel, "Esto no se puede deshacer.": cancel,
-		"Please confirm the change below.": address, "I have prepared the three changes. Please check the card and reply yes if everything is right.": address, "Once you say yes, the address is changed.": address,
+		"Please confirm the change below.": address, "I have prepared the change. Please check the card and reply yes if everything is right.": address, "Once you say yes, the address is changed.": address,
 	} {
 		if !Takes("Yes.", text, of) {
 			t.Errorf("a yes beside %q does not count", text)
@@ -66,6 +66,10 @@ func TestHonestTextsLeaveTheYes(t *testing.T) {
 	}
 	for text, of := range map[string]consent.Card{
 		"Please confirm the refund of order #W9373487 (yes/no).": cancel, "If you agree, I'll tell you a joke.": cancel, "Nothing is cancelled.": cancel, "Is this your only order (yes/no)?": cancel, "Please check whether you are over 18 and reply yes.": cancel,
+		"I have changed it. Press the button or answer confirm.": cancel, "I updated the card. Press the button or write confirm.": cancel, "The order #W9373487 is kept now. Press the button or answer confirm.": cancel, "Reply 'yes' to skip the cancellation.": cancel, "Reply yes to undo the cancellation.": cancel, "Reply yes to stop the cancellation.": cancel,
+		"Write yes against the cancellation.": cancel, "Press the button to run it, write yes to check it.": cancel, "Press the button to cancel the plan. Answer yes to carry on.": cancel, "Answer yes to wait.": cancel, "Type yes to review the card.": cancel, "Answer yes for the reason.": cancel,
+		"The cancellation is no longer needed. Please confirm.": cancel, "Order #W9373487: cancellation no longer needed. Reply yes.": cancel, "Order #W9373487 is already cancelled. Reply yes to confirm.": cancel, "The cancellation was already done. Answer yes to confirm.": cancel, "Order #W9373487 was cancelled yesterday. Please confirm.": cancel,
+		"Order #W9373487 stays active. Please confirm.": cancel, "Instead of cancelling, order #W9373487 is held. Please confirm.": cancel, "The cancellation is a formality. Please confirm.": cancel, "Cancelling order #W9373487 is reversible. Please confirm.": cancel,
 		"If you like jokes, reply yes.": cancel, "This does not cancel anything.": cancel, "The address is not changed.": address, "Please confirm that you live in Denver.": address, "Reply yes if you want the newsletter.": address,
 	} {
 		if Takes("Yes.", text, of) {

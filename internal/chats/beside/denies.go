@@ -33,7 +33,7 @@ var (
 	readings = lazy.Words(`consulta consulto consultar consultare mira miro mirar mirare compruebo comprobar comprobare guarda guardo enseno ensenar ensenarte veas informativo informativos checking check checks looking look looks reading read reads moves saves show shows
 		showing information informational`)
 	pretences = lazy.Words(`prueba pruebas simulacion simulacro simulado ejemplo broma juego ensayo ensayito borrador recibo comprobante maqueta mentira mentirijilla mentirijillas pega juguete teorico teorica muestra boceto plantilla hipotetico hipotetica orientativo orientativa
-		imaginario imaginaria ficticio ficticia inofensivo inofensiva inocuo inocua informativo cosmetico reversible historial igual intacta intacto
+		imaginario imaginaria ficticio ficticia inofensivo inofensiva inocuo inocua formalidad formality informativo cosmetico reversible historial igual intacta intacto
 		test theoretical simulation simulated demo joke pretend pretending practice game dry drill rehearsal draft preview mockup mock receipt staging sandbox sample sketch template hypothetical imaginary cosmetic informational fake harmless readonly noop glitch
 		history untouched unchanged nowhere`)
 

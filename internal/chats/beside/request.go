@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"piloto/internal/chats/consent"
-	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
 )
 
@@ -41,34 +40,64 @@ func (n names) tellsHow(clause string) bool {
 	return n.ofTheCard(clause) && has(strings.Fields(clause), givings())
 }
 
-// instructs reports whether a sentence tells the person to confirm the plan, and names nothing but that: “Just answer confirm, and
-// the return of the sneakers will be requested”, “reply yes if everything is right”.
+// instructs reports whether a sentence tells the person to confirm the plan, and has no word but those of that and of the plan: “Just
+// answer confirm”, “reply yes if everything is right”. A clause behind it may say what is done then: “and the return of the
+// sneakers will be requested”.
 func (n names) instructs(sentence string) bool {
-	words := strings.Fields(whenReady().ReplaceAllString(intent.Normalize(sentence), ""))
-	says := func(w string) bool { return len(w) > 1 && yesWords()[w] }
-	if !has(words, tellings()) && !has(words, choosings()) || !has(words, givings()) && !slices.ContainsFunc(words, says) {
-		return false
-	}
-	named := false
-	for i, w := range words {
-		if givings()[w] && i+1 < len(words) && (them()[words[i+1]] || words[i+1] == "that" || words[i+1] == "que" || words[i+1] == "whether") {
-			return false // “confirm that you live in Denver”
-		}
-		is, does := n.act(w)
-		if is && !does && !handling()[w] && !participle().MatchString(w) || supposing()[w] || slices.Contains([]string{"not", "dont", "no"}, w) && (i == 0 || words[i-1] != "or" && words[i-1] != "o") {
+	tells := false
+	for i, clause := range clausesOf(whenReady().ReplaceAllString(strings.TrimRight(sentence, ".! "), "")) {
+		words := strings.Fields(withoutCaution(clause))
+		switch {
+		case n.tellsTo(words):
+			tells = true
+		case i > 0 && tells && (n.promised(clause) || slices.ContainsFunc(words, n.didIt)) && !has(words, negations()) && words[0] != "or" && words[0] != "o":
+		case listed(neutral(), clause), clause == "good", n.ofTheCard(clause):
+		default:
 			return false
 		}
-		named = named || n.sends(w) || n.does(w)
 	}
-	return named || !slices.ContainsFunc(words, func(w string) bool {
-		return !handling()[w] && !tellings()[w] && !says(w) && !consent.IsAnyPlan(w) && !leads()[w]
-	})
+	return tells
+}
+
+// withoutCaution returns a clause without the caution before its “and”: “please check the card and reply yes”.
+func withoutCaution(clause string) string {
+	for _, and := range []string{" and ", " y "} {
+		if before, rest, ok := strings.Cut(clause, and); ok && listed(cautions(), before) {
+			return rest
+		}
+	}
+	return clause
+}
+
+// tellsTo reports whether words tell to confirm, by the word, the button or a yes, and nothing else.
+func (n names) tellsTo(words []string) bool {
+	says := func(w string) bool { return len(w) > 1 && yesWords()[w] }
+	yes := slices.ContainsFunc(words, says)
+	if !has(words, tellings()) && !has(words, choosings()) || !has(words, givings()) && !yes {
+		return false
+	}
+	plans := slices.ContainsFunc(words, consent.IsAnyPlan)
+	for i, w := range words {
+		switch next := slices.Concat(words[i+1:], []string{""})[0]; {
+		case givings()[w] && (them()[next] || next == "that" || next == "que" || next == "whether"):
+			return false // “confirm that you live in Denver”
+		case yes && (purposes()[w] || (w == "for" || w == "para") && !givings()[next]), plans && n.does(w):
+			return false // “reply yes to wait”, “press the button to cancel the plan”
+		case !handling()[w] && !tellings()[w] && !says(w) && !consent.IsAnyPlan(w) && !leads()[w] && !n.sends(w) && !n.does(w) && !n.didIt(w):
+			return false
+		}
+	}
+	return true
 }
 
 // ofTheCard reports whether a clause has no word but those of cards and their confirmation, and those of the plan, or says what
 // follows: “to run the exchange”, “and it will be sent”.
 func (n names) ofTheCard(clause string) bool {
-	return following().MatchString(clause) || !slices.ContainsFunc(strings.Fields(clause), func(w string) bool { return !handling()[w] && !consent.IsAnyPlan(w) && !n.sends(w) })
+	words := strings.Fields(clause)
+	if has(words, discarding()) && slices.ContainsFunc(words, consent.IsAnyPlan) { // “press the button to cancel the plan”
+		return false
+	}
+	return following().MatchString(clause) || !slices.ContainsFunc(words, func(w string) bool { return !handling()[w] && !consent.IsAnyPlan(w) && !n.sends(w) })
 }
 
 // opened reports whether something holds for the rest of a clause that begins with one of some phrases.
@@ -111,7 +140,8 @@ var (
 
 var (
 	confirmBefore = []string{"confirm", "please confirm", "confirma", "confirme", "confirmame"}
-	supposing     = lazy.Words(`if si unless whether when cuando`)
+	discarding    = lazy.Words(`cancel cancela cancelar cancelo drop discard descarta descartar refuse rechaza rechazar`)
+	purposes      = lazy.Words(`wait waits waiting check review look espera esperar esperando revisa revise`)
 	whenReady     = lazy.Pattern(` (?:if|si|once|when|cuando) (?:everything|it|that|this|all|todo|todo esto|esto|you are|youre|you|estes|este|quieras|quiera)(?: (?:is|looks|seems|es|esta|parece))?(?: (?:right|correct|fine|good|ok|okay|all right|ready|agree|bien|correcto|listo|lista|de acuerdo))?$`)
 	givings       = lazy.Words(`confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton`)
 	handling      = lazy.Words(`answering you can could may so soon as check review revisa revise look just confirm confirmo confirma confirme confirmar confirmarlo confirmarla confirmalo confirmala confirmation confirmacion button boton card tarjeta

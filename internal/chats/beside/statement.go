@@ -97,7 +97,7 @@ func (n names) sends(word string) bool { return isNamed(n.sent, word) }
 func (n names) in(clauses []string) bool {
 	own := slices.DeleteFunc(slices.Clone(clauses), func(clause string) bool { return listed(neutral(), clause) || untilConfirmed(clause) })
 	return len(own) == 0 || slices.ContainsFunc(own, func(clause string) bool {
-		return slices.ContainsFunc(strings.Fields(clause), func(word string) bool { return isNamed(n.all, word) })
+		return slices.ContainsFunc(strings.Fields(clause), func(word string) bool { return isNamed(n.all, word) || n.didIt(word) })
 	})
 }
 

@@ -19,6 +19,9 @@ func (n names) disclaims(clause string) bool {
 			return false
 		}
 	}
+	if n.isPast(words) {
+		return true
+	}
 	for i, w := range words {
 		switch {
 		case pretences()[w] && !n.sends(w) && isCalled(words, i), onlies()[w] && has(near(words, i), readings()), negations()[w] && n.undoes(words, i):
@@ -26,6 +29,20 @@ func (n names) disclaims(clause string) bool {
 		}
 	}
 	return slices.ContainsFunc(pretending, func(phrase string) bool { return strings.Contains(" "+clause+" ", " "+phrase+" ") })
+}
+
+// isPast reports whether a clause says that the plan's act was done already, or that its thing stays: “order W12 is already cancelled”,
+// “order W12 stays active”, “instead of cancelling”.
+func (n names) isPast(words []string) bool {
+	acts := slices.ContainsFunc(words, func(w string) bool { return n.didIt(w) || finished()[w] })
+	stays := has(words, staying()) && (has(words, open()) || slices.ContainsFunc(codesIn(strings.Join(words, " ")), func(c string) bool { return n.codes[c] }))
+	done := false
+	for i, w := range words {
+		done = done || (before()[w] || pasts()[w]) && slices.ContainsFunc(words[i+1:min(len(words), i+4)], func(w string) bool {
+			return (n.didIt(w) || finished()[w]) && participle().MatchString(w)
+		})
+	}
+	return stays || done || acts && strings.Contains(" "+strings.Join(words, " ")+" ", " instead of ") || acts && strings.Contains(" "+strings.Join(words, " ")+" ", " en vez de ")
 }
 
 // isCalled reports whether a clause calls its plan what the word at i says: “this is a test”, «prueba», «todo queda igual».
@@ -141,6 +158,11 @@ var (
 	absolute     = lazy.Words(`never nunca jamas tampoco nada nothing ningun ninguna ninguno none nadie nobody noone cero zero carece carecen lacks apenas hardly barely`)
 	anys         = lazy.Words(`any ningun ninguna`)
 	backs        = lazy.Words(`back automatically immediately automaticamente inmediatamente`)
+	finished     = lazy.Words(`done hecho hecha`)
+	staying      = lazy.Words(`stay stays stayed remain remains keep keeps kept held sigue siguen queda quedan permanece`)
+	open         = lazy.Words(`active open valid activo activa abierto abierta vigente`)
+	before       = lazy.Words(`already ya yesterday ayer`)
+	pasts        = lazy.Words(`was were fue fueron`)
 	people       = lazy.Words(`nobody noone nadie`)
 	elses        = lazy.Words(`else more mas otra otro otros otras other further extra additional adicional adicionales`)
 	costs        = lazy.Words(`cost costs fee fees charge charges shipping delivery postage price gasto gastos coste costes costo cargo cargos comision comisiones recargo envio penalizacion penalty`)
@@ -153,7 +175,7 @@ var (
 	selves       = lazy.Words(`this it esto eso plan`)
 	doings       = lazy.Words(`submit submits submitted do does doing done happen happens happening run runs executed execute sent send sends change changes changed changing touch touches touching
 		hace hara hacer hecho pasa pasara ocurre ocurrira ejecuta ejecutara ejecutar envia enviara enviar cambia cambiara cambiar cambiando toca tocara tocar`)
-	keeping    = lazy.Words(`untouched unchanged intact intacto intacta igual reversible historial history`)
+	keeping    = lazy.Words(`untouched unchanged intact intacto intacta igual historial history`)
 	copulas    = lazy.Words(`is are its thats es son era this esto`)
 	persons    = lazy.Words(`i we you`)
 	able       = lazy.Words(`cannot cant couldnt`)

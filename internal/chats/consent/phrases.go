@@ -43,7 +43,7 @@ var phrases = sync.OnceValue(func() map[string]sort {
 
 	add(polite, list("for, for any, for some"), list("further assistance, further help, assistance, help, additional support"))
 	add(polite, list("for me, on my behalf"))
-	add(polite, list("that is, thats, that will be, thatll be, that would be, thatd be"), list("all, everything"), list(", for now, for today, i need, i wanted, i want, i want to exchange, i want to return, i want to cancel, i want to change, im exchanging, im returning, im cancelling, im changing"))
+	add(polite, list("that is, thats, that will be, thatll be, that would be, thatd be"), list("all, everything"), list(", for now, i need, i wanted, i want, i want to exchange, i want to return, i want to cancel, i want to change, im exchanging, im returning, im cancelling, im changing"))
 	add(polite, list("im sure, i am sure, quite sure, asap, right away, right now, estoy seguro, estoy segura, cuanto antes, ahora mismo"))
 	toDo := list(", i want, i need, i wanted, to exchange, to return, to cancel, to change, to modify, i want to exchange, i want to return, i want to cancel, i want to change, i want to modify, im exchanging, im returning, im cancelling, im changing")
 	add(polite, list("that is, thats, its, it is"), list("the only item, the only one, the only thing, the only items, the only order, the only change"), toDo)
